@@ -1,0 +1,16 @@
+import minitorch as torch
+
+x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float64)
+w = torch.tensor([[0.5, -0.25]], dtype=torch.float64, requires_grad=True)
+
+loss = (w @ x).tanh().square().mean()
+loss.backward()
+print(loss, w.grad, sep="\n")
+
+node = loss.grad_fn  # what backward() walked, from the loss back to w
+while node.next_functions:
+    print(node.name())
+    node = node.next_functions[0][0]
+print(node.variable is w)
+
+print(torch.autograd.gradcheck(lambda w: (w @ x).tanh(), w))  # against finite differences

@@ -1,0 +1,2 @@
+from ._tensor import Tensor, tensor
+from ._modes import *

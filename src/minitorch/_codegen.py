@@ -1,0 +1,241 @@
+"""The source of a row's recording function and of its node's ``backward``.
+
+Each writer below yields lines of Python; ``source`` puts them together.  Every name the lines use is an argument, a local,
+or one of ``_op``'s (see ``_op._shared_names``).  To see what they make of a row: ``print(ops.mul.row.source)`` after a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._op import Row
+
+
+def source(row: Row) -> str:
+    """Two functions: ``recorder(inputs, params)`` and ``backward(node, g, F, edges, retain)``."""
+    inputs = [argument(i) for i in row.inputs]
+    signature = [*inputs, *(name + default for name, default in row.params.items())]
+    if row.elementwise:
+        signature += ["*", *(f"{name}={default!r}" for name, (default, _) in row.rarely.items()), "out=None"]
+    lines = [f"def recorder({', '.join(signature)}):"]
+    lines += indented(variadic_lines(row) if row.variadic else recorder_lines(row))
+    if row.formulas:
+        lines += ["", "def backward(node, g, F, edges, retain):", *indented(backward_lines(row))]
+    else:
+        lines += ["", "backward = None"]
+    return "\n".join(lines) + "\n"
+
+
+def argument(name: str) -> str:
+    """A row's input as the recording function's parameter: PyTorch's functions call the first one ``input``."""
+    return "input" if name == "self" else name
+
+
+def indented(lines: Iterable[str], by: int = 4) -> Iterator[str]:
+    return (" " * by + line for line in lines)
+
+
+def recorder_lines(row: Row) -> Iterator[str]:
+    """Check the operands, run the kernel, make the node if any gradient is needed."""
+    inputs = [argument(i) for i in row.inputs]
+    first, rest = inputs[0], inputs[1:]
+    arrays = [f"{i}_array" for i in row.inputs]
+    active = list(row.formulas)
+    nodes = [f"{i}_node" for i in active]
+    operands = f"({', '.join(inputs)},)"
+    params = f"({', '.join(row.params)}{',' if row.params else ''})"
+    if row.elementwise or row.broadcasts:
+        for i in rest:
+            yield f"if {i}.__class__ is not Tensor and not isinstance({i}, Tensor):"
+            yield f"    {i} = operand(given := {i}, {first})"
+            yield f"    if {i} is NotImplemented:"
+            yield f"        return foreign(row, {first}, given)"
+    for name, (default, _) in row.rarely.items():
+        yield f"if {name} {'is not' if default is None else '!='} {default!r}:"
+        yield f"    return with_{name}({', '.join(inputs)}, {name}, out=out)"
+    if row.elementwise:
+        yield "if out is not None:"
+        yield f"    return into(out, row, {operands}, {params})"
+    yield "try:"
+    for i, array in zip(inputs, arrays):
+        yield f"    {array} = {i}._array"
+    yield "except AttributeError:"
+    yield f"    raise not_a_tensor(row, {operands}, Tensor) from None"
+    for i, node in zip(active, nodes):
+        a = argument(i)
+        yield f"{node} = {a}._node if {a}._alias is None or {a}._alias.parent is None else current_node({a})"
+    yield from settling_lines(row, first, rest, arrays, nodes)
+    yield from kernel_lines(row, operands, arrays)
+    if active:
+        yield f"if {' and '.join(f'{n} is None' for n in nodes)} or not grad_on():"
+        yield "    node = None" if row.outputs else "    out._node = None"
+        yield "else:"
+        yield from indented(node_lines(row, active, nodes))
+    else:
+        yield "node = None" if row.outputs else "out._node = None"
+    yield from closing_lines(row, operands, params)
+
+
+def settling_lines(row: Row, first: str, rest: list[str], arrays: list[str], nodes: list[str]) -> Iterator[str]:
+    """Bring operands that are not alike to one dtype; know the result's layout where it is an operand's."""
+    joined = ", ".join(arrays)
+    if row.elementwise:
+        yield f"layout = {first}._layout"
+        if rest:
+            settle = "settle" if len(rest) == 1 else "settle_all"
+            yield "expects = None"
+            yield f"if layout is None or {' or '.join(f'layout is not {i}._layout' for i in rest)}:"
+            yield f"    {joined}, layout, expects = {settle}({first}, {', '.join(rest)})"
+    elif row.broadcasts and rest:
+        yield f"if {' or '.join(f'{arrays[0]}.dtype is not {a}.dtype' for a in arrays[1:])}:"
+        yield f"    {joined} = promote({joined})"
+    if row.floats:  # an integer never has a node
+        none = [f"{n} is None" for n in nodes]
+        yield f"if {' and '.join([*none, f'{arrays[0]}.dtype.kind != {chr(39)}f{chr(39)}'])}:"
+        yield f"    {joined}, = floated({joined})" if len(arrays) == 1 else f"    {joined} = floated({joined})"
+        if row.elementwise:
+            yield "    layout = None"
+
+
+def kernel_lines(row: Row, operands: str, arrays: list[str]) -> Iterator[str]:
+    """Call the kernel; a ufunc's ``out=...`` keeps 0-d results ndarrays."""
+    call = ", ".join([*arrays, *(f"{p}={p}" for p in row.params), *(["out=..."] if row.is_ufunc else [])])
+    target = "out_arrays" if row.outputs else "out._array = out_array"
+    if not row.outputs:
+        yield "out = Tensor()"
+    yield "try:"
+    yield f"    {target} = kernel({call})" if row.view else f"    {target} = quiet(kernel, {call})"
+    yield "except Exception as error:"
+    params = "{" + ", ".join(f"{p!r}: {p}" for p in row.params) + "}"
+    yield f"    {target} = rescued(error, row, {operands}, ({', '.join(arrays)},), {params})"
+    if not row.outputs:
+        yield "out._alias = None"
+        yield f"out._layout = {'layout' if row.elementwise and row.formulas else 'None'}"
+
+
+def node_lines(row: Row, active: list[str], nodes: list[str]) -> Iterator[str]:
+    """Fill a node's fields."""
+    for i, node in zip(active, nodes):
+        yield f"if {node}.__class__ is Leaf:"
+        yield f"    {node} = {node}.ref() or accumulator({argument(i)})"
+    yield f"{'' if row.outputs else 'out._node = '}node = NodeType()"
+    yield "node.position = next_position()"
+    yield f"node.edges = ({', '.join(nodes)},)"
+    for name in row.kept:  # a tensor is kept only if a needed gradient reads it
+        if name == "result":
+            yield f"node.saved_result = {'tuple(out_arrays)' if row.outputs else 'out_array'}"
+            yield "node.result_edits = ()"
+            continue
+        readers = row.readers(name)
+        a = argument(name)
+        if len(readers) == len(active):
+            yield f"node.saved_{name} = {a}"
+            yield f"if {a}._alias is not None and {a}._alias.inference:"
+            yield "    raise_inference()"
+        else:
+            yield f"if {' or '.join(f'{i}_node is not None' for i in readers)}:"
+            yield f"    node.saved_{name} = {a}"
+            yield f"    if {a}._alias is not None and {a}._alias.inference:"
+            yield "        raise_inference()"
+            yield "else:"
+            yield f"    node.saved_{name} = unsaved"
+    for name in row.constants:
+        yield f"node.saved_{name} = {name if name in row.params else f'{name[:-6]}_array.shape'}"
+    if row.elementwise and row.broadcasts:
+        yield "node.expects = expects"
+    elif row.broadcasts:
+        yield f"node.expects = layouts({', '.join(argument(i) for i in active)})"
+    else:
+        yield "node.expects = None"
+    if row.outputs:
+        yield "node.layout = [intern_layout(array) for array in out_arrays]"
+    elif row.elementwise:
+        yield "if layout is None:"
+        yield "    out._layout = layout = intern_layout(out_array)"
+        yield "node.layout = layout"
+    else:
+        yield "node.layout = out._layout = intern_layout(out_array)"
+    yield "node.extras = None"
+
+
+def closing_lines(row: Row, operands: str, params: str) -> Iterator[str]:
+    """Make views of what shares memory, tell the observers, return."""
+    first = argument(row.inputs[0])
+    if row.outputs:
+        yield "out = outputs_of(node, out_arrays)"
+        if row.view:
+            yield f"attach_views(out, {first}, row, {params})"
+    elif row.view:
+        if row.view == "maybe":
+            yield f"if shares_memory(out_array, {row.inputs[0]}_array):"
+            yield f"    attach_view(out, {first}, row, {params})"
+        else:
+            yield "out._alias = view = View() if grad_on() else UnrecordedView()"
+            yield f"view.edits = edits = {first}._alias.edits if {first}._alias is not None else edits_of({first})"
+            yield f"view.parent, view.row, view.params, view.index, view.seen = {first}, row, {params}, None, edits.count"
+    yield "if observers:"
+    yield f"    observe(row, out, {operands}, {params})"
+    yield "return out"
+
+
+def variadic_lines(row: Row) -> Iterator[str]:
+    """A recorder whose inputs are one list of tensors."""
+    name = row.inputs[0]
+    operands = f"tuple({name})"
+    params = f"({', '.join(row.params)}{',' if row.params else ''})"
+    yield "try:"
+    yield f"    {name}_array = [t._array for t in {name}]"
+    yield "except AttributeError:"
+    yield f"    raise not_a_tensor(row, {operands}, Tensor) from None"
+    if row.broadcasts:
+        yield f"{name}_array = promote(*{name}_array)"
+    yield from kernel_lines(row, operands, [f"{name}_array"])
+    yield f"nodes = [current_node(t) for t in {name}]"
+    yield "if not any(nodes) or not grad_on():"
+    yield "    node = None" if row.outputs else "    out._node = None"
+    yield "else:"
+    yield f"    nodes = [n.ref() or accumulator(t) if n.__class__ is Leaf else n for n, t in zip(nodes, {name})]"
+    body = list(node_lines(row, [], []))
+    body = ["node.edges = tuple(nodes)" if line.startswith("node.edges") else line for line in body]
+    body = [f"node.expects = layouts(*{name})" if line.startswith("node.expects") else line for line in body]
+    shapes = f"node.saved_{name}_shape = {name}_array.shape"
+    body = [f"node.saved_{name}_shape = [a.shape for a in {name}_array]" if line == shapes else line for line in body]
+    yield from indented(body)
+    yield from closing_lines(row, operands, params)
+
+
+def backward_lines(row: Row) -> Iterator[str]:
+    """Fetch what was saved, check it, apply the formulas that are needed."""
+    tensors = [n for n in row.kept if n != "result"]
+    for n in row.kept:
+        yield f"{n} = node.saved_{n}"
+    if row.kept:
+        yield f"if {row.kept[0]} is None:"
+        yield "    raise_freed(node)"
+        yield "if not retain:"
+        yield f"    {' = '.join(f'node.saved_{n}' for n in row.kept)} = None"
+    for n in tensors:
+        yield f"if {n}._alias is not None:"
+        yield f"    check_unedited(node, {n}._alias.edits, {n!r})"
+    if tensors:
+        yield "if F is raw:"
+        for n in tensors:
+            yield f"    {n} = {n}._array"
+    if "result" in row.kept:
+        yield "for edits in node.result_edits:"
+        yield "    check_unedited(node, edits, 'result')"
+        yield "if F is not raw:"
+        yield "    result = rewrapped(node, result)"
+    for n in row.constants:
+        yield f"{n} = node.saved_{n}"
+    if row.outputs:
+        yield "g = filled(node, g, F)"
+    calls = {i: f"{i}_formula({', '.join(['F', 'g', *reads])})" for i, reads in row.reads.items()}
+    if len(calls) > 1:
+        yield f"{', '.join(f'{i}_edge' for i in calls)} = edges"
+        calls = {i: f"None if {i}_edge is None else {call}" for i, call in calls.items()}
+    yield f"return {calls[row.inputs[0]]}" if row.variadic else f"return ({', '.join(calls.values())},)"
+
+

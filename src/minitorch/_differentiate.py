@@ -1,0 +1,304 @@
+"""``backward`` and ``grad``: from tensors to a walk, and from a walk's results to tensors."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _runtime
+from ._anomaly import checker
+from ._engine import Walk, accumulate, output_gradient, run
+from ._hooks import as_gradient
+from ._runtime import raw, traced, wrap
+from ._size import Size
+from ._tape import AccumulateGrad, Leaf, Node, Output, accumulator, output_node
+from ._views import current_node
+
+CREATE_GRAPH = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which "
+    "can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use "
+    "this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid "
+    "the leak."
+)
+
+
+class GradientEdge(NamedTuple):
+    """Where a tensor's gradient goes: a node and the number of its output. See ``get_gradient_edge``."""
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
+
+
+def node_of(tensor: Any) -> Any:
+    """The node that a tensor's gradient goes to (a leaf's is made if no graph holds one); None if it needs no gradient."""
+    node = current_node(tensor)
+    return node.ref() or accumulator(tensor) if node.__class__ is Leaf else node
+
+
+def get_gradient_edge(tensor: Any) -> GradientEdge:
+    """The edge that gradients of *tensor* flow along; it keeps its meaning when the tensor is later written in place.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor does not require grad.
+    """
+    node = node_of(tensor)
+    if node is None:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    return GradientEdge(node.edges[0], node.index) if node.__class__ is Output else GradientEdge(node, 0)
+
+
+def tuple_of(tensors: Any) -> tuple[Any, ...]:
+    """One tensor or edge, or a sequence of them, as a tuple."""
+    if isinstance(tensors, (_runtime.Tensor, GradientEdge)):
+        return (tensors,)
+    return tuple(tensors)
+
+
+def starting_points(tensors: tuple[Any, ...], gradients: tuple[Any, ...], create: bool) -> tuple[list[Any], list[Any]]:
+    """The nodes to start from, and their gradients, checked."""
+    nodes, starts = [], []
+    for index, (tensor, gradient) in enumerate(zip(tensors, gradients)):
+        if isinstance(tensor, GradientEdge):
+            node = tensor.node
+            layout = node.layout[tensor.output_nr] if node.several else node.layout
+            if node.several:
+                node = output_node(node, tensor.output_nr, layout)
+            shape, dtype = layout if layout is not None else (node.variable._array.shape, node.variable._array.dtype)  # type: ignore[attr-defined]
+        else:
+            if not isinstance(tensor, _runtime.Tensor):
+                raise TypeError(f"element {index} of tensors must be a Tensor or a GradientEdge, not {type(tensor).__name__}")
+            node = node_of(tensor)
+            shape, dtype = tensor._array.shape, tensor._array.dtype
+        if node is None:
+            raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+        nodes.append(node)
+        starts.append(as_gradient(_start(gradient, index, shape, dtype), traced if create else raw))
+    return nodes, starts
+
+
+def _start(gradient: Any, index: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """The gradient a root starts with: 1 for a scalar, or what was given, of the root's shape and dtype."""
+    if gradient is None:
+        if int(np.prod(shape)) != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        return wrap(np.ones(shape, dtype))
+    if not isinstance(gradient, _runtime.Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+    if gradient._array.shape != shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{index}] has a shape of {gradient.shape} and output[{index}] has a shape of "
+            f"{Size(shape)}."
+        )
+    if gradient._array.dtype.kind != "f":
+        raise RuntimeError(f"For complex Tensors, or gradients of another kind: grad_output[{index}] has dtype {gradient.dtype}, expected a float dtype")
+    return gradient if gradient._array.dtype is dtype else traced.to(gradient, dtype=dtype)
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Accumulate the gradients of *tensors* into the leaves that they depend on.
+
+    Parameters
+    ----------
+    tensors : Tensor or sequence of Tensor or GradientEdge
+        The roots.
+    grad_tensors : sequence of (Tensor or None), optional
+        The gradient each root starts with, of the root's shape; may be left out for one-element roots.
+    retain_graph : bool, optional
+        Whether saved values are kept for another backward (default: *create_graph*).
+    create_graph : bool
+        Whether the gradients are recorded, for higher derivatives.
+    inputs : Tensor or sequence of Tensor or GradientEdge, optional
+        Accumulate into these only, leaves or not.
+
+    Raises
+    ------
+    RuntimeError
+        For roots that need no gradient, gradients of another shape or number, an empty *inputs*, a graph whose saved
+        values were freed or edited.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> torch.autograd.backward([x * 2, x * 3], [torch.ones(2), torch.ones(2)])
+    >>> x.grad
+    tensor([5., 5.])
+    """
+    grad_tensors = grad_variables if grad_tensors is None else grad_tensors
+    if inputs is not None and not isinstance(inputs, (_runtime.Tensor, GradientEdge)) and len(inputs) == 0:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    roots = tuple_of(tensors)
+    if not roots:
+        return
+    nodes, starts = starting_points(roots, _gradients_for(roots, grad_tensors), create_graph)
+    if create_graph:
+        warnings.warn(CREATE_GRAPH, UserWarning, stacklevel=2)
+    retain = create_graph if retain_graph is None else retain_graph
+    targets = None if inputs is None else [_target(i, "inputs") for i in tuple_of(inputs)]
+    captured = None if targets is None else dict.fromkeys([node for node, _ in targets])
+    run(nodes, starts, Walk(create_graph, retain, True, captured, checker()))
+    if targets is not None:
+        for target, (node, index) in zip(tuple_of(inputs), targets):
+            gradient = output_gradient(node, captured[node], index)  # type: ignore[index]
+            if node.__class__ is not AccumulateGrad and gradient is not None and isinstance(target, _runtime.Tensor):
+                accumulate(target, gradient, False, create_graph)
+
+
+def tensor_backward(
+    self: Any, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+) -> None:
+    """Accumulate the gradients of this tensor into the leaves it depends on; see ``autograd.backward``.
+
+    Parameters
+    ----------
+    gradient : Tensor, optional
+        The gradient to start with, of this tensor's shape; may be left out for one element.
+    retain_graph, create_graph, inputs
+        As for ``autograd.backward``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> (x * x).backward()
+    >>> x.grad
+    tensor(6.)
+    """
+    backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
+
+
+def _gradients_for(roots: tuple[Any, ...], gradients: Any) -> tuple[Any, ...]:
+    if gradients is None:
+        return (None,) * len(roots)
+    gradients = (gradients,) if isinstance(gradients, _runtime.Tensor) else tuple(gradients)
+    if len(gradients) != len(roots):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(gradients)} gradients")
+    return gradients
+
+
+def _target(target: Any, what: str) -> tuple[Node, int]:
+    """The node and output number whose gradient is wanted."""
+    if isinstance(target, _runtime.Tensor):
+        if current_node(target) is None:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+        target = get_gradient_edge(target)
+    if not isinstance(target, GradientEdge):
+        raise TypeError(f"{what} must be Tensors or GradientEdges, not {type(target).__name__}")
+    return target.node, target.output_nr
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of *outputs* with respect to *inputs*, without touching any ``.grad``.
+
+    Parameters
+    ----------
+    outputs, inputs : Tensor or sequence of Tensor or GradientEdge
+        What is differentiated, and with respect to what (leaves or not).
+    grad_outputs : Tensor or sequence of (Tensor or None), optional
+        The vector of the vector-Jacobian product; may be left out for one-element outputs.
+    retain_graph, create_graph : bool
+        As for ``backward``.
+    allow_unused : bool, optional
+        Whether an input that outputs do not depend on gives None instead of an error.
+    is_grads_batched : bool
+        Whether the first dimension of *grad_outputs* runs over a batch of vectors; gradients then have it too.
+    materialize_grads : bool
+        Whether unused inputs give zeros; implies *allow_unused*.
+
+    Returns
+    -------
+    tuple of Tensor
+        In the order of *inputs*.
+
+    Raises
+    ------
+    RuntimeError
+        For tensors that need no gradient, unused inputs, empty inputs.
+    ValueError
+        For *materialize_grads* with ``allow_unused=False``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> g, = torch.autograd.grad(x**3, x, create_graph=True)
+    >>> g, torch.autograd.grad(g, x)
+    (tensor(12., grad_fn=<MulBackward0>), (tensor(12.),))
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    allow_unused = bool(materialize_grads if allow_unused is None else allow_unused)
+    roots, wanted = tuple_of(outputs), tuple_of(inputs)
+    if materialize_grads and any([isinstance(w, GradientEdge) for w in wanted]):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    if not wanted:
+        raise RuntimeError("grad requires non-empty inputs: the sequence `inputs` cannot be empty")
+    retain = create_graph if retain_graph is None else retain_graph
+    if is_grads_batched:
+        return _batched(roots, wanted, grad_outputs, retain, create_graph, allow_unused, materialize_grads)
+    nodes, starts = starting_points(roots, _gradients_for(roots, grad_outputs), create_graph)
+    targets = [_target(w, "inputs") for w in wanted]
+    captured = dict.fromkeys([node for node, _ in targets])
+    run(nodes, starts, Walk(create_graph, retain, False, captured, checker()))
+    results = []
+    for target, (node, index) in zip(wanted, targets):
+        gradient = output_gradient(node, captured[node], index)
+        if gradient is None:
+            if not allow_unused:
+                raise RuntimeError(
+                    "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True "
+                    "if this is the desired behavior."
+                )
+            results.append(wrap(np.zeros_like(target._array)) if materialize_grads else None)
+        else:
+            results.append(gradient if create_graph else wrap(np.asarray(gradient)))
+    return tuple(results)
+
+
+def _batched(roots: tuple[Any, ...], wanted: tuple[Any, ...], grad_outputs: Any, retain: bool, create: bool, unused: bool, materialize: bool) -> tuple[Any, ...]:
+    """One ``grad`` for each entry of the batch, stacked."""
+    batches = _gradients_for(roots, grad_outputs)
+    sizes = set()
+    for index, (root, batch) in enumerate(zip(roots, batches)):
+        if batch is not None:
+            shape, expected = tuple(batch.shape), tuple(root.shape)
+            if not shape or shape[1:] != expected:
+                raise RuntimeError(
+                    f"If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                    f"dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                    f"output, but a mismatch was detected: grad_output[{index}] has a shape of {batch.shape} and "
+                    f"output[{index}] has a shape of {root.shape}."
+                )
+            sizes.add(shape[0])
+    if len(sizes) != 1:
+        raise RuntimeError(f"is_grads_batched=True needs grad_outputs with one batch size, got {sorted(sizes)}")
+    (size,) = sizes
+    each = []
+    for i in range(size):
+        last = i == size - 1
+        vectors = [None if b is None else b[i] for b in batches]
+        each.append(grad(roots, wanted, vectors, retain or not last, create, unused, materialize_grads=materialize))
+    if not each:
+        return tuple([wrap(np.zeros((0, *w.shape), w._array.dtype)) for w in wanted])
+    return tuple([None if parts[0] is None else traced.stack(list(parts), 0) for parts in zip(*each)])

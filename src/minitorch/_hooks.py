@@ -1,0 +1,163 @@
+"""What the walk does at the few nodes that have extras: hooks, retained gradients, packed values, anomaly checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import _runtime
+from ._runtime import traced, wrap
+from ._tape import AccumulateGrad, Handle, Leaf, Node, Output, Outputs, extras_of
+from ._views import current_node
+
+
+def as_tensor(gradient: Any, F: Any) -> Any:
+    """A gradient of the walk as hooks see it."""
+    return gradient if F is traced or gradient is None else wrap(np.asarray(gradient))
+
+
+def as_gradient(tensor: Any, F: Any) -> Any:
+    """What a hook returned, as the walk carries it."""
+    return tensor if F is traced or tensor is None else tensor._array
+
+
+def replaced(old: Any, new: Any) -> Any:
+    """A tensor hook's return value, checked; None keeps the gradient."""
+    if new is None:
+        return old
+    if not isinstance(new, _runtime.Tensor):
+        raise TypeError(f"expected Variable, but hook returned {type(new).__name__}: hooks return a Tensor or None")
+    if new._array.shape != old._array.shape:
+        raise RuntimeError(
+            f"hook '{old!r:.20}' has changed the size of value: it returned shape {tuple(new._array.shape)}, "
+            f"expected {tuple(old._array.shape)}"
+        )
+    return new
+
+
+def run_tensor_hooks(hooks: dict[Any, Any], tensor: Any) -> Any:
+    """Tensor hooks in order of registration, each seeing what the one before left."""
+    for hook in tuple(hooks.values()):
+        tensor = replaced(tensor, hook(tensor))
+    return tensor
+
+
+def before(node: Node, gradient: Any, F: Any) -> Any:
+    """Tensor hooks, then the retained gradient; returns the gradient they leave."""
+    extras = node.extras
+    assert extras is not None
+    if gradient.__class__ is Outputs or not extras.tensor_hooks and extras.retained is None:
+        return gradient
+    tensor = run_tensor_hooks(extras.tensor_hooks, as_tensor(gradient, F))
+    if extras.retained is not None and (keeper := extras.retained()) is not None:
+        kept = getattr(keeper, "_grad", None)
+        keeper._grad = tensor if kept is None else kept + tensor
+    return as_gradient(tensor, F)
+
+
+def at_leaf(node: AccumulateGrad, gradient: Any, F: Any, run_prehooks: bool) -> Any:
+    """A leaf's tensor hooks and, where its gradient is accumulated, its node's prehooks."""
+    tensor = run_tensor_hooks(node.variable._node.hooks or {}, as_tensor(gradient, F))
+    if run_prehooks and node.extras is not None:
+        for hook in tuple(node.extras.prehooks.values()):
+            tensor = (hook((tensor,)) or (tensor,))[0]
+    return as_gradient(tensor, F)
+
+
+def after(node: Node, gradient: Any, F: Any, edges: tuple[Any, ...], retain: bool, check: Any) -> Any:
+    """Run a node that has prehooks, post hooks, packed values, or whose results are to be checked."""
+    extras = node.extras
+    if extras is not None and extras.prehooks:
+        gradient = _prehooked(node, gradient, F)
+    packed = None if extras is None else extras.packed
+    if packed is not None:
+        packed.restore(node)
+    keep = retain and packed is None
+    if check is None:
+        results = node.backward(gradient, F, edges, keep)
+    else:
+        results = check(node, lambda: node.backward(gradient, F, edges, keep), F)
+    if packed is not None and not retain:
+        extras.packed = None  # type: ignore[union-attr]
+    if extras is not None and extras.posthooks:
+        inputs = tuple([as_tensor(r, F) for r in results])
+        outputs = tuple([as_tensor(g, F) for g in _listed(node, gradient)])
+        for hook in tuple(extras.posthooks.values()):
+            inputs = _checked_tuple(hook(inputs, outputs), inputs)
+        results = [as_gradient(r, F) for r in inputs]
+    return results
+
+
+def _prehooked(node: Node, gradient: Any, F: Any) -> Any:
+    """The gradient after the node's prehooks, which see one entry per output."""
+    outputs = tuple([as_tensor(g, F) for g in _listed(node, gradient)])
+    for hook in tuple(node.extras.prehooks.values()):  # type: ignore[union-attr]
+        outputs = _checked_tuple(hook(outputs), outputs)
+    if gradient.__class__ is Outputs:
+        return Outputs({i: as_gradient(g, F) for i, g in enumerate(outputs) if g is not None})
+    return as_gradient(outputs[0], F)
+
+
+def _listed(node: Node, gradient: Any) -> list[Any]:
+    """The gradient of each output of a node, None where none came."""
+    if gradient.__class__ is Outputs:
+        return [gradient.get(i) for i in range(len(node.layout))]
+    return [gradient]
+
+
+def _checked_tuple(returned: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A node hook's return value: None keeps the gradients, otherwise as many as were given."""
+    if returned is None:
+        return given
+    returned = returned if isinstance(returned, tuple) else (returned,)
+    if len(returned) != len(given):
+        raise RuntimeError(f"hook has returned an incorrect number of values: got {len(returned)}, but expected {len(given)}")
+    return returned
+
+
+# -- registering -------------------------------------------------------------------------------------------------------
+def register_hook(tensor: Any, hook: Callable[[Any], Any]) -> Handle:
+    """Call ``hook(gradient)`` whenever the tensor's gradient is computed; a returned tensor replaces the gradient.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor does not require grad.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> handle = x.register_hook(lambda g: g * 10)
+    >>> (x * 2).sum().backward()
+    >>> x.grad
+    tensor([20., 20.])
+    """
+    node = current_node(tensor)
+    if node is None:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if node.__class__ is Leaf:
+        if node.hooks is None:
+            node.hooks = {}
+        return Handle(node.hooks, hook)
+    return Handle(extras_of(node).tensor_hooks, hook)
+
+
+def register_post_accumulate_grad_hook(tensor: Any, hook: Callable[[Any], None]) -> Handle:
+    """Call ``hook(leaf)`` after each addition to the leaf's ``.grad``.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor does not require grad, or is no leaf.
+    """
+    node = current_node(tensor)
+    if node is None:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if node.__class__ is not Leaf:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    if node.post_hooks is None:
+        node.post_hooks = {}
+    return Handle(node.post_hooks, hook)

@@ -1,0 +1,1 @@
+"""The numerical kernels: plain functions from NumPy arrays to fresh NumPy arrays."""

@@ -1,0 +1,196 @@
+"""Softmax, log-softmax, logsumexp and their derivative maps.
+
+Exponentials may be summed without subtracting a maximum first as long as the sums are neither huge nor tiny, and the sums
+themselves tell. So a block of rows is first tried as it is, and done again with each row's maximum subtracted where a sum is
+out of bounds or not finite. For few values, a norm that excludes both takes the place of looking at the sums.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .reduce import ones
+
+Array: TypeAlias = NDArray[Any]
+
+# Elements of a block of rows: in float32, it and its result stay in the L2 cache.
+_BLOCK = 1 << 16
+# Rows up to _SQUARE long are summed by a square matrix of ones, which leaves each sum all along its row, so that what
+# follows needs no broadcasting; up to _GEMV long by a vector of ones; longer ones by NumPy's pairwise sum.
+_SQUARE = 32
+_GEMV = 4096
+# Up to this many values, logarithms of repeated sums cost less than broadcasting does.
+_FEW = 256
+
+# Where the squared norm of all logits is below the first number, or every row's sum of exponentials is between the next
+# two, probabilities down to 1e-32 keep all their digits.
+_SOFTMAX_NORM = 80.0**2
+_SOFTMAX_BOUNDS = (1e-6, 1e30)
+# The same for the logarithm of a float32 sum to be as exact as with a maximum subtracted: within 5e-7.
+_LOG_SOFTMAX_NORM = 8.0**2
+_LOG_SOFTMAX_BOUNDS = (math.exp(-8.0), math.exp(8.0))
+# Longer rows find their maximum at a small part of the cost of their exponentials, which might have to be taken twice.
+_LOG_SOFTMAX_TRIES = 128
+
+
+def softmax(x: Array, dim: int) -> Array:
+    """Return ``exp(x) / exp(x).sum(dim)``, without overflow.
+
+    Parameters
+    ----------
+    x : ndarray
+        Floating-point logits of any shape.
+    dim : int
+        The axis along which the results sum to one.
+
+    Returns
+    -------
+    ndarray
+        A fresh array of `x`'s shape and dtype. A row that holds NaN or +inf, or nothing but -inf, is NaN throughout.
+    """
+    return _softmax(x) if _is_block(x, dim) else _along_rows(_softmax, dim, x)
+
+
+def log_softmax(x: Array, dim: int) -> Array:
+    """Return the logarithm of `softmax`, exact also where that is too small to represent."""
+    return _log_softmax(x) if _is_block(x, dim) else _along_rows(_log_softmax, dim, x)
+
+
+def softmax_backward(grad: Array, output: Array, dim: int) -> Array:
+    """Return the gradient of softmax's input: ``output * (grad - (grad * output).sum(dim))``."""
+    if _is_block(output, dim) and grad.flags.c_contiguous:
+        return _softmax_backward(grad, output)
+    return _along_rows(_softmax_backward, dim, grad, output)
+
+
+def log_softmax_backward(grad: Array, output: Array, dim: int) -> Array:
+    """Return the gradient of log-softmax's input: ``grad - exp(output) * grad.sum(dim)``."""
+    if _is_block(output, dim) and grad.flags.c_contiguous:
+        return _log_softmax_backward(grad, output)
+    return _along_rows(_log_softmax_backward, dim, grad, output)
+
+
+def logsumexp(x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
+    """Return ``log(exp(x).sum(dims))``, without overflow; nothing, or nothing but -inf, gives -inf.
+
+    Parameters
+    ----------
+    x : ndarray
+        Floating-point values of any shape.
+    dims : tuple of int
+        The axes summed over.
+    keepdim : bool
+        Whether these axes stay, with size 1.
+
+    Returns
+    -------
+    ndarray
+        A fresh array of `x`'s dtype.
+    """
+    if x.itemsize == 2:
+        return logsumexp(x.astype(np.float32), dims, keepdim).astype(x.dtype)
+    top = np.maximum.reduce(x, dims, None, None, True, -np.inf)
+    shift = np.where(np.isinf(top), x.dtype.type(0), top)
+    powers = np.subtract(x, shift, out=np.empty(x.shape, x.dtype))
+    np.exp(powers, powers)
+    shape = shift if keepdim else shift.squeeze(dims)
+    result = np.add.reduce(powers, dims, None, np.empty(shape.shape, x.dtype), keepdim)
+    np.log(result, result)
+    return np.add(result, shape, result)
+
+
+def _is_block(x: Array, dim: int) -> bool:
+    """Whether `x` is, as it is, a block of rows along `dim`."""
+    return x.ndim == 2 and (dim == 1 or dim == -1) and 0 < x.size <= _BLOCK and x.itemsize > 2 and x.flags.c_contiguous
+
+
+def _along_rows(kernel: Callable[..., Array], dim: int, *arrays: Array) -> Array:
+    """Apply ``kernel(*blocks, out)`` to the rows of `arrays` along `dim`, a block of contiguous rows after the other."""
+    first = arrays[0]
+    if first.size == 0:
+        return np.empty(first.shape, first.dtype)
+    if first.itemsize == 2:
+        return _along_rows(kernel, dim, *[array.astype(np.float32) for array in arrays]).astype(first.dtype)
+    last = first.ndim - 1
+    moved = last > 0 and dim % first.ndim != last
+    if moved:
+        arrays = tuple([array.swapaxes(dim, last) for array in arrays])
+    result = np.empty(arrays[0].shape, first.dtype)
+    length = result.shape[-1] if result.ndim else 1
+    out = result.reshape(-1, length)
+    rows = [np.ascontiguousarray(array).reshape(-1, length) for array in arrays]
+    step = max(1, _BLOCK // length)
+    for start in range(0, len(out), step):
+        stop = start + step
+        kernel(*[matrix[start:stop] for matrix in rows], out[start:stop])
+    return np.ascontiguousarray(result.swapaxes(dim, last)) if moved else result
+
+
+def _softmax(x: Array, out: Array | None = None) -> Array:
+    out = np.exp(x, out)
+    sums = _sums(out)
+    flat = x.ravel()
+    if not (flat.dot(flat) < _SOFTMAX_NORM or _within(_SOFTMAX_BOUNDS, sums)):
+        np.subtract(x, _maxima(x), out)
+        np.exp(out, out)
+        sums = _sums(out)
+    return np.divide(out, sums, out)
+
+
+def _log_softmax(x: Array, out: Array | None = None) -> Array:
+    summed = _sums if x.size <= _FEW else _column
+    if x.shape[1] <= _LOG_SOFTMAX_TRIES:
+        out = np.exp(x, out)
+        sums = summed(out)
+        flat = x.ravel()
+        if flat.dot(flat) < _LOG_SOFTMAX_NORM or _within(_LOG_SOFTMAX_BOUNDS, sums):
+            return np.subtract(x, np.log(sums, sums), out)
+    out = np.subtract(x, _maxima(x), out)
+    sums = summed(np.exp(out))
+    return np.subtract(out, np.log(sums, sums), out)
+
+
+def _softmax_backward(grad: Array, output: Array, out: Array | None = None) -> Array:
+    out = np.multiply(grad, output, out)
+    np.subtract(grad, _sums(out), out)
+    return np.multiply(out, output, out)
+
+
+def _log_softmax_backward(grad: Array, output: Array, out: Array | None = None) -> Array:
+    out = np.exp(output, out)
+    np.multiply(out, _sums(grad), out)
+    return np.subtract(grad, out, out)
+
+
+def _sums(rows: Array) -> Array:
+    """Sum each row: a column, or the sums repeated along short rows."""
+    length = rows.shape[1]
+    if length <= _SQUARE:
+        return rows.dot(ones(length, length, rows.dtype.char))
+    return _column(rows)
+
+
+def _column(rows: Array) -> Array:
+    """Sum each row, into a column."""
+    length = rows.shape[1]
+    if length <= _GEMV:
+        return rows.dot(ones(length, 1, rows.dtype.char))
+    return np.add.reduce(rows, 1, None, None, True)
+
+
+def _maxima(rows: Array) -> Array:
+    """Each row's maximum, as a column; of many short rows by way of the transpose, as NumPy's cost is per row."""
+    count, length = rows.shape
+    if length <= _SQUARE and count > 8:
+        return np.maximum.reduce(np.ascontiguousarray(rows.T), 0).reshape(count, 1)
+    return np.maximum.reduce(rows, 1, None, None, True)
+
+
+def _within(bounds: tuple[float, float], sums: Array) -> bool:
+    """Whether all sums are within bounds, and so finite: NaN compares as out of them."""
+    return bounds[0] < sums.item(sums.argmin()) and sums.item(sums.argmax()) < bounds[1]

@@ -1,0 +1,238 @@
+"""Modes: what changes how operations are recorded, per thread of control."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Generator
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+grad_mode: ContextVar[bool] = ContextVar("grad_mode", default=True)
+"""Whether operations are recorded.  A new thread starts with the default."""
+
+grad_on = grad_mode.get
+"""``is_grad_enabled`` without a Python frame: recorders ask it at every operation."""
+
+inference_mode_on: ContextVar[bool] = ContextVar("inference_mode", default=False)
+
+observers: list[Any] = []
+"""What looks at every operation once it is recorded (a Tape, saved-tensor hooks, sites, inference mode).  Usually empty."""
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded here and now."""
+    return grad_mode.get()
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether inference mode is on here and now."""
+    return inference_mode_on.get()
+
+
+class ModeDecorator:
+    """A context manager that also decorates functions, generator functions and (deprecated) classes.
+
+    A subclass gives ``__enter__``, ``__exit__`` and ``clone``, which makes a fresh context for each call.
+    """
+
+    def clone(self) -> Any:
+        return type(self)()
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError
+
+    def __exit__(self, *exc: object) -> None:
+        raise NotImplementedError
+
+    def __call__(self, function: _Function) -> _Function:
+        if inspect.isclass(function):
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+                "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
+                "the `__init__` method and nothing else.",
+                FutureWarning,
+                stacklevel=2,
+            )
+            function.__init__ = self(function.__init__)
+            return function
+        if inspect.isgeneratorfunction(function):
+            return _in_each_step(self.clone, function)  # type: ignore[return-value]
+
+        @functools.wraps(function)
+        def decorated(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return function(*args, **kwargs)
+
+        return decorated  # type: ignore[return-value]
+
+
+def _in_each_step(context: Callable[[], Any], function: Callable[..., Generator[Any, Any, Any]]) -> Callable[..., Any]:
+    """A generator function whose body runs in *context*, step by step; the caller's mode holds between steps."""
+
+    @functools.wraps(function)
+    def decorated(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        with context():
+            generator = function(*args, **kwargs)
+        step: Callable[[], Any] = generator.__next__
+        while True:
+            try:
+                with context():
+                    produced = step()
+            except StopIteration as stop:
+                return stop.value
+            try:
+                sent = yield produced
+            except GeneratorExit:
+                with context():
+                    generator.close()
+                raise
+            except BaseException as error:
+                step = functools.partial(generator.throw, error)
+            else:
+                step = functools.partial(generator.send, sent)
+
+    return decorated
+
+
+class _GradMode(ModeDecorator):
+    mode = False
+
+    def __new__(cls, function: Any = None) -> Any:
+        context = super().__new__(cls)
+        return context if function is None else context(function)  # used as a bare decorator
+
+    def __enter__(self) -> None:
+        self.token = grad_mode.set(self.mode)
+
+    def __exit__(self, *exc: object) -> None:
+        grad_mode.reset(self.token)
+
+
+class no_grad(_GradMode):
+    """Context manager or decorator: operations inside are not recorded.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+
+class enable_grad(_GradMode):
+    """Context manager or decorator: operations inside are recorded, inside ``no_grad`` too.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.no_grad(), torch.enable_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    True
+    """
+
+    mode = True
+
+
+class set_grad_enabled(ModeDecorator):
+    """Switch grad mode at once; as a context manager, restore it on leaving; as a decorator, switch it inside only.
+
+    Parameters
+    ----------
+    mode : bool
+        Whether operations are recorded.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> with torch.set_grad_enabled(False):
+    ...     torch.is_grad_enabled()
+    False
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = bool(mode)
+        self.previous = grad_mode.get()
+        grad_mode.set(self.mode)
+
+    def clone(self) -> set_grad_enabled:
+        return set_grad_enabled(self.mode)
+
+    def __call__(self, function: _Function) -> _Function:
+        grad_mode.set(self.previous)  # decorating alone changes nothing
+        return super().__call__(function)
+
+    def __enter__(self) -> None:
+        grad_mode.set(self.mode)
+
+    def __exit__(self, *exc: object) -> None:
+        grad_mode.set(self.previous)
+
+
+class inference_mode(ModeDecorator):
+    """Context manager or decorator: nothing is recorded, and tensors made inside can never take part in recording.
+
+    Parameters
+    ----------
+    mode : bool or callable, default True
+        False makes the context do nothing but switch inference mode off inside; a function is decorated.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> with torch.inference_mode():
+    ...     y = torch.ones(2)
+    >>> y.is_inference()
+    True
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        context = super().__new__(cls)
+        if isinstance(mode, bool):
+            return context
+        context.__init__()  # type: ignore[misc]
+        return context(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+        self.entered: list[Any] = []
+
+    def clone(self) -> inference_mode:
+        context: inference_mode = inference_mode(self.mode)
+        return context
+
+    def __enter__(self) -> None:
+        off = self.mode or not inference_mode_on.get() and not grad_mode.get()
+        self.entered.append((inference_mode_on.set(self.mode), grad_mode.set(not off)))
+        if self.mode:
+            observers.append(InferenceMarks)
+
+    def __exit__(self, *exc: object) -> None:
+        inference, grad = self.entered.pop()
+        inference_mode_on.reset(inference)
+        grad_mode.reset(grad)
+        if self.mode:
+            observers.remove(InferenceMarks)
+
+
+class InferenceMarks:
+    """The observer of inference mode; what it does to new tensors is given by ``_views``, which knows their records."""
+
+    mark: Callable[[Any], None]
+
+    @staticmethod
+    def active() -> bool:
+        return inference_mode_on.get()
+
+    @classmethod
+    def recorded(cls, call: Any) -> None:
+        for out in call.outputs:
+            cls.mark(out)

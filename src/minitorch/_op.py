@@ -1,0 +1,259 @@
+"""One op is one row: ``op()`` turns a row into a node class and a recording function.
+
+    _mul = op("mul", "MulBackward0", np.multiply, ("self", "other"),
+              self=lambda F, g, other: g * other,
+              other=lambda F, g, self: g * self)
+
+A formula's parameter names say what is saved: an input, ``result``, ``<input>_shape`` or a keyword-only parameter of the
+kernel.  The recording function and the node's ``backward`` are written by ``_codegen`` as flat Python and compiled when
+the row is first used (as dataclasses and attrs do): ``print(row.source)`` shows them, and so do tracebacks.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import linecache
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from . import _codegen, _errors, _layouts, _modes, _runtime, _tape, _views
+from ._dtypes import promote
+from ._runtime import not_implemented, raw, traced
+from ._saved import raw_saved, saved_value
+from ._tape import Node
+
+rows: dict[str, Row] = {}
+"""Every row by name."""
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class Row:
+    """A row: forward kernel, formulas, what they read, and what ``op()`` made of them.
+
+    Attributes
+    ----------
+    call : function
+        The recording function: Tensors in, Tensors out.
+    operator : function
+        The same for an operator: NotImplemented where an operand is foreign.
+    node_type : type
+        The class of the node.
+    source : str
+        The generated source of both.
+    """
+
+    def __init__(self, name: str, node_name: str, kernel: Callable[..., Any], inputs: tuple[str, ...]) -> None:
+        self.name, self.node_name, self.kernel = name, node_name, kernel
+        self.variadic = inputs[0].startswith("*")
+        self.inputs = tuple([i.lstrip("*") for i in inputs])
+        self.is_ufunc = isinstance(kernel, np.ufunc)
+        self.params = {} if self.is_ufunc else constants(kernel)
+        self.view = self.multiple = self.outputs = self.floats = self.elementwise = self.broadcasts = False
+        self.tangent: Any = None
+        self.rarely: dict[str, tuple[Any, Callable[..., Any]]] = {}
+        self.formulas: dict[str, Callable[..., Any]] = {}
+        self.reads: dict[str, tuple[str, ...]] = {}
+        self.kept: list[str] = []
+        self.constants: list[str] = []
+        self.source = ""
+        self.node_type: Any = None
+        self.call: Any = None
+        self.operator: Any = None
+
+    def readers(self, name: str) -> list[str]:
+        """The inputs whose formula reads *name*."""
+        return [i for i, reads in self.reads.items() if name in reads]
+
+    def apply(self, array: np.ndarray, *params: Any) -> Any:
+        """The kernel with its parameters by position."""
+        return self.kernel(array, **dict(zip(self.params, params)))
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}({', '.join([*self.inputs, *self.params])})>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return rows.__getitem__, (self.name,)
+
+
+def op(
+    name: str,
+    node_name: str,
+    kernel: Callable[..., Any],
+    inputs: tuple[str, ...],
+    *,
+    elementwise: bool | None = None,
+    broadcasts: bool | None = None,
+    view: bool | str = False,
+    outputs: bool = False,
+    multiple: bool = True,
+    floats: bool = False,
+    tangent: Any = None,
+    rarely: dict[str, tuple[Any, Callable[..., Any]]] | None = None,
+    **formulas: Callable[..., Any],
+) -> Any:
+    """Declare an operation and return its recording function.
+
+    Parameters
+    ----------
+    name : str
+        Its name in ``F`` and in messages.
+    node_name : str
+        The name of its node, PyTorch's where PyTorch has one.
+    kernel : callable
+        ndarrays in, ndarray out; keyword-only parameters are constants.  A ufunc, or a function that returns new memory
+        (or, for a view, the input's).
+    inputs : tuple of str
+        The differentiable inputs, in order; ``("*tensors",)`` takes a list of them.
+    elementwise : bool
+        Whether inputs alike give a result alike (default: a ufunc does).
+    broadcasts : bool
+        Whether inputs may be broadcast or promoted, so that the engine fits gradients to them (default: elementwise ops
+        of several inputs do).
+    view : bool or "maybe"
+        Whether the output shares the input's memory.
+    outputs : bool
+        Whether the kernel returns several arrays; formulas then get a list of gradients.
+    multiple : bool
+        Whether the several outputs, being views, refuse to be written in place.
+    floats : bool
+        Whether integer inputs are converted to the default float dtype.
+    tangent : "linear", callable or None
+        How forward mode goes: "linear" applies the op to the tangents; None applies the formulas to tangents where the op
+        is elementwise, and transposes them otherwise.
+    rarely : dict
+        Keyword-only arguments of an elementwise op, each with its default and the function that is called instead where it
+        differs: ``function(*inputs, value, out=out)``.
+    **formulas
+        The derivative for each differentiable input: ``lambda F, g, *saved: gradient``.
+
+    Raises
+    ------
+    TypeError
+        At import, where a formula is for something that is no input, or reads what is not there.
+    """
+    row = Row(name, node_name, kernel, inputs)
+    row.view, row.outputs, row.multiple, row.floats = view, outputs, multiple, floats
+    row.elementwise = row.is_ufunc and kernel.signature is None if elementwise is None else elementwise  # type: ignore[attr-defined]
+    row.broadcasts = row.elementwise and len(inputs) > 1 if broadcasts is None else broadcasts
+    row.rarely = rarely or {}
+    row.tangent = tangent or ("elementwise" if row.elementwise else "transpose")
+    row.formulas = {i: formulas[i] for i in row.inputs if i in formulas}
+    row.reads = {i: parameters(f)[2:] for i, f in row.formulas.items()}
+    check(row, formulas)
+    row.kept = [n for n in (*row.inputs, "result") if row.readers(n)]
+    row.constants = [n for n in (*(f"{i}_shape" for i in row.inputs), *row.params) if row.readers(n)]
+    row.call = recorder(row, "call")
+    row.operator = recorder(row, "operator")
+    rows[name] = row
+    setattr(raw, name, kernel)
+    setattr(traced, name, row.call)
+    return row.call
+
+
+def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's positional parameters."""
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount]
+
+
+def constants(kernel: Callable[..., Any]) -> dict[str, str]:
+    """A kernel's keyword-only parameters, each with its default as written in a signature."""
+    code = kernel.__code__
+    names = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    defaults = kernel.__kwdefaults__ or {}
+    return {name: f"={defaults[name]!r}" if name in defaults else "" for name in names}
+
+
+def check(row: Row, formulas: dict[str, Any]) -> None:
+    """Refuse, at import, a formula for something that is no input or one that reads what is not there."""
+    if row.name in rows:
+        raise TypeError(f"op {row.name!r} is declared twice")
+    if unknown := set(formulas) - set(row.inputs):
+        raise TypeError(f"op {row.name!r}: derivative given for {sorted(unknown)}, but its inputs are {row.inputs}")
+    readable = {*row.inputs, *row.params, "result", *(f"{i}_shape" for i in row.inputs)}
+    if row.variadic:
+        readable -= {row.inputs[0], "result"}
+    for name, reads in row.reads.items():
+        if unknown := set(reads) - readable:
+            raise TypeError(f"op {row.name!r}: derivative of {name!r} reads {sorted(unknown)}; it may read {sorted(readable)}")
+
+
+def recorder(row: Row, variant: str) -> Any:
+    """A function that becomes the row's recording function when it is first called."""
+
+    def materialise(*args: Any, **kwargs: Any) -> Any:
+        if row.node_type is None:
+            build(row)
+        return getattr(row, variant)(*args, **kwargs)
+
+    placeholder = FunctionType(_PLACEHOLDER, {"materialise": materialise, "__name__": __name__, "__builtins__": __builtins__})
+    placeholder.__name__ = placeholder.__qualname__ = row.name
+    placeholder.__module__ = __name__
+    placeholder.row = row  # type: ignore[attr-defined]
+    return placeholder
+
+
+_PLACEHOLDER = (lambda *args, **kwargs: materialise(*args, **kwargs)).__code__  # type: ignore[name-defined]  # noqa: F821
+
+
+def build(row: Row) -> None:
+    """Write and compile the row's recording functions and its node's class and backward."""
+    slots = tuple([f"saved_{n}" for n in (*row.kept, *row.constants)])
+    body: dict[str, Any] = {"__slots__": slots + ("result_edits",) * ("result" in row.kept), "__module__": __name__}
+    body |= {"row": row, "saves_result": "result" in row.kept, "several": row.outputs, "saved_names": slots}
+    body |= {f"_saved_{n}": saved_value(n) for n in (*row.kept, *row.constants)}
+    body |= {f"_raw_saved_{n}": raw_saved(n) for n in row.kept}
+    row.source = _codegen.source(row)
+    filename = f"<op {row.name}>"
+    linecache.cache[filename] = (len(row.source), None, row.source.splitlines(True), filename)
+    code = compile(row.source, filename, "exec")
+    names = _shared_names() | {f"{i}_formula": f for i, f in row.formulas.items()}
+    names |= {f"with_{name}": function for name, (_, function) in row.rarely.items()} | {"row": row, "kernel": row.kernel}
+    for variant, foreign in ((row.operator, not_implemented), (row.call, _errors.unsupported_operand)):
+        scope = variant.__globals__
+        scope.update(names, foreign=foreign)
+        exec(code, scope)
+        if row.node_type is None:
+            node_type = type(row.node_name or row.name, (Node,), body | {"backward": scope["backward"]})
+            if not row.formulas:
+                del node_type.backward
+            row.node_type = node_type
+        scope["NodeType"] = row.node_type
+        made = scope["recorder"]
+        variant.__defaults__, variant.__kwdefaults__ = made.__defaults__, made.__kwdefaults__
+        variant.__code__ = made.__code__
+
+
+@functools.cache
+def _shared_names() -> dict[str, Any]:
+    """What generated code refers to."""
+    names: dict[str, Any] = {"promote": promote}
+    for module, wanted in (
+        (_runtime, "Tensor check_unedited filled into observe operand outputs_of quiet raise_inference raw rescued rewrapped unsaved"),
+        (_tape, "Leaf accumulator next_position raise_freed"),
+        (_views, "UnrecordedView View attach_view attach_views current_node edits_of shares_memory"),
+        (_layouts, "floated intern_layout layouts settle settle_all"),
+        (_modes, "grad_on observers"),
+        (_errors, "not_a_tensor"),
+    ):
+        names |= {name: getattr(module, name) for name in wanted.split()}
+    return names
+
+
+def documents(recording_function: Any) -> Callable[[_Function], _Function]:
+    """The decorator of a public signature and docstring that belong to a row's recording function."""
+
+    def decorator(public: _Function) -> _Function:
+        recording_function.__doc__ = public.__doc__
+        recording_function.__name__ = recording_function.__qualname__ = public.__name__
+        recording_function.__module__ = public.__module__
+        recording_function.__signature__ = inspect.signature(public)
+        recording_function.__annotations__ = public.__annotations__
+        return recording_function  # type: ignore[no-any-return]
+
+    return decorator

@@ -1,0 +1,244 @@
+"""What generated code calls: operands, results, saved values, observers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextvars import Context, ContextVar
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._dtypes import can_cast, weak_dtype
+from ._errors import explained, scalar_name
+from ._layouts import intern_layout
+from ._modes import grad_on, inference_mode_on, observers
+from ._tape import Leaf, Node, Output, output_node
+from ._views import INFERENCE_SAVED, InferenceEdits, current_node, edited
+
+if TYPE_CHECKING:
+    from ._op import Row
+
+raw = SimpleNamespace()
+"""name -> kernel on ndarrays: what formulas call in an ordinary backward."""
+traced = SimpleNamespace()
+"""name -> recorder on Tensors: what formulas call in ``backward(create_graph=True)``."""
+
+Tensor: Any = None  # learnt once, from _tensor
+unsaved: Any = None  # a Tensor without array, in place of an input that no needed gradient reads
+
+quiet = Context().run
+"""Runs a kernel where NumPy's floating-point warnings are off: the caller's settings are never touched, and entering a
+prepared context costs a thirtieth of ``np.errstate``.  One thread at a time: ``rescued`` serves the others."""
+quiet(np.seterr, all="ignore")
+
+
+def not_implemented(row: Row, first: Any, given: Any) -> Any:
+    """An operator's answer to an operand it does not know: Python tries the other side, then raises TypeError."""
+    return NotImplemented
+
+
+def operand(value: Any, like: Any) -> Any:
+    """A Python number as a weak 0-d tensor, an ndarray as a tensor; NotImplemented for anything else."""
+    if not isinstance(like, Tensor):
+        return value if isinstance(value, Tensor) else NotImplemented
+    dtype = like._array.dtype
+    weak = _weak.get((value.__class__, dtype))
+    if weak is None:
+        if isinstance(value, np.ndarray):
+            return wrap(value)
+        if isinstance(value, np.generic):
+            return operand(value.item(), like)
+        if not isinstance(value, (int, float)):
+            return NotImplemented
+        weak = weak_dtype(value.__class__, dtype)
+        _weak[value.__class__, dtype] = weak = weak, intern_layout(np.empty((), weak))
+    tensor = Tensor()
+    try:
+        tensor._array = np.array(value, weak[0])
+    except OverflowError:  # an integer out of range wraps, as in PyTorch
+        tensor._array = wrapped(value, weak[0])
+    tensor._node, tensor._alias, tensor._layout = None, None, weak[1]
+    return tensor
+
+
+_weak: dict[tuple[type, np.dtype[Any]], Any] = {}  # (type of a number, dtype it meets) -> dtype and layout of the number
+
+
+def wrapped(value: int, dtype: np.dtype[Any]) -> np.ndarray:
+    """An integer modulo the range of a small integer dtype; RuntimeError beyond 64 bits."""
+    if not -(2**63) <= value < 2**64:
+        raise RuntimeError(f"value cannot be converted to type int64_t without overflow: {value}")
+    return np.array(value & 0xFFFF_FFFF_FFFF_FFFF, np.uint64).astype(dtype)
+
+
+def rescued(error: Exception, row: Row, inputs: tuple[Any, ...], arrays: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """What the kernel gives when another thread was in ``quiet``; otherwise the error, explained."""
+    if isinstance(error, RuntimeError) and "cannot enter context" in str(error):
+        with np.errstate(all="ignore"):
+            out = {"out": ...} if row.is_ufunc else {}
+            try:
+                return row.kernel(*arrays, **params, **out)
+            except Exception as second:
+                error = second
+    raise explained(error, row, inputs) from None
+
+
+def silent(kernel: Callable[..., Any], *args: Any, **params: Any) -> Any:
+    """Run a kernel outside a row, without NumPy's floating-point warnings, from any thread."""
+    try:
+        return quiet(kernel, *args, **params)
+    except RuntimeError as error:
+        if "cannot enter context" not in str(error):
+            raise
+        with np.errstate(all="ignore"):
+            return kernel(*args, **params)
+
+
+def wrap(array: np.ndarray, node: Any = None) -> Any:
+    """A Tensor around an ndarray."""
+    tensor = Tensor()
+    tensor._array, tensor._node, tensor._alias, tensor._layout = array, node, None, None
+    return tensor
+
+
+def made(array: np.ndarray, requires_grad: bool = False) -> Any:
+    """A Tensor that a factory makes: a leaf, or an inference tensor where that mode is on."""
+    tensor = wrap(array)
+    if inference_mode_on.get():
+        tensor._alias = InferenceEdits()
+    if requires_grad:
+        tensor.requires_grad_()
+    return tensor
+
+
+def rewrapped(node: Node, result: Any) -> Any:
+    """A node's own output as a Tensor again: only while recording, so that a node never owns it."""
+    if node.several:
+        outputs = []
+        for index, array in enumerate(result):
+            floats = array.dtype.kind == "f"
+            outputs.append(wrap(array, output_node(node, index, node.layout[index]) if floats else None))
+        return tuple(outputs)
+    tensor = wrap(result, node)
+    tensor._layout = node.layout
+    if node.result_edits:  # type: ignore[attr-defined]
+        tensor._alias = node.result_edits[0]  # type: ignore[attr-defined]
+    return tensor
+
+
+def outputs_of(node: Node | None, arrays: Any) -> tuple[Any, ...]:
+    """The Tensors of a several-output node, each that is not of integers with its Output node."""
+    tensors = tuple([wrap(array) for array in arrays])
+    if node is not None:
+        for index, (tensor, layout) in enumerate(zip(tensors, node.layout)):
+            tensor._layout = layout
+            if layout[1].kind == "f":
+                tensor._node = output_node(node, index, layout)
+    return tensors
+
+
+def filled(node: Node, gradients: Any, F: Any) -> list[Any]:
+    """The gradients of all outputs, zeros where none came."""
+    filled_in = []
+    for index, (shape, dtype) in enumerate(node.layout):
+        if index in gradients:
+            filled_in.append(gradients[index])
+        else:
+            zeros = np.zeros(shape, dtype)
+            filled_in.append(zeros if F is raw else wrap(zeros))
+    return filled_in
+
+
+def check_unedited(node: Any, edits: Any, name: str) -> None:
+    """Raise if a saved array was edited after *node* saved it."""
+    if edits.position < node.position:
+        site = node.extras.site if node.extras is not None else None
+        made_at = f", recorded at {site}," if site else ""
+        written = f" It was written at {edits.writer}." if edits.writer else ""
+        hint = "" if site else " Hint: enable anomaly detection to find the operation that failed to compute its gradient,"
+        hint += " with torch.autograd.set_detect_anomaly(True)." if hint else ""
+        what = "its output" if name == "result" else f"{name!r}"
+        raise RuntimeError(
+            "one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"{what}, saved by {node.name()}{made_at} is at version {edits.count}, edited after it was saved; "
+            f"clone it before writing into it.{written}{hint}"
+        )
+
+
+def raise_inference() -> None:
+    """Raise the error of saving an inference tensor."""
+    raise RuntimeError(INFERENCE_SAVED)
+
+
+def into(out: Any, row: Row, inputs: tuple[Any, ...], params: tuple[Any, ...] = ()) -> Any:
+    """``out=``: the op's result, copied into a tensor that is given."""
+    return deliver(row.name, lambda: row.call(*inputs, *params), inputs, out)
+
+
+def deliver(name: str, compute: Callable[[], Any], inputs: tuple[Any, ...], out: Any) -> Any:
+    """Copy what *compute* returns into *out*, resizing it where the shape differs, as PyTorch does."""
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if grad_on():
+        for tensor in (*inputs, out):
+            if isinstance(tensor, Tensor) and current_node(tensor) is not None:
+                which = "the output tensor" if tensor is out else "one of the arguments"
+                raise RuntimeError(
+                    f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+                    f"but {which} requires grad."
+                )
+    result = compute()._array
+    if not can_cast(result.dtype, out._array.dtype):
+        raise RuntimeError(
+            f"result type {scalar_name(result.dtype)} can't be cast to the desired output type {scalar_name(out._array.dtype)}"
+        )
+    if out._array.shape == result.shape:
+        np.copyto(out._array, result, casting="unsafe")
+    else:
+        if out._array.size:
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(out._array.shape)}, which does "
+                f"not match the required output shape {list(result.shape)}.",
+                stacklevel=3,
+            )
+        out._array, out._layout = result.astype(out._array.dtype), None
+    edited(out)
+    return out
+
+
+class Call:
+    """One call of a row, as observers see it: the row, its inputs and constants, its outputs."""
+
+    __slots__ = ("row", "inputs", "params", "outputs", "node", "in_place")
+
+    def __init__(self, row: Any, inputs: tuple[Any, ...], params: tuple[Any, ...], outputs: tuple[Any, ...], in_place: bool) -> None:
+        self.row, self.inputs, self.params, self.outputs, self.in_place = row, inputs, params, outputs, in_place
+        node = outputs[0]._node if outputs else None
+        if node.__class__ is Output:
+            node = node.edges[0]
+        self.node = None if node.__class__ is Leaf else node
+
+
+def observe(row: Any, out: Any, inputs: tuple[Any, ...], params: tuple[Any, ...], in_place: bool = False) -> None:
+    """Show a call to the observers that are active here; their own operations are not shown."""
+    if not _observing.get():
+        token = _observing.set(True)
+        try:
+            call = Call(row, inputs, params, out if isinstance(out, tuple) else (out,), in_place)
+            for observer in tuple(observers):
+                if observer.active():
+                    observer.recorded(call)
+        finally:
+            _observing.reset(token)
+
+
+_observing: ContextVar[bool] = ContextVar("observing", default=False)
+
+
+def learn_tensor(cls: type) -> None:
+    """Called once by _tensor."""
+    global Tensor, unsaved
+    Tensor = cls
+    unsaved = wrap(None)  # type: ignore[arg-type]

@@ -1,0 +1,130 @@
+"""What people see of a node's saved values: ``_saved_self``, ``_raw_saved_self`` and their packing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import _runtime
+from ._modes import no_grad
+from ._tape import FREED, Node, extras_of
+from ._views import edits_of
+
+
+def saved_value(name: str) -> property:
+    """The property ``_saved_<name>`` of a node class: a Tensor, or a constant."""
+
+    def get(node: Any) -> Any:
+        return reveal(node, name)
+
+    return property(get, doc=f"What the node saved as {name!r}.")
+
+
+def raw_saved(name: str) -> property:
+    """The property ``_raw_saved_<name>``: the saved value as an object whose packing can be set."""
+    return property(lambda node: SavedTensor(node, name), doc=f"The saved {name!r}, unread; see register_hooks.")
+
+
+def reveal(node: Any, name: str) -> Any:
+    """A saved value as a Tensor (unpacked and checked), as a constant, or None where no needed gradient reads it."""
+    value = getattr(node, f"saved_{name}")
+    if name in node.row.constants:
+        return tuple(value) if isinstance(value, list) else value
+    packed = None if node.extras is None else node.extras.packed
+    if packed is not None and name in packed.values:
+        return packed.unpacked(name)
+    if value is None:
+        raise RuntimeError(f"{FREED} ({node.name()} has freed what it saved.)")
+    if value is _runtime.unsaved:
+        return None
+    if name == "result":
+        for edits in node.result_edits:
+            _runtime.check_unedited(node, edits, name)
+        return _runtime.rewrapped(node, value)
+    if value._alias is not None:
+        _runtime.check_unedited(node, value._alias.edits, name)
+    return value
+
+
+class SavedTensor:
+    """A value that a node saved, unread.
+
+    Parameters
+    ----------
+    node : Node
+        The node that saved it.
+    name : str
+        The name it was saved under.
+    """
+
+    __slots__ = ("_node", "_name")
+
+    def __init__(self, node: Node, name: str) -> None:
+        self._node, self._name = node, name
+
+    @property
+    def data(self) -> Any:
+        """The value, unpacked."""
+        return reveal(self._node, self._name)
+
+    def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        """Pack the value now with *pack_hook*; *unpack_hook* is called each time it is read.
+
+        Raises
+        ------
+        RuntimeError
+            Where hooks are set already, or the value was freed or is None.
+        """
+        node, name = self._node, self._name
+        packed = node.extras.packed if node.extras is not None else None
+        if packed is not None and name in packed.values:
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Only one pair of hooks is allowed at a time.")
+        value = reveal(node, name)
+        if value is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        extras = extras_of(node)
+        if extras.packed is None:
+            extras.packed = Packed()
+        extras.packed.pack(node, name, value, pack_hook, unpack_hook)
+
+
+class Packed:
+    """Saved tensors as pack hooks left them: name -> (packed value, unpack hook)."""
+
+    __slots__ = ("values",)
+
+    def __init__(self) -> None:
+        self.values: dict[str, tuple[Any, Callable[[Any], Any]]] = {}
+
+    def pack(self, node: Any, name: str, value: Any, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
+        """Replace what *node* saved as *name* by what *pack* makes of it."""
+        self.values[name] = packed_by(pack, value), unpack
+        setattr(node, f"saved_{name}", None)
+
+    def unpacked(self, name: str) -> Any:
+        """What the unpack hook makes of a packed value."""
+        value, unpack = self.values[name]
+        tensor = unpack(value)
+        if not isinstance(tensor, _runtime.Tensor):
+            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(tensor).__name__}")
+        return tensor
+
+    def restore(self, node: Any) -> None:
+        """Give the node what the unpack hooks return, for one backward."""
+        for name in self.values:
+            tensor = self.unpacked(name)
+            setattr(node, f"saved_{name}", tensor._array if name == "result" else tensor)
+
+
+def packed_by(pack: Callable[[Any], Any], tensor: Any) -> Any:
+    """What the pack hook makes of a tensor; RuntimeError if it wrote into it."""
+    edits = edits_of(tensor)
+    before = edits.count
+    with no_grad():
+        value = pack(tensor)
+    if edits.count != before:
+        raise RuntimeError(
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not be "
+            "modified by in-place operations as this can lead to unexpected side-effects. Clone it, and pack the clone."
+        )
+    return value

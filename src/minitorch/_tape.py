@@ -1,0 +1,218 @@
+"""The tape: nodes and the positions that order them.
+
+Every recorded operation takes the next *position*.  Positions count down, so the newest node has the smallest one:
+what ``heapq`` pops first is what a backward pass runs first.  In-place edits draw from the same counter: a saved value
+is stale exactly when its last edit is newer than the node that saved it, so no version is stored at record time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from threading import Lock
+from typing import Any
+from weakref import ref
+
+next_position: Callable[[], int] = itertools.count(-1, -1).__next__  # atomic under the GIL
+
+NEVER = 1  # the position of an edit that has not happened: before every node
+
+
+class Node:
+    """One recorded operation: what ``Tensor.grad_fn`` returns.
+
+    ``edges`` holds the node that each gradient goes to (None where it is not needed), ``expects`` the layout of each input
+    where broadcasting or promotion changed one, ``layout`` that of the output (of each output, as a list, where there are
+    several), ``extras`` hooks and metadata (None on almost every node).  A row's class adds a slot for each name its
+    formulas read.
+    """
+
+    __slots__ = ("position", "edges", "expects", "layout", "extras", "__weakref__")
+    position: int
+    edges: tuple[Any, ...]
+    expects: tuple[Any, ...] | None
+    layout: Any
+    extras: Extras | None
+
+    saves_result = False
+    several = False
+    owns_gradients = True  # ``backward`` returns new arrays, or its gradient, or views; never an array held elsewhere
+    saved_names: tuple[str, ...] = ()
+
+    def backward(self, gradient: Any, F: Any, edges: tuple[Any, ...], retain: bool) -> Any:
+        """One gradient per edge; *F* holds kernels (ndarrays in, ndarrays out) or recorders (Tensors).
+
+        What was saved is let go at once unless *retain*.
+        """
+        raise NotImplementedError(f"derivative for {self.name()} is not implemented")
+
+    def name(self) -> str:
+        """The name of the operation's gradient, such as ``MulBackward0``."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """For each input, the node its gradient goes to and which of that node's outputs it is."""
+        return tuple([_public(edge) for edge in self.edges])
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for the user's notes; it lives as long as the node."""
+        return extras_of(self).metadata
+
+    @property
+    def _sequence_nr(self) -> int:
+        return -self.position
+
+    def register_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node ran; what it returns replaces ``grad_inputs``."""
+        return Handle(extras_of(self).posthooks, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(grad_outputs)`` before the node runs; what it returns replaces them."""
+        return Handle(extras_of(self).prehooks, hook)
+
+    def __dir__(self) -> list[str]:
+        names = [name for name in super().__dir__() if not name.startswith("__")]
+        hidden = {"position", "edges", "expects", "layout", "extras", "backward", *self.saved_names}
+        return sorted(set(names) - hidden)
+
+
+class AccumulateGrad(Node):
+    """The node of a leaf, made when a forward pass first uses it: adds to the leaf's ``.grad``.
+
+    Its position is taken when it is made, so a backward pass runs it just after the last of the leaf's consumers.
+    """
+
+    __slots__ = ("variable",)
+    variable: Any
+    edges = ()
+    expects = None
+    layout = None
+
+
+class Leaf:
+    """In a leaf's place for a node: where its AccumulateGrad is while a graph holds one, and the leaf's hooks."""
+
+    __slots__ = ("ref", "hooks", "post_hooks")
+    hooks: dict[Any, Any] | None
+    post_hooks: dict[Any, Any] | None
+
+    def __init__(self) -> None:
+        self.ref: Callable[[], AccumulateGrad | None] = _gone
+        self.hooks = self.post_hooks = None
+
+
+def _gone() -> None:
+    return None
+
+
+def accumulator(tensor: Any) -> AccumulateGrad:
+    """A new AccumulateGrad for a leaf that has none at the moment (or the one another thread has just made)."""
+    leaf: Leaf = tensor._node
+    with _making:
+        node = leaf.ref()
+        if node is None:
+            node = AccumulateGrad()
+            node.position = next_position()
+            node.extras = None
+            node.variable = tensor
+            leaf.ref = ref(node)
+    return node
+
+
+_making = Lock()
+
+
+class Output(Node):
+    """One output of a node that has several; hands its gradient on, labelled."""
+
+    __slots__ = ("index",)
+    index: int
+    expects = None
+
+    def backward(self, gradient: Any, F: Any, edges: tuple[Any, ...], retain: bool) -> Any:
+        return (Outputs({self.index: gradient}),)
+
+
+class Outputs(dict[int, Any]):
+    """Gradients of a several-output node by output number; ``+`` merges, so that the walk need not know."""
+
+    base = ()  # like an array that the engine may not add to in place
+
+    def __add__(self, other: Outputs) -> Outputs:  # type: ignore[override]
+        merged = Outputs(self)
+        for index, gradient in other.items():
+            merged[index] = merged[index] + gradient if index in merged else gradient
+        return merged
+
+    __iadd__ = __add__
+
+
+def output_node(node: Node, index: int, layout: Any) -> Output:
+    """The node of one output of *node*."""
+    output = Output()
+    output.position, output.edges, output.index = next_position(), (node,), index
+    output.layout, output.extras = layout, None
+    return output
+
+
+def _public(edge: Node | None) -> tuple[Node | None, int]:
+    """An edge as people see it: the node and the number of its output."""
+    return (edge.edges[0], edge.index) if type(edge) is Output else (edge, 0)
+
+
+class Extras:
+    """What few nodes have: hooks in call order, the retained gradient's tensor, metadata, a site, packed saved tensors."""
+
+    __slots__ = ("tensor_hooks", "prehooks", "posthooks", "retained", "metadata", "site", "packed", "parent")
+
+    def __init__(self) -> None:
+        self.tensor_hooks: dict[Any, Any] = {}
+        self.prehooks: dict[Any, Any] = {}
+        self.posthooks: dict[Any, Any] = {}
+        self.metadata: dict[Any, Any] = {}
+        self.retained: Callable[[], Any] | None = None
+        self.site: Any = None
+        self.packed: Any = None
+        self.parent: Node | None = None
+
+
+def extras_of(node: Node) -> Extras:
+    """The node's extras, made on first use."""
+    if node.extras is None:
+        node.extras = Extras()
+    return node.extras
+
+
+class Handle:
+    """Removes the hook it stands for; also as a context manager."""
+
+    __slots__ = ("_hooks", "_key", "__weakref__")
+
+    def __init__(self, hooks: dict[Any, Any], hook: Callable[..., Any]) -> None:
+        self._hooks, self._key = hooks, object()
+        hooks[self._key] = hook
+
+    def remove(self) -> None:
+        """Unregister the hook; nothing happens when it was removed before."""
+        self._hooks.pop(self._key, None)
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+    "saved tensors after calling backward."
+)
+
+
+def raise_freed(node: Node) -> None:
+    """Raise the error of a second backward."""
+    raise RuntimeError(f"{FREED} ({node.name()} has freed what it saved.)")

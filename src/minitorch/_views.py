@@ -1,0 +1,193 @@
+"""Edits and views: whether a saved array was written since, and how a view's node follows its base.
+
+A plain tensor's ``_alias`` is None.  A base that was viewed, edited or detached has an ``Edits``; a view has a ``View``.
+An edit takes a position as a node does, so a saved value is stale exactly when its last edit is newer than its node.
+See docs/design/04-in-place.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._modes import InferenceMarks, enable_grad, grad_on, inference_mode_on
+from ._tape import NEVER, Leaf, Node, Output, next_position
+
+MULTIPLE = (
+    "Output 0 of a function that returns multiple views is being modified inplace. This view is the output of a function "
+    "that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace "
+    "the inplace operation by an out-of-place one."
+)
+UNRECORDED = (
+    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is "
+    "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either "
+    "both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
+    "to be tracked)."
+)
+CUSTOM = (
+    "A view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+    "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+    "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+)
+INFERENCE = (
+    "A view was created in inference mode and is being modified inplace in normal mode. Clone it outside inference mode, "
+    "or write into it inside."
+)
+INFERENCE_WRITE = (
+    "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor "
+    "before doing inplace update."
+)
+INFERENCE_SAVED = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+    "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+    "`torch.no_grad()` instead of `torch.inference_mode()`."
+)
+
+
+class Edits:
+    """In-place edits of one array, shared by a tensor, its views and its detached twins."""
+
+    __slots__ = ("count", "position", "writer")
+    parent = None  # not a view
+    inference = False
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.position = NEVER
+        self.writer: Any = None  # where the last edit was made, if sites are recorded
+
+    @property
+    def edits(self) -> Edits:
+        return self
+
+
+class InferenceEdits(Edits):
+    """The edits of a tensor made in inference mode: no node may save it."""
+
+    __slots__ = ()
+    inference = True
+
+
+class View:
+    """What a view remembers: its parent, how to take it again, and the edits that its node knows of."""
+
+    __slots__ = ("edits", "parent", "row", "params", "index", "seen")
+    edits: Edits
+    parent: Any
+    row: Any
+    params: tuple[Any, ...]
+    index: int | None
+    seen: int
+    refusal: str | None = None
+    """Why a recorded write into the view is refused, if it is."""
+
+    @property
+    def inference(self) -> bool:
+        return self.edits.inference
+
+
+class MultipleView(View):
+    __slots__ = ()
+    refusal = MULTIPLE
+
+
+class UnrecordedView(View):
+    __slots__ = ()
+    refusal = UNRECORDED
+
+
+class CustomView(View):
+    __slots__ = ()
+    refusal = CUSTOM
+
+
+class InferenceView(View):
+    __slots__ = ()
+    refusal = INFERENCE
+
+
+def edits_of(tensor: Any) -> Edits:
+    """The tensor's edits, made on first need; a node that saved this array as its result is told."""
+    alias = tensor._alias
+    if alias is not None:
+        edits: Edits = alias.edits
+        return edits
+    tensor._alias = edits = Edits()
+    node = tensor._node
+    if node is not None:
+        if node.__class__ is Output:
+            node = node.edges[0]
+        if isinstance(node, Node) and node.saves_result:
+            node.result_edits = (*node.result_edits, edits)  # type: ignore[attr-defined]
+    return edits
+
+
+def edited(tensor: Any) -> None:
+    """Note an in-place edit of the tensor's array."""
+    edits = edits_of(tensor)
+    if edits.inference and not inference_mode_on.get():
+        raise RuntimeError(INFERENCE_WRITE)
+    edits.count += 1
+    edits.position = next_position()
+
+
+def shares_memory(array: Any, base: Any) -> bool:
+    """Whether *array*, just taken from *base* by NumPy, is a view of it rather than a copy."""
+    owner = array.base
+    return owner is not None and (owner is base or owner is base.base)
+
+
+def attach_view(out: Any, parent: Any, row: Any, params: tuple[Any, ...], index: int | None = None) -> None:
+    """Make *out* a view of *parent*."""
+    if index is not None and row.multiple:
+        view: View = MultipleView()
+    elif grad_on():
+        view = View()
+    else:
+        view = UnrecordedView()
+    view.edits = edits = edits_of(parent)
+    view.parent, view.row, view.params, view.index, view.seen = parent, row, params, index, edits.count
+    out._alias = view
+
+
+def attach_views(outs: tuple[Any, ...], parent: Any, row: Any, params: tuple[Any, ...]) -> None:
+    """``attach_view`` for each output."""
+    for index, out in enumerate(outs):
+        attach_view(out, parent, row, params, index)
+
+
+def current_node(tensor: Any) -> Any:
+    """The tensor's node (a Leaf for a leaf); a view whose memory was edited since is taken again first."""
+    view = tensor._alias
+    if view is None or view.parent is None or view.seen == view.edits.count:
+        return tensor._node
+    stale = []
+    while view is not None and view.parent is not None and view.seen != view.edits.count:
+        if tensor._node.__class__ is Leaf:
+            break
+        stale.append(tensor)
+        tensor = view.parent
+        view = tensor._alias
+    node = tensor._node
+    for tensor in reversed(stale):
+        view = tensor._alias
+        if view.parent._node is not None:
+            with enable_grad():
+                tensor._node = take_step(view.parent, view.row, view.params, view.index)._node
+        view.seen = view.edits.count
+        node = tensor._node
+    return node
+
+
+def take_step(root: Any, row: Any, params: tuple[Any, ...], index: int | None) -> Any:
+    """A view's step from its parent: taken on a Tensor (recorded) or on an ndarray."""
+    taken = row.apply(root, *params) if isinstance(root, np.ndarray) else row.call(root, *params)
+    return taken if index is None else taken[index]
+
+
+def root_of(tensor: Any) -> Any:
+    """The tensor whose memory a chain of views shows."""
+    while tensor._alias is not None and tensor._alias.parent is not None:
+        tensor = tensor._alias.parent
+    return tensor

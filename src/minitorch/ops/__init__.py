@@ -1,0 +1,1 @@
+"""Rows and their public functions, a family a file."""
