@@ -4,7 +4,7 @@
     python docs/examples/digits.py --epochs 5 --seed 3
 
 Training is ordinary PyTorch code: shuffled batches, `loss.backward()`, `optimizer.step()`. With `import torch` in
-place of `import minitorch as torch` it draws the same random numbers and trains the same network.
+place of `import minitorch as torch` it draws the same random numbers and trains the same network, up to rounding.
 
 Then come two things to look at: the tape that a forward pass leaves behind, which `backward()` walks from its end to
 its start, and a gradient from that walk beside the same gradient measured by moving one weight.
@@ -51,7 +51,7 @@ def main() -> None:
 
     guesses = predict(network, test_images)
     wrong = (guesses != test_labels).nonzero().flatten()
-    print(f"\n{len(guesses) - len(wrong)} of {len(guesses)} held-out digits read correctly; misread, for example:\n")
+    print(f"\n{len(guesses) - len(wrong)} of {len(guesses)} held-out digits read correctly. Some of the others:\n")
     show_misread(pixels[held_out][wrong], test_labels[wrong], guesses[wrong])
 
     print("\nThe tape of one loss, in the order in which it was recorded:\n")

@@ -100,13 +100,19 @@ def settling_lines(row: Row, first: str, rest: list[str], arrays: list[str], nod
 
 
 def kernel_lines(row: Row, operands: str, arrays: list[str]) -> Iterator[str]:
-    """Call the kernel; a ufunc's ``out=...`` keeps 0-d results ndarrays."""
-    call = ", ".join([*arrays, *(f"{p}={p}" for p in row.params), *(["out=..."] if row.is_ufunc else [])])
+    """Call the kernel; a ufunc's ``out=...`` keeps 0-d results ndarrays, and is left out where the result is not 0-d."""
+    call = ", ".join([*arrays, *(f"{p}={p}" for p in row.params)])
     target = "out_arrays" if row.outputs else "out._array = out_array"
     if not row.outputs:
         yield "out = Tensor()"
     yield "try:"
-    yield f"    {target} = kernel({call})" if row.view else f"    {target} = quiet(kernel, {call})"
+    if row.is_ufunc and row.elementwise:  # quiet by itself: see _op.recorder
+        yield "    if layout is None or not layout[0]:"
+        yield f"        {target} = kernel({call}, out=...)"
+        yield "    else:"
+        yield f"        {target} = kernel({call})"
+    else:
+        yield f"    {target} = kernel({call})" if row.view else f"    {target} = quiet(kernel, {call})"
     yield "except Exception as error:"
     params = "{" + ", ".join(f"{p!r}: {p}" for p in row.params) + "}"
     yield f"    {target} = rescued(error, row, {operands}, ({', '.join(arrays)},), {params})"
@@ -117,9 +123,6 @@ def kernel_lines(row: Row, operands: str, arrays: list[str]) -> Iterator[str]:
 
 def node_lines(row: Row, active: list[str], nodes: list[str]) -> Iterator[str]:
     """Fill a node's fields."""
-    for i, node in zip(active, nodes):
-        yield f"if {node}.__class__ is Leaf:"
-        yield f"    {node} = {node}.ref() or accumulator({argument(i)})"
     yield f"{'' if row.outputs else 'out._node = '}node = NodeType()"
     yield "node.position = next_position()"
     yield f"node.edges = ({', '.join(nodes)},)"
@@ -196,7 +199,6 @@ def variadic_lines(row: Row) -> Iterator[str]:
     yield "if not any(nodes) or not grad_on():"
     yield "    node = None" if row.outputs else "    out._node = None"
     yield "else:"
-    yield f"    nodes = [n.ref() or accumulator(t) if n.__class__ is Leaf else n for n, t in zip(nodes, {name})]"
     body = list(node_lines(row, [], []))
     body = ["node.edges = tuple(nodes)" if line.startswith("node.edges") else line for line in body]
     body = [f"node.expects = layouts(*{name})" if line.startswith("node.expects") else line for line in body]

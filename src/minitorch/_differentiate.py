@@ -9,11 +9,11 @@ import numpy as np
 
 from . import _runtime
 from ._anomaly import checker
-from ._engine import Walk, accumulate, output_gradient, run
+from ._engine import Walk, accumulated, output_gradient, run
 from ._hooks import as_gradient
 from ._runtime import raw, traced, wrap
 from ._size import Size
-from ._tape import AccumulateGrad, Leaf, Node, Output, accumulator, output_node
+from ._tape import AccumulateGrad, Node, Output, output_node
 from ._views import current_node
 
 CREATE_GRAPH = (
@@ -32,12 +32,6 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None
 
 
-def node_of(tensor: Any) -> Any:
-    """The node that a tensor's gradient goes to (a leaf's is made if no graph holds one); None if it needs no gradient."""
-    node = current_node(tensor)
-    return node.ref() or accumulator(tensor) if node.__class__ is Leaf else node
-
-
 def get_gradient_edge(tensor: Any) -> GradientEdge:
     """The edge that gradients of *tensor* flow along; it keeps its meaning when the tensor is later written in place.
 
@@ -46,7 +40,7 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     RuntimeError
         If the tensor does not require grad.
     """
-    node = node_of(tensor)
+    node = current_node(tensor)
     if node is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     return GradientEdge(node.edges[0], node.index) if node.__class__ is Output else GradientEdge(node, 0)
@@ -68,11 +62,11 @@ def starting_points(tensors: tuple[Any, ...], gradients: tuple[Any, ...], create
             layout = node.layout[tensor.output_nr] if node.several else node.layout
             if node.several:
                 node = output_node(node, tensor.output_nr, layout)
-            shape, dtype = layout if layout is not None else (node.variable._array.shape, node.variable._array.dtype)  # type: ignore[attr-defined]
+            shape, dtype = layout if layout is not None else (node.array.shape, node.array.dtype)  # type: ignore[attr-defined]
         else:
             if not isinstance(tensor, _runtime.Tensor):
                 raise TypeError(f"element {index} of tensors must be a Tensor or a GradientEdge, not {type(tensor).__name__}")
-            node = node_of(tensor)
+            node = current_node(tensor)
             shape, dtype = tensor._array.shape, tensor._array.dtype
         if node is None:
             raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
@@ -153,7 +147,7 @@ def backward(
         for target, (node, index) in zip(tuple_of(inputs), targets):
             gradient = output_gradient(node, captured[node], index)  # type: ignore[index]
             if node.__class__ is not AccumulateGrad and gradient is not None and isinstance(target, _runtime.Tensor):
-                accumulate(target, gradient, False, create_graph)
+                target._grad = accumulated(target.grad, gradient, False, create_graph)
 
 
 def tensor_backward(

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ._hooks import after, at_leaf, before
+from ._hooks import after, at_leaf, before, hooked_leaves
 from ._modes import grad_mode
 from ._runtime import raw, traced, wrap
 from ._tape import AccumulateGrad, Node, Outputs
@@ -44,21 +44,26 @@ class Walk:
         For each node whose gradient is wanted, that gradient once known; None: all leaves, nothing captured.
     pruned : dict or None
         For nodes that lead elsewhere too, the edges to follow.
-    check_nan : bool
-        Whether a NaN in a gradient raises (anomaly mode).
+    due : dict or None
+        For leaves with hooks, the position just after their last consumer.
+    check : function or None
+        What runs a node's backward in anomaly mode.
     """
 
-    __slots__ = ("create", "retain", "accumulate", "captured", "pruned", "check")
+    __slots__ = ("create", "retain", "accumulate", "captured", "pruned", "due", "check")
 
     def __init__(self, create: bool, retain: bool, accumulate: bool, captured: dict[Node, Any] | None, check: Any) -> None:
         self.create, self.retain, self.accumulate, self.captured, self.check = create, retain, accumulate, captured, check
         self.pruned: dict[Node, Any] | None = None
+        self.due: dict[Node, float] | None = None
 
 
 def run(roots: list[Node], gradients: list[Any], walk_: Walk) -> None:
     """Walk back from *roots*; deep nesting goes on in a fresh thread, so that the Python stack does not grow with it."""
     if walk_.captured is not None:
         walk_.pruned = prune(roots, walk_.captured)
+    if hooked_leaves:
+        walk_.due = completions(roots)
     depth = _depth.get()
     if depth and depth % _DEEPEST == 0:
         return _in_thread(roots, gradients, walk_, depth)
@@ -99,13 +104,14 @@ def walk(edges: Any, results: Any, F: Any, walk_: Walk) -> None:
     """Run every node from the roots down.
 
     ``heap`` holds the positions of pending nodes, ``pending`` for each its [node, gradient, whether that is an array of
-    ours].  ``following`` is a node just found that need not go there if nothing pending is newer.
+    ours]; ``following`` is the next node while there is only one.  Leaves are collected apart and done last: they would only
+    fill the heap.  Where leaves have hooks, ``due`` says when each of those is complete.
     """
-    pending: dict[int, list[Any]] = {}
-    heap: list[int] = []
-    retain, captured, pruned = walk_.retain or walk_.create, walk_.captured, walk_.pruned
-    node, gradient, ours = None, None, False
-    arrays = F is raw
+    pending: dict[float, list[Any]] = {}
+    heap: list[float] = []
+    leaves: dict[AccumulateGrad, list[Any]] = {}
+    retain, captured, pruned, due = walk_.retain or walk_.create, walk_.captured, walk_.pruned, walk_.due
+    node, gradient, ours, arrays = None, None, False, F is raw
     while True:
         following = None
         index = 0
@@ -113,35 +119,43 @@ def walk(edges: Any, results: Any, F: Any, walk_: Walk) -> None:
             if edge is not None:
                 result = results[index]
                 if result is not None:
-                    if edge is following:
+                    if edge.__class__ is AccumulateGrad and (due is None or edge not in due):
+                        entry = leaves.get(edge)
+                        if entry is None:
+                            leaves[edge] = [result, ours and result is not gradient and result.base is None]
+                        elif entry[1] and arrays:
+                            entry[0] += result
+                        else:
+                            entry[0] = entry[0] + result
+                            entry[1] = True
+                    elif edge is following:
                         upcoming = upcoming + result
                         fresh = True
-                    elif pending and (entry := pending.get(edge.position)) is not None:
-                        if entry[2] and arrays:
+                    elif following is None and not heap:
+                        following, upcoming = edge, result
+                        fresh = ours and result is not gradient and result.base is None
+                    else:
+                        position = edge.position if edge.__class__ is not AccumulateGrad else due[edge]  # type: ignore[index]
+                        entry = pending.get(position)
+                        if entry is None:
+                            pending[position] = [edge, result, ours and result is not gradient and result.base is None]
+                            heappush(heap, position)
+                        elif entry[2] and arrays:
                             entry[1] += result
                         else:
                             entry[1] = entry[1] + result
                             entry[2] = True
-                    elif following is None:
-                        following, upcoming = edge, result
-                        fresh = ours and result is not gradient and result.base is None
-                    else:
-                        position = edge.position
-                        pending[position] = [edge, result, ours and result is not gradient and result.base is None]
-                        heappush(heap, position)
             index += 1
-        if following is not None:
-            if heap and heap[0] < following.position:
-                position = following.position
+        if not heap:
+            if following is None:
+                break
+            node, gradient = following, upcoming
+        else:
+            if following is not None:  # several became pending at once
+                position = following.position if following.__class__ is not AccumulateGrad else due[following]  # type: ignore[index]
                 pending[position] = [following, upcoming, fresh]
                 heappush(heap, position)
-                node, gradient, fresh = pending.pop(heappop(heap))
-            else:
-                node, gradient = following, upcoming
-        elif heap:
             node, gradient, fresh = pending.pop(heappop(heap))
-        else:
-            return
         if node.__class__ is AccumulateGrad:
             finish_leaf(node, gradient, fresh, F, walk_)
             edges = ()
@@ -166,6 +180,9 @@ def walk(edges: Any, results: Any, F: Any, walk_: Walk) -> None:
             ours = False
             if node.expects is not None:
                 results = fitted(results, node.expects, F)
+    for node in tuple(leaves):
+        gradient, fresh = leaves.pop(node)
+        finish_leaf(node, gradient, fresh, F, walk_)
 
 
 def prune(roots: list[Node], captured: dict[Node, Any]) -> dict[Node, Any] | None:
@@ -200,6 +217,25 @@ def prune(roots: list[Node], captured: dict[Node, Any]) -> dict[Node, Any] | Non
     return pruned
 
 
+def completions(roots: list[Node]) -> dict[Node, float]:
+    """For each reachable leaf that has hooks, a position just after that of its oldest consumer: when it is complete."""
+    oldest: dict[Any, int] = {root: root.position for root in roots if root.__class__ is AccumulateGrad}
+    seen: set[Any] = {None}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            position = node.position
+            for edge in node.edges:
+                if edge.__class__ is AccumulateGrad:
+                    oldest[edge] = max(oldest.get(edge, position), position)
+                else:
+                    stack.append(edge)
+    hooked = [leaf for leaf in oldest if leaf.hooks or leaf.post_hooks or leaf.extras is not None]
+    return {leaf: oldest[leaf] + (i + 1) / (len(hooked) + 1) for i, leaf in enumerate(hooked)}
+
+
 def fitted(gradients: Any, expects: tuple[Any, ...], F: Any) -> list[Any]:
     """Undo broadcasting and promotion: each gradient gets its input's shape and dtype."""
     fixed = []
@@ -216,8 +252,7 @@ def fitted(gradients: Any, expects: tuple[Any, ...], F: Any) -> list[Any]:
 
 def finish_leaf(node: AccumulateGrad, gradient: Any, fresh: bool, F: Any, walk_: Walk) -> None:
     """The leaf's hooks; then its gradient is captured, or added to ``.grad``."""
-    leaf = node.variable
-    hooked = leaf._node.hooks or node.extras is not None
+    hooked = node.hooks or node.extras is not None
     if hooked:
         gradient = at_leaf(node, gradient, F, walk_.accumulate)
     if walk_.captured is not None:
@@ -227,30 +262,28 @@ def finish_leaf(node: AccumulateGrad, gradient: Any, fresh: bool, F: Any, walk_:
         if not walk_.accumulate:
             return
         gradient = walk_.captured[node]
-    accumulate(leaf, gradient, fresh and not hooked, walk_.create)
+    with _accumulating:
+        node.grad = accumulated(node.grad, gradient, fresh and not hooked, walk_.create)
     if node.extras is not None:
         for hook in tuple(node.extras.posthooks.values()):
             hook((), (gradient if walk_.create else wrap(np.asarray(gradient)),))
-    if leaf._node.post_hooks:
-        for hook in tuple(leaf._node.post_hooks.values()):
-            if hook(leaf) is not None:
+    if node.post_hooks:
+        for hook in tuple(node.post_hooks.values()):
+            if hook(node.variable) is not None:
                 raise RuntimeError("post accumulate grad hooks should return None.")
 
 
-def accumulate(tensor: Any, gradient: Any, fresh: bool, create: bool) -> None:
-    """Add to ``.grad``: in place unless the sum is to be differentiable; a first gradient that is ours becomes it."""
-    with _accumulating:
-        grad = getattr(tensor, "_grad", None)
-        if create:
-            tensor._grad = gradient if grad is None else grad + gradient
-        elif grad is None:
-            tensor._grad = grad = wrap(gradient if fresh and gradient.__class__ is np.ndarray else np.array(gradient))
-            grad._layout = tensor._layout
-        elif grad._node is not None:  # somebody may still differentiate what is there
-            tensor._grad = wrap(grad._array + gradient)
-        else:
-            np.add(grad._array, gradient, out=grad._array)
-            edited(grad)
+def accumulated(grad: Any, gradient: Any, fresh: bool, create: bool) -> Any:
+    """The new ``.grad``: added to in place unless the sum is to be differentiable; a first gradient that is ours is taken."""
+    if create:
+        return gradient if grad is None else grad + gradient
+    if grad is None:
+        return wrap(gradient if fresh and gradient.__class__ is np.ndarray else np.array(gradient))
+    if grad._node is not None:  # somebody may still differentiate what is there
+        return wrap(np.add(grad._array, gradient, out=...))
+    np.add(grad._array, gradient, out=grad._array)
+    edited(grad)
+    return grad
 
 
 def output_gradient(node: Node, gradient: Any, index: int) -> Any:

@@ -9,8 +9,12 @@ import numpy as np
 
 from . import _runtime
 from ._runtime import traced, wrap
-from ._tape import AccumulateGrad, Handle, Leaf, Node, Output, Outputs, extras_of
+from ._tape import AccumulateGrad, Handle, Node, Outputs, extras_of
 from ._views import current_node
+
+
+hooked_leaves: list[None] = []
+"""Not empty once a leaf has had hooks: backward passes then find out when each such leaf is complete."""
 
 
 def as_tensor(gradient: Any, F: Any) -> Any:
@@ -59,7 +63,7 @@ def before(node: Node, gradient: Any, F: Any) -> Any:
 
 def at_leaf(node: AccumulateGrad, gradient: Any, F: Any, run_prehooks: bool) -> Any:
     """A leaf's tensor hooks and, where its gradient is accumulated, its node's prehooks."""
-    tensor = run_tensor_hooks(node.variable._node.hooks or {}, as_tensor(gradient, F))
+    tensor = run_tensor_hooks(node.hooks or {}, as_tensor(gradient, F))
     if run_prehooks and node.extras is not None:
         for hook in tuple(node.extras.prehooks.values()):
             tensor = (hook((tensor,)) or (tensor,))[0]
@@ -138,9 +142,10 @@ def register_hook(tensor: Any, hook: Callable[[Any], Any]) -> Handle:
     node = current_node(tensor)
     if node is None:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if node.__class__ is Leaf:
+    if node.__class__ is AccumulateGrad:
         if node.hooks is None:
             node.hooks = {}
+            hooked_leaves.append(None)
         return Handle(node.hooks, hook)
     return Handle(extras_of(node).tensor_hooks, hook)
 
@@ -156,8 +161,9 @@ def register_post_accumulate_grad_hook(tensor: Any, hook: Callable[[Any], None])
     node = current_node(tensor)
     if node is None:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if node.__class__ is not Leaf:
+    if node.__class__ is not AccumulateGrad:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
     if node.post_hooks is None:
         node.post_hooks = {}
+        hooked_leaves.append(None)
     return Handle(node.post_hooks, hook)

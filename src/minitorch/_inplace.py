@@ -17,7 +17,7 @@ from ._errors import explained, scalar_name
 from ._layouts import layout_of, layouts
 from ._modes import grad_on, inference_mode_on, observers
 from ._runtime import _observing, observe, operand, quiet, wrap
-from ._tape import Leaf, accumulator, extras_of, next_position
+from ._tape import AccumulateGrad, extras_of, next_position
 from ._views import INFERENCE_WRITE, Edits, current_node, edited, edits_of, root_of, take_step
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
@@ -116,8 +116,7 @@ def write(tensor: Any, function: Callable[..., Any], args: tuple[Any, ...] = (),
     edits = edits_of(tensor)
     node = current_node(tensor)
     refuse(tensor, node, args)
-    twin = wrap(tensor._array)
-    twin._node = node if node.__class__ is not Leaf else None
+    twin = wrap(tensor._array, node)
     twin._layout = tensor._layout
     inputs = tuple([_frozen(i, edits) if isinstance(i, _runtime.Tensor) else i for i in args])
     count, position = edits.count, edits.position
@@ -145,7 +144,7 @@ def write(tensor: Any, function: Callable[..., Any], args: tuple[Any, ...] = (),
         edits.count, edits.position = count, position
         raise
     made = out._node
-    if made is not None and made.__class__ is not Leaf and made is not node:
+    if made is not None and made is not node:
         if row is None or any([getattr(made, name) is twin for name in made.saved_names]):
             twin._array = tensor._array.copy()  # a gradient will read the old values
         if made.saves_result:
@@ -164,10 +163,7 @@ def _frozen(tensor: Any, edits: Edits) -> Any:
     """An operand as it is now, if the write is about to change its memory."""
     if tensor._alias is None or tensor._alias.edits is not edits:
         return tensor
-    node = current_node(tensor)
-    if node.__class__ is Leaf:
-        node = node.ref() or accumulator(tensor)
-    return wrap(tensor._array.copy(), node)
+    return wrap(tensor._array.copy(), current_node(tensor))
 
 
 def refuse(tensor: Any, node: Any, inputs: tuple[Any, ...]) -> None:
@@ -178,13 +174,13 @@ def refuse(tensor: Any, node: Any, inputs: tuple[Any, ...]) -> None:
         raise RuntimeError(EXPANDED)
     if not grad_on():
         return
-    if node.__class__ is Leaf:
+    if node.__class__ is AccumulateGrad:
         raise RuntimeError(LEAF)
     view = tensor._alias
     if view.parent is None:
         return
     root = root_of(tensor)
-    if root._node.__class__ is Leaf:
+    if root._node.__class__ is AccumulateGrad:
         raise RuntimeError(LEAF_VIEW)
     if view.refusal is not None:
         needs = node is not None or root._node is not None
@@ -219,7 +215,7 @@ def rebase(tensor: Any, out: Any) -> None:
         changed = root_of(tensor)
         moved = changed._node
         changed._node = copy_slices_node(moved, out, Take(tensor), changed)
-    if moved is not None and moved.__class__ is not Leaf and moved.extras is not None and moved.extras.retained is not None:
+    if moved is not None and moved.__class__ is not AccumulateGrad and moved.extras is not None and moved.extras.retained is not None:
         moved.extras.retained = None
         extras_of(changed._node).retained = weakref.ref(changed)
 

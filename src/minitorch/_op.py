@@ -184,14 +184,20 @@ def check(row: Row, formulas: dict[str, Any]) -> None:
 
 
 def recorder(row: Row, variant: str) -> Any:
-    """A function that becomes the row's recording function when it is first called."""
+    """A function that becomes the row's recording function when it is first called.
+
+    Its globals' ``__name__`` is None: from such a frame CPython issues no warnings (its rule for modules that are being shut
+    down), so that a ufunc called there keeps NumPy's floating-point warnings to itself, whatever the user's filters, at no
+    cost.  Kernels in Python have frames of their own: they run in ``quiet``.
+    """
 
     def materialise(*args: Any, **kwargs: Any) -> Any:
         if row.node_type is None:
             build(row)
         return getattr(row, variant)(*args, **kwargs)
 
-    placeholder = FunctionType(_PLACEHOLDER, {"materialise": materialise, "__name__": __name__, "__builtins__": __builtins__})
+    scope = {"materialise": materialise, "__builtins__": __builtins__, "__name__": None}
+    placeholder = FunctionType(_PLACEHOLDER, scope)
     placeholder.__name__ = placeholder.__qualname__ = row.name
     placeholder.__module__ = __name__
     placeholder.row = row  # type: ignore[attr-defined]
@@ -235,7 +241,7 @@ def _shared_names() -> dict[str, Any]:
     names: dict[str, Any] = {"promote": promote}
     for module, wanted in (
         (_runtime, "Tensor check_unedited filled into observe operand outputs_of quiet raise_inference raw rescued rewrapped unsaved"),
-        (_tape, "Leaf accumulator next_position raise_freed"),
+        (_tape, "next_position raise_freed"),
         (_views, "UnrecordedView View attach_view attach_views current_node edits_of shares_memory"),
         (_layouts, "floated intern_layout layouts settle settle_all"),
         (_modes, "grad_on observers"),

@@ -1,13 +1,13 @@
 """Random numbers: PyTorch's CPU generator, bit for bit, on ndarrays.
 
-A :class:`Generator` is the Mersenne Twister MT19937. NumPy draws its 32-bit words in whole blocks; the block in use is kept, so
-a small draw is a slice of it, and the reported state is the block's key and the position in it.
+A :class:`Generator` is the Mersenne Twister MT19937. NumPy draws its 32-bit words in whole blocks; the block in use is
+kept, so a small draw is a slice of it, and the reported state is the block's key and the position in it.
 
-Where PyTorch's own values depend on the processor, these are the values of its x86-64 builds with AVX2: products and sums
-are fused (rounded once), and float32 normal numbers come from the single-precision logarithm, sine and cosine of the Cephes
-library. A fused float32 operation is computed in float64 and rounded, which differs from true fusion about once in 2**29.
-Float64 values go through NumPy's log, sin, cos, tan and exp: where NumPy uses vectorised versions of them (AVX-512), the
-last bit may differ.
+Where PyTorch's own values depend on the processor, these are the values of its x86-64 builds with AVX2: products and
+sums are fused (rounded once), and float32 normal numbers come from the single-precision logarithm, sine and cosine of
+the Cephes library. A fused float32 operation is computed in float64 and rounded, which differs from true fusion about
+once in 2**29. Float64 values go through NumPy's log, log1p, sin, cos, tan and exp: where NumPy uses vectorised versions
+of them (AVX-512), the last bit may differ.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ Array = NDArray[Any]
 Shape = int | tuple[int, ...]
 
 _BLOCK: Final = 624
+_MASK21: Final = 2**21 - 1
 _MASK24: Final = np.uint32(2**24 - 1)
 _MASK53: Final = np.uint64(2**53 - 1)
 _FLOAT_DIGITS: Final = {np.dtype(np.float16): 11, np.dtype(np.float32): 24, np.dtype(np.float64): 53}
@@ -64,8 +65,8 @@ class Generator:
 
     Notes
     -----
-    The draws (`uniform`, `normal`, …) return new ndarrays and consume exactly the words that PyTorch's would. Each takes its
-    words in one step under a lock, so that threads sharing a generator never get the same ones.
+    The draws (`uniform`, `normal`, …) return new ndarrays and consume exactly the words that PyTorch's would. Words are
+    taken under a lock, so that threads sharing a generator never get the same ones.
 
     Examples
     --------
@@ -73,10 +74,10 @@ class Generator:
     >>> generator.uniform(3).tolist()
     [0.49625658988952637, 0.7682217955589294, 0.08847743272781372]
     >>> generator.randperm(5).tolist()
-    [0, 2, 4, 1, 3]
+    [0, 4, 2, 1, 3]
     """
 
-    __slots__ = ("_end", "_lock", "_next", "_seed", "_spare", "_twister", "_words", "device")
+    __slots__ = ("_ahead", "_ahead_from", "_end", "_lock", "_next", "_seed", "_spare", "_twister", "_words", "device")
 
     def __init__(self, device: Any = "cpu") -> None:
         if str(device) != "cpu":
@@ -84,6 +85,7 @@ class Generator:
         self.device = "cpu"
         self._lock = threading.Lock()
         self._twister = np.random.RandomState(0)
+        self._spare: float | None = None  # the normal number left over by the last small draw
         self._start(67280421310721)
 
     # ---- seeds and states ----
@@ -120,7 +122,7 @@ class Generator:
             state["left"] = self._end - self._next + 1
             state["seeded"] = 1
             state["next"] = self._next
-            state["key"] = self._twister.get_state()[1]
+            state["key"] = self._twister.get_state(legacy=False)["state"]["key"]
             if self._spare is not None:
                 state["normal_y"] = self._spare
                 state["normal_valid"] = 1
@@ -142,9 +144,8 @@ class Generator:
         if state["seeded"] != 1 or not start <= end <= _BLOCK:
             raise RuntimeError("Invalid mt19937 state")
         with self._lock:
-            self._twister.set_state(("MT19937", state["key"].astype(np.uint32), 0))
-            self._words = self._draw_blocks(1)
-            self._next, self._end = start, end
+            self._twister.set_state(("MT19937", state["key"].astype(np.uint32), 0, 0, 0.0))
+            self._load(self._draw_blocks(1), start, end)
             self._seed = int(state["seed"])
             self._spare = float(state["normal_y"]) if state["normal_valid"] else None
         return self
@@ -160,11 +161,17 @@ class Generator:
         with self._lock:
             self._twister.seed(seed & 0xFFFFFFFF)
             self._seed = seed
-            self._words = np.empty(0, np.uint32)
-            self._next = self._end = 0
-            self._spare: float | None = None
+            self._spare = None
+            self._load(np.empty(0, np.uint32), 0, 0)
 
     # ---- words ----
+
+    def _load(self, block: NDArray[np.uint32], start: int = 0, end: int = _BLOCK) -> None:
+        """Make `block` the words in use, of which those from `start` to `end` are still to come."""
+        self._words = block
+        self._next, self._end = start, end
+        self._ahead = np.empty(0, np.float32)  # normal numbers from the words that follow position _ahead_from
+        self._ahead_from = 0
 
     def _draw_blocks(self, count: int) -> NDArray[np.uint32]:
         return self._twister.randint(0, 2**32, count * _BLOCK, dtype=np.uint32)
@@ -180,8 +187,8 @@ class Generator:
             missing = count - len(rest)
             blocks = -(-missing // _BLOCK)
             drawn = self._draw_blocks(blocks)
-            self._words = drawn[-_BLOCK:].copy()
-            self._next, self._end = missing - (blocks - 1) * _BLOCK, _BLOCK
+            self._load(drawn[-_BLOCK:].copy())
+            self._next = missing - (blocks - 1) * _BLOCK
             return np.concatenate((rest, drawn[:missing])) if len(rest) else drawn[:missing]
 
     def _take64(self, count: int) -> NDArray[np.uint64]:
@@ -197,9 +204,7 @@ class Generator:
         return high << 32 | low
 
     def _uniform32(self, count: int) -> NDArray[np.float32]:
-        result = (self._take(count) & _MASK24).astype(np.float32)
-        result *= np.float32(2**-24)
-        return result
+        return _unit32(self._take(count))
 
     def _uniform64(self, count: int) -> NDArray[np.float64]:
         words = self._take64(count)
@@ -221,13 +226,17 @@ class Generator:
             Finite and in order, with a difference that the dtype can hold.
         """
         shape, dtype = _shape(shape), _float_dtype(dtype, "check_uniform_bounds")
-        _check_uniform_bounds(low, high, dtype)
+        unit = low == 0 and high == 1
+        if not unit:
+            _check_uniform_bounds(low, high, dtype)
         count = math.prod(shape)
         result = self._uniform64(count) if dtype == np.float64 else self._uniform32(count)
-        number = result.dtype.type
-        result = _fused_scale(result, float(number(high) - number(low)), low).astype(dtype, copy=False)
-        if dtype == np.float16 or (low, high) != (0, 1):  # rounding may have reached the bound that is excluded
-            result[result == dtype.type(high)] = low
+        if not unit:
+            number = result.dtype.type
+            result = _fused_scale(result, float(number(high) - number(low)), low)
+        if not unit or dtype == np.float16:
+            result = _narrow(result, dtype)
+            result[result == dtype.type(high)] = low  # rounding may reach the bound that is excluded
         return result.reshape(shape)
 
     def normal(
@@ -247,50 +256,68 @@ class Generator:
         mean, std : float
             ``std`` is not negative.
         contiguous : bool
-            Whether the tensor being filled is contiguous: from 16 elements on, PyTorch fills only such tensors in runs of 16.
+            Whether the tensor to be filled is contiguous: from 16 elements on, PyTorch fills such tensors by runs of
+            16, others two elements at a time, in the order of their memory.
         """
         shape, dtype = _shape(shape), _float_dtype(dtype, "normal_kernel_cpu")
         if not std >= 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
         count = math.prod(shape)
-        if count < 16 or not contiguous:
-            result = self._paired_normals(count)
-        else:
-            result = self._runs_of_normals(count, dtype)
-        return _fused_scale(result, std, mean).astype(dtype, copy=False).reshape(shape)
+        in_runs = count >= 16 and contiguous
+        result = self._runs_of_normals(count, dtype) if in_runs else self._paired_normals(count)
+        return _narrow(_fused_scale(result, std, mean), dtype).reshape(shape)
 
     def _runs_of_normals(self, count: int, dtype: np.dtype[Any]) -> Array:
-        """At least 16 normal numbers; where they are no whole number of runs, the last 16 come from 16 fresh uniforms."""
-        uniform = self._uniform64 if dtype == np.float64 else self._uniform32
-        box_muller = _box_muller64 if dtype == np.float64 else _box_muller32
+        """At least 16 normal numbers; if they are no whole number of runs, the last 16 come from 16 fresh uniforms."""
         tail = count % 16
-        if not tail:
-            return box_muller(uniform(count))
-        whole = count - tail
-        uniforms = uniform(whole + 16 if dtype == np.float16 else count + 16)  # float16 draws no uniforms in vain
-        runs = np.concatenate((uniforms[:whole], uniforms[-16:]))
-        normals = box_muller(runs)
-        return np.concatenate((normals[: count - 16], normals[-16:]))
+        if not tail and dtype != np.float64:
+            return self._normals32(count)
+        drawn = count + 16 if tail else count
+        if tail and dtype == np.float16:  # which draws no uniforms in vain
+            drawn -= tail
+        uniforms: Array = self._uniform64(drawn) if dtype == np.float64 else self._uniform32(drawn)
+        if tail:
+            uniforms = np.concatenate((uniforms[: count - tail], uniforms[-16:]))
+        normals = _box_muller64(uniforms) if dtype == np.float64 else _box_muller32(uniforms)
+        return np.concatenate((normals[: count - 16], normals[-16:])) if tail else normals
+
+    def _normals32(self, count: int) -> NDArray[np.float32]:
+        """Normal numbers in whole runs of 16; small draws share one transform of all that is left of the block."""
+        with self._lock:
+            if self._next == self._end:
+                self._load(self._draw_blocks(1))
+            start, stop = self._next, self._next + count
+            if stop <= self._end:
+                offset = start - self._ahead_from
+                if not len(self._ahead) or offset < 0 or offset % 16:
+                    runs = (self._end - start) // 16 * 16
+                    self._ahead = _box_muller32(_unit32(self._words[start : start + runs]))
+                    self._ahead_from, offset = start, 0
+                self._next = stop
+                return self._ahead[offset : offset + count].copy()
+        return _box_muller32(self._uniform32(count))
 
     def _paired_normals(self, count: int) -> NDArray[np.float64]:
         """Normal numbers made two at a time; an odd one out is kept for the next call."""
-        result = np.empty(count)
         if not count:
-            return result
-        filled = 0
-        if self._spare is not None:
-            result[0], self._spare = self._spare, None
-            filled = 1
-        uniforms = self._uniform64((count - filled + 1) // 2 * 2)
-        radius = np.sqrt(-2 * np.log1p(-uniforms[1::2]))
-        angle = 2 * np.pi * uniforms[0::2]
-        result[filled::2] = radius * np.cos(angle)
-        sines = radius * np.sin(angle)
-        if (count - filled) % 2:
-            self._spare = sines[-1].item()
-            sines = sines[:-1]
-        result[filled + 1 :: 2] = sines
-        return result
+            return np.empty(0)
+        spare, self._spare = self._spare, None
+        filled = 0 if spare is None else 1
+        pairs = (count - filled + 1) // 2
+        result = np.empty(filled + 2 * pairs)
+        if spare is not None:
+            result[0] = spare
+        if pairs <= 8:
+            result[filled:] = _few_pairs(self._take(4 * pairs).tolist())
+        else:
+            uniforms = self._uniform64(2 * pairs)
+            radius = np.sqrt(-2 * np.log1p(-uniforms[1::2]))
+            angle = 2 * np.pi * uniforms[0::2]
+            np.multiply(radius, np.cos(angle), out=result[filled::2])
+            np.multiply(radius, np.sin(angle), out=result[filled + 1 :: 2])
+        if len(result) > count:
+            self._spare = result[-1].item()
+        return result[:count]
 
     def log_normal(self, shape: Shape, dtype: DTypeLike = np.float32, mean: float = 1.0, std: float = 2.0) -> Array:
         """Numbers whose logarithms are normally distributed with the given mean and (positive) std."""
@@ -341,17 +368,17 @@ class Generator:
         words &= _MASK53
         return (words < np.uint64(math.ceil(p * 2**53))).astype(dtype).reshape(shape)
 
-    def bernoulli_tensor(self, p: Array, dtype: DTypeLike = None) -> Array:
-        """Ones where a uniform number of p's precision is below `p`, else zeros; of p's dtype unless `dtype` says otherwise."""
+    def bernoulli_tensor(self, p: Array, dtype: DTypeLike | None = None) -> Array:
+        """Ones where a uniform number of p's precision is below `p`, else zeros; of p's dtype by default."""
         if p.dtype not in _FLOAT_DIGITS:
             raise NotImplementedError(f'"bernoulli_tensor_cpu_p_" not implemented for {p.dtype.name}')
         if not ((p >= 0) & (p <= 1)).all():
-            raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true: bernoulli() takes probabilities from 0 to 1")
+            raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true: the probabilities must be in [0, 1]")
         uniforms = self._uniform64(p.size) if p.dtype == np.float64 else self._uniform32(p.size)
         return (uniforms.reshape(p.shape) < p).astype(p.dtype if dtype is None else dtype)
 
     def random(self, shape: Shape, dtype: DTypeLike = np.int64) -> Array:
-        """Integers from 0 up to the largest of the dtype; for a float dtype, up to the last that follows on without a gap."""
+        """Integers from 0 to the largest of the dtype; for a float dtype, to the last that has no gap before it."""
         shape, dtype = _shape(shape), np.dtype(dtype)
         if dtype.char not in _RANDOM_DTYPES:
             raise NotImplementedError(f'"random_kernel_cpu" not implemented for {dtype.name}')
@@ -366,8 +393,7 @@ class Generator:
         Parameters
         ----------
         low, high : int
-            ``low < high``. A `high` of None means up to the last integer of the dtype (of a float dtype: the last that
-            follows on without a gap).
+            ``low < high``. A `high` of None means up to the last integer that `random` draws.
         shape : int or tuple of int
         dtype : dtype
             An integer, bool or float dtype that holds ``low`` and ``high - 1``.
@@ -503,8 +529,8 @@ def _check_uniform_bounds(low: float, high: float, dtype: np.dtype[Any]) -> None
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
     if high - low > largest:
         raise RuntimeError(
-            f"uniform_ expects to-from <= {dtype.name}'s largest number, but found to={high} and from={low} which result "
-            "in to-from to exceed the limit"
+            f"uniform_ expects to-from <= {largest}, the largest {dtype.name}, but found to={high} and from={low} "
+            "which result in to-from to exceed the limit"
         )
 
 
@@ -568,25 +594,34 @@ def _check_multinomial(weights: Array, n: int, replacement: bool) -> None:
 # ---- arithmetic ----
 
 
-def _narrow(values: NDArray[np.float64], dtype: np.dtype[Any]) -> Array:
-    """Float64 values as `dtype`; to float16 by way of float32, as PyTorch converts them."""
+def _unit32(words: NDArray[np.uint32]) -> NDArray[np.float32]:
+    """Float32 numbers from [0, 1), of the low 24 bits of each word."""
+    result = (words & _MASK24).astype(np.float32)
+    result *= np.float32(2**-24)
+    return result
+
+
+def _narrow(values: Array, dtype: np.dtype[Any]) -> Array:
+    """Float values as `dtype`; from float64 to float16 by way of float32, as PyTorch converts them."""
     with np.errstate(over="ignore"):
         if dtype == np.float16:
-            values = values.astype(np.float32)
+            values = values.astype(np.float32, copy=False)
         return values.astype(dtype, copy=False)
 
 
 def _fused_scale(values: Array, scale: float, shift: float) -> Array:
-    """``values * scale + shift``, rounded once, in the values' dtype; may reuse their memory."""
+    """``values * scale + shift``, rounded once, in the values' dtype; may overwrite them (one dimension)."""
     if scale != 1 and shift == 0:
         values *= values.dtype.type(scale)
     elif scale == 1 and shift != 0:
         values += values.dtype.type(shift)
     elif scale != 1 and values.dtype == np.float32:
-        product = values.astype(np.float64)
-        product *= float(np.float32(scale))
-        product += float(np.float32(shift))
-        return product.astype(np.float32)
+        for start in range(0, len(values), 2**15):
+            block = values[start : start + 2**15]
+            product = block.astype(np.float64)
+            product *= float(np.float32(scale))
+            product += float(np.float32(shift))
+            block[:] = product
     elif scale != 1:
         return _fused_scale64(values, np.float64(scale), shift)
     return values
@@ -615,6 +650,17 @@ def _halves(values: Any) -> tuple[Any, Any]:
     return high, values - high
 
 
+def _few_pairs(words: list[int]) -> list[float]:
+    """A pair of normal numbers from every four words: as with arrays, but without their overhead."""
+    normals = []
+    for first in range(0, len(words), 4):
+        angle_high, angle_low, radius_high, radius_low = words[first : first + 4]
+        angle = 2 * math.pi * (((angle_high & _MASK21) << 32 | angle_low) * 2**-53)
+        radius = math.sqrt(-2 * math.log1p(-((radius_high & _MASK21) << 32 | radius_low) * 2**-53))
+        normals += (radius * math.cos(angle), radius * math.sin(angle))
+    return normals
+
+
 def _box_muller64(uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
     """Normal numbers from uniform ones: each run of 16 holds eight radii, then eight angles."""
     runs = uniforms.reshape(-1, 2, 8)
@@ -627,11 +673,19 @@ def _float32s(*coefficients: float) -> tuple[float, ...]:
     return tuple(float(np.float32(coefficient)) for coefficient in coefficients)
 
 
-# The polynomials of logf, cosf and sinf in S. L. Moshier's Cephes library, http://www.netlib.org/cephes (single precision).
+# The polynomials of logf, cosf and sinf in S. L. Moshier's Cephes library (single), http://www.netlib.org/cephes.
 _LOG: Final = _float32s(7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
                         -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1)  # fmt: skip
-_COS: Final = _float32s(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
-_SIN: Final = _float32s(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+_COS_SIN: Final = tuple(
+    np.array(column).reshape(2, 1)
+    for column in zip(
+        _float32s(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2),
+        _float32s(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1),
+        strict=True,
+    )
+)
+# π/2 in two parts: a small multiple of the first is exact, and so is its difference from the angle, even in float32.
+_HALF_PI: Final = (2 * (0.78515625 + 2.4187564849853515625e-4), 2 * float(np.float32(3.77489497744594108e-8)))
 _SQRT_HALF_BITS: Final = np.float32(math.sqrt(0.5)).view(np.int32)
 
 
@@ -639,14 +693,16 @@ def _box_muller32(uniforms: NDArray[np.float32]) -> NDArray[np.float32]:
     """`_box_muller64` in single precision, block by block, so that temporaries stay in the cache."""
     runs = uniforms.reshape(-1, 2, 8)
     result = np.empty_like(runs)
-    for start in range(0, len(runs), 1024):
-        block = slice(start, start + 1024)
-        radius = _log32(np.float32(1) - runs[block, 0])
+    for start in range(0, len(runs), 4096):
+        block = slice(start, start + 4096)
+        radius = _log32((np.float32(1) - runs[block, 0]).reshape(-1))
         radius *= np.float32(-2)
         np.sqrt(radius, out=radius)
-        cos, sin = _cos_sin32(runs[block, 1] * np.float32(2 * np.pi))
-        np.multiply(radius, cos, out=result[block, 0])
-        np.multiply(radius, sin, out=result[block, 1])
+        cos, sin = _cos_sin32((runs[block, 1] * np.float32(2 * np.pi)).reshape(-1))
+        cos *= radius
+        sin *= radius
+        result[block, 0] = cos.reshape(-1, 8)
+        result[block, 1] = sin.reshape(-1, 8)
     return result.reshape(-1)
 
 
@@ -655,16 +711,16 @@ def _log32(values: NDArray[np.float32]) -> NDArray[np.float32]:
     bits = values.view(np.int32)
     exponent = bits - _SQRT_HALF_BITS
     exponent >>= 23
-    x = (bits - (exponent << 23)).view(np.float32)
-    x -= np.float32(1)
     e = exponent.astype(np.float32)
+    exponent <<= 23
+    x = (bits - exponent).view(np.float32)
+    x -= np.float32(1)
     square = x * x
     wide = x.astype(np.float64)
     y, single = _horner32(wide, _LOG)
     y *= wide
     np.copyto(single, y, casting="same_kind")
-    np.copyto(y, single)
-    y *= square
+    np.multiply(single, square, out=y, dtype=np.float64)
     y += e * np.float32(-2.12194440e-4)
     np.copyto(single, y, casting="same_kind")
     square *= np.float32(0.5)
@@ -677,59 +733,54 @@ def _log32(values: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _cos_sin32(angles: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Cephes' cosine and sine of angles from 0 to 2π."""
-    octant = (angles * np.float32(4 / np.pi)).astype(np.int32)
-    octant += 1
-    octant &= ~1
-    multiple = octant.astype(np.float32)
-    # angle - multiple * π/4, with π/4 in three parts: small multiples of the first two are exact
-    angles -= multiple * np.float32(0.78515625)
-    angles -= multiple * np.float32(2.4187564849853515625e-4)
-    wide = multiple.astype(np.float64)
-    wide *= float(np.float32(-3.77489497744594108e-8))
-    wide += angles
+    quarter = (angles * np.float32(4 / np.pi)).astype(np.int32)
+    quarter += 1
+    quarter >>= 1
+    multiple = quarter.astype(np.float64)
+    wide = angles.astype(np.float64)
+    wide -= multiple * _HALF_PI[0]
+    wide -= multiple * _HALF_PI[1]
     x = wide.astype(np.float32)
-    square = x * x
-    z = square.astype(np.float64)
-    square *= np.float32(0.5)
+    np.copyto(wide, x)
+    z = (x * x).astype(np.float64)
 
-    result, cos = _horner32(z, _COS)
+    result, single = _horner32(z, _COS_SIN)
     result *= z
-    np.copyto(cos, result, casting="same_kind")
-    np.multiply(cos, z, out=result)
-    result -= square
-    np.copyto(cos, result, casting="same_kind")
-    cos += np.float32(1)
-
-    result, sin = _horner32(z, _SIN)
-    result *= z
-    np.copyto(sin, result, casting="same_kind")
-    np.multiply(sin, x, out=result, dtype=np.float64)
-    result += x
-    np.copyto(sin, result, casting="same_kind")
-    return _turn(cos.view(np.int32), sin.view(np.int32), octant)
+    np.copyto(single, result, casting="same_kind")
+    np.copyto(result, single)
+    cos, sin = result
+    cos *= z
+    z *= 0.5
+    cos -= z
+    sin *= wide
+    sin += wide
+    np.copyto(single, result, casting="same_kind")
+    single[0] += np.float32(1)
+    bits = single.view(np.int32)
+    return _turn(bits[0], bits[1], quarter)
 
 
 def _turn(
-    cos: NDArray[np.int32], sin: NDArray[np.int32], octant: NDArray[np.int32]
+    cos: NDArray[np.int32], sin: NDArray[np.int32], quarter: NDArray[np.int32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The bits of cos(x), sin(x) become cos and sin of ``x + octant * π/4``, for an even octant."""
-    quarter = octant >> 1
+    """The bits of cos(x), sin(x) become cos and sin of ``x + quarter * π/2``."""
     difference = cos ^ sin
     difference &= -(quarter & 1)  # all bits where cosine and sine change places
     cos ^= difference
     sin ^= difference
-    sin ^= (octant & 4) << 29
-    octant += 2
-    cos ^= (octant & 4) << 29
+    sin ^= (quarter & 2) << 30
+    quarter += 1
+    cos ^= (quarter & 2) << 30
     return cos.view(np.float32), sin.view(np.float32)
 
 
-def _horner32(
-    x: NDArray[np.float64], coefficients: tuple[float, ...]
-) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-    """A polynomial by fused float32 steps, of float32 numbers held in float64; the result, and scratch memory."""
+def _horner32(x: NDArray[np.float64], coefficients: tuple[Any, ...]) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+    """A polynomial by fused float32 steps, of float32 numbers held in float64; the result, and scratch memory like it.
+
+    Coefficients that are columns make several polynomials, one in each row of the result.
+    """
     result = x * coefficients[0]
-    single = np.empty(x.shape, np.float32)
+    single = np.empty(result.shape, np.float32)
     for coefficient in coefficients[1:-1]:
         result += coefficient
         np.copyto(single, result, casting="same_kind")

@@ -14,7 +14,7 @@ from ._dtypes import can_cast, weak_dtype
 from ._errors import explained, scalar_name
 from ._layouts import intern_layout
 from ._modes import grad_on, inference_mode_on, observers
-from ._tape import Leaf, Node, Output, output_node
+from ._tape import AccumulateGrad, Node, Output, output_node
 from ._views import INFERENCE_SAVED, InferenceEdits, current_node, edited
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class Call:
         node = outputs[0]._node if outputs else None
         if node.__class__ is Output:
             node = node.edges[0]
-        self.node = None if node.__class__ is Leaf else node
+        self.node = None if node.__class__ is AccumulateGrad else node
 
 
 def observe(row: Any, out: Any, inputs: tuple[Any, ...], params: tuple[Any, ...], in_place: bool = False) -> None:

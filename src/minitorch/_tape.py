@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from threading import Lock
 from typing import Any
 from weakref import ref
 
@@ -79,49 +78,39 @@ class Node:
 
 
 class AccumulateGrad(Node):
-    """The node of a leaf, made when a forward pass first uses it: adds to the leaf's ``.grad``.
+    """The node of a leaf: adds to the leaf's ``.grad``.
 
-    Its position is taken when it is made, so a backward pass runs it just after the last of the leaf's consumers.
+    It is made when the leaf comes to require grad and is the leaf's own: the leaf holds it, it knows the leaf only weakly,
+    and graphs that use the leaf hold it.  What must outlive a leaf that is dropped before its graph is kept here: the
+    array, the gradient, the hooks, the attributes.  See docs/design/01-tape.md.
     """
 
-    __slots__ = ("variable",)
-    variable: Any
+    __slots__ = ("leaf", "kind", "array", "attributes", "grad", "hooks", "post_hooks")
     edges = ()
     expects = None
     layout = None
 
+    def __init__(self, tensor: Any) -> None:
+        self.position = next_position()
+        self.extras = None
+        self.leaf: Callable[[], Any] = ref(tensor)
+        self.kind: type = type(tensor)
+        self.array: Any = tensor._array
+        self.attributes: dict[str, Any] = tensor.__dict__
+        self.grad: Any = None
+        self.hooks: dict[Any, Any] | None = None
+        self.post_hooks: dict[Any, Any] | None = None
 
-class Leaf:
-    """In a leaf's place for a node: where its AccumulateGrad is while a graph holds one, and the leaf's hooks."""
-
-    __slots__ = ("ref", "hooks", "post_hooks")
-    hooks: dict[Any, Any] | None
-    post_hooks: dict[Any, Any] | None
-
-    def __init__(self) -> None:
-        self.ref: Callable[[], AccumulateGrad | None] = _gone
-        self.hooks = self.post_hooks = None
-
-
-def _gone() -> None:
-    return None
-
-
-def accumulator(tensor: Any) -> AccumulateGrad:
-    """A new AccumulateGrad for a leaf that has none at the moment (or the one another thread has just made)."""
-    leaf: Leaf = tensor._node
-    with _making:
-        node = leaf.ref()
-        if node is None:
-            node = AccumulateGrad()
-            node.position = next_position()
-            node.extras = None
-            node.variable = tensor
-            leaf.ref = ref(node)
-    return node
-
-
-_making = Lock()
+    @property
+    def variable(self) -> Any:
+        """The leaf."""
+        tensor = self.leaf()
+        if tensor is None:  # dropped by the user, but graphs still lead here
+            tensor = self.kind.__new__(self.kind)
+            tensor._array, tensor._node, tensor._alias, tensor._layout = self.array, self, None, None
+            tensor.__dict__ = self.attributes
+            self.leaf = ref(tensor)
+        return tensor
 
 
 class Output(Node):

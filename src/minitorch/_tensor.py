@@ -15,7 +15,7 @@ from ._inplace import in_place
 from ._op import rows
 from ._runtime import operand, wrap
 from ._size import Size
-from ._tape import Leaf, Node, Output, extras_of
+from ._tape import AccumulateGrad, Output, extras_of
 from ._views import current_node, edits_of
 from .ops import copies, linalg, pointwise, reduce
 from .ops import shape as shapes
@@ -83,24 +83,29 @@ class Tensor:
     @property
     def is_leaf(self):
         node = current_node(self)
-        return node is None or node.__class__ is Leaf
+        return node is None or node.__class__ is AccumulateGrad
 
     @property
     def grad_fn(self):
         node = current_node(self)
-        return None if node.__class__ is Leaf else node.edges[0] if node.__class__ is Output else node
+        return None if node.__class__ is AccumulateGrad else node.edges[0] if node.__class__ is Output else node
 
     @property
     def grad(self):
-        return getattr(self, "_grad", None)
+        node = self._node
+        return node.grad if node.__class__ is AccumulateGrad else getattr(self, "_grad", None)
 
     @grad.setter
     def grad(self, value):
-        self._grad = value
+        node = self._node
+        if node.__class__ is AccumulateGrad:
+            node.grad = value
+        else:
+            self._grad = value
 
     def requires_grad_(self, requires_grad=True):
         if requires_grad and self._node is None:
-            self._node = Leaf()
+            self._node = AccumulateGrad(self)
         elif not requires_grad:
             self._node = None
         return self
@@ -112,7 +117,7 @@ class Tensor:
 
     def retain_grad(self):
         node = current_node(self)
-        if node.__class__ is not Leaf:
+        if node.__class__ is not AccumulateGrad:
             extras_of(node).retained = weakref.ref(self)
 
     @property

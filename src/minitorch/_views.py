@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ._modes import InferenceMarks, enable_grad, grad_on, inference_mode_on
-from ._tape import NEVER, Leaf, Node, Output, next_position
+from ._tape import NEVER, AccumulateGrad, Node, Output, next_position
 
 MULTIPLE = (
     "Output 0 of a function that returns multiple views is being modified inplace. This view is the output of a function "
@@ -118,7 +118,7 @@ def edits_of(tensor: Any) -> Edits:
     if node is not None:
         if node.__class__ is Output:
             node = node.edges[0]
-        if isinstance(node, Node) and node.saves_result:
+        if node.saves_result:
             node.result_edits = (*node.result_edits, edits)  # type: ignore[attr-defined]
     return edits
 
@@ -158,13 +158,13 @@ def attach_views(outs: tuple[Any, ...], parent: Any, row: Any, params: tuple[Any
 
 
 def current_node(tensor: Any) -> Any:
-    """The tensor's node (a Leaf for a leaf); a view whose memory was edited since is taken again first."""
+    """The tensor's node; a view whose memory was edited since is taken again first."""
     view = tensor._alias
     if view is None or view.parent is None or view.seen == view.edits.count:
         return tensor._node
     stale = []
     while view is not None and view.parent is not None and view.seen != view.edits.count:
-        if tensor._node.__class__ is Leaf:
+        if tensor._node.__class__ is AccumulateGrad:
             break
         stale.append(tensor)
         tensor = view.parent

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import pytest
+
 from backend import torch
 
 Function = torch.autograd.Function

@@ -161,7 +161,10 @@ def record_everything(log: list[str]) -> tuple[Any, Any, Any]:
     x = leaf(1.0, 2.0)
     y = x * 2
     node = y.grad_fn
-    retained = lambda: "retained" if y.grad is not None else "not retained"  # noqa: E731
+
+    def retained() -> str:
+        return "not retained" if y.grad is None else "retained"
+
     node.register_prehook(lambda grads: log.append("pre 1"))
     y.retain_grad()
     y.register_hook(lambda g: log.append(f"tensor 1, {retained()}"))
@@ -253,9 +256,7 @@ def test_hook_registered_during_backward_on_a_later_node_runs() -> None:
     x, seen = leaf(1.0, 2.0), []
     y = x * 2
     z = y * 3
-    z.grad_fn.register_hook(
-        lambda *_: y.grad_fn.register_prehook(lambda grads: seen.append(as_lists(grads))) and None
-    )
+    z.grad_fn.register_hook(lambda *_: y.grad_fn.register_prehook(lambda grads: seen.append(as_lists(grads))) and None)
     z.sum().backward()
     assert seen == [[[3.0, 3.0]]]
 
@@ -268,16 +269,21 @@ def test_node_hooks_run_when_several_consumers_have_contributed() -> None:
     assert seen == [[[9.0, 13.0]]]
 
 
+def hooked_node(register: str) -> weakref.ref[Any]:
+    """A weak reference to a hook that refers to the node on which it hangs."""
+    y = leaf(1.0, 2.0) * 2
+    node = y.grad_fn
+
+    def hook(*gradients: Any) -> None:
+        assert node not in gradients
+
+    getattr(node, register)(hook)
+    y.sum().backward()
+    return weakref.ref(hook)
+
+
 @pytest.mark.parametrize("register", ["register_prehook", "register_hook"])
 def test_cycle_through_a_node_hook_is_collected(register: str) -> None:
-    y = leaf(1.0, 2.0) * 2
-
-    def hook(*_: Any) -> None:
-        assert y is not None
-
-    getattr(y.grad_fn, register)(hook)
-    y.sum().backward()
-    watched = weakref.ref(hook)
-    del y, hook
+    watched = hooked_node(register)
     gc.collect()
     assert watched() is None

@@ -139,8 +139,7 @@ class _Windows:
     ) -> None:
         out = pool_output_size(size, kernel, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode)
         axes = list(zip(size, kernel, stride, padding, dilation, out, strict=True))
-        self.size, self.kernel, self.dilation = size, kernel, dilation
-        self.padding = padding
+        self.size, self.kernel, self.padding, self.dilation = size, kernel, padding, dilation
         # In front the padding, behind as much as the last window needs.
         self.pads = [(p, max(0, (o - 1) * s + d * (k - 1) + 1 - n - p)) for n, k, s, p, d, o in axes]
         # For each axis, and each place along it in a window: what selects the cells that all windows have there.
@@ -160,9 +159,8 @@ class _Windows:
     @cached_property
     def offsets(self) -> Array:
         """How far, in plane indices, each place in a window is from its start."""
-        return _plane_index(
-            [np.arange(k) * d for k, d in zip(self.kernel, self.dilation, strict=True)], self.size
-        ).ravel()
+        places = [np.arange(k) * d for k, d in zip(self.kernel, self.dilation, strict=True)]
+        return _plane_index(places, self.size).ravel()
 
     @cached_property
     def first_inside(self) -> Array:
@@ -177,13 +175,13 @@ class _Windows:
 
     @cached_property
     def counts_inside(self) -> Array:
-        """How many cells each window has that are not padding; 1 for a window without any."""
+        """How many cells each window has that are not padding."""
         return self._count(beyond=(0,) * len(self.padding))
 
     def _count(self, beyond: Sizes) -> Array:
         axes = zip(self.first, self.size, self.kernel, beyond, strict=True)
         counts = [np.clip(first + k, -b, n + b) - np.clip(first, -b, n + b) for first, n, k, b in axes]
-        return np.maximum(1, reduce(np.multiply.outer, counts))
+        return reduce(np.multiply.outer, counts)
 
     def reduce(self, combine: np.ufunc, padded: Array) -> Array:
         """Combine the cells of each window."""

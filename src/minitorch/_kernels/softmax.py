@@ -171,7 +171,7 @@ def _sums(rows: Array) -> Array:
     """Sum each row: a column, or the sums repeated along short rows."""
     length = rows.shape[1]
     if length <= _SQUARE:
-        return rows.dot(ones(length, length, rows.dtype.char))
+        return rows.dot(ones(rows.dtype.char, length, length))
     return _column(rows)
 
 
@@ -179,7 +179,7 @@ def _column(rows: Array) -> Array:
     """Sum each row, into a column."""
     length = rows.shape[1]
     if length <= _GEMV:
-        return rows.dot(ones(length, 1, rows.dtype.char))
+        return rows.dot(ones(rows.dtype.char, length, 1))
     return np.add.reduce(rows, 1, None, None, True)
 
 

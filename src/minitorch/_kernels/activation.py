@@ -1,0 +1,303 @@
+"""Activation functions and their derivative maps.
+
+Small inputs take few NumPy calls; large ones go through them in blocks that stay in the cache.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .special import BLOCK, ERF_TANH, FEW, blockwise, constants, erfc, polynomial
+
+Array: TypeAlias = NDArray[Any]
+
+_SIZES = (2, 4, 8)
+_ZERO = {size: np.zeros((), f"f{size}") for size in _SIZES}
+_HALF = {size: np.full((), 0.5, f"f{size}") for size in _SIZES}
+_ONE = {size: np.ones((), f"f{size}") for size in _SIZES}
+# NumPy takes the maximum of two arrays thrice as fast as that of an array and a number.
+_ZEROS = {size: np.zeros(BLOCK, f"f{size}") for size in _SIZES}
+_INTEGER = {size: np.dtype(f"i{size}") for size in _SIZES}
+_SIGN_SHIFT = {size: np.full((), 8 * size - 1, f"i{size}") for size in _SIZES}
+# Beyond this number, exp(-x) is nothing next to 1 and x.
+_LEVEL = {4: 17.0, 8: 37.0}
+
+# Up to this many elements, NumPy's `where` costs less than the calls of a branchless formula, and its `logaddexp`.
+_WHERE = 1024
+_LOGADDEXP = 256
+
+# float32's normal distribution function is 1 / (1 + exp(x p(x^2))), from erf(z) = tanh(z q(z^2)) at z = x / sqrt(2).
+_NORMAL_32 = constants(
+    tuple([-math.sqrt(2) * value / 2**power for power, value in zip(range(len(ERF_TANH) - 1, -1, -1), ERF_TANH)]), np.float32
+)
+_SQRT_HALF = math.sqrt(0.5)
+_DENSITY = 1 / math.sqrt(2 * math.pi)
+# The approximation by tanh, x (1 + tanh(k (x + c x^3))) / 2 = x / (1 + exp(x (-2 k - 2 k c x^2))), with c and k from
+# D. Hendrycks and K. Gimpel, "Gaussian Error Linear Units (GELUs)", 2016.
+_CUBIC = 0.044715
+_SLOPE = 2 * math.sqrt(2 / math.pi)
+_LINE = {size: constants((-_SLOPE * _CUBIC, -_SLOPE), np.dtype(f"f{size}").type) for size in (4, 8)}
+_LINE_SLOPE = {size: constants((3 * _SLOPE * _CUBIC, _SLOPE), np.dtype(f"f{size}").type) for size in (4, 8)}
+_MINUS_HALF_32, _DENSITY_32 = constants((-0.5, _DENSITY), np.float32)
+
+
+def _apply(kernel: Callable[..., Array], *arrays: Array) -> Array:
+    """Return ``kernel(*arrays)``, or, of large arrays and float16, what the kernel leaves in its `out`, block by block."""
+    if arrays[0].size <= BLOCK and arrays[0].itemsize > 2:
+        return kernel(*arrays)
+    return blockwise(kernel, *arrays)
+
+
+def relu(x: Array) -> Array:
+    """Return ``max(x, 0)``, with NaN where `x` is NaN."""
+    if x.size <= BLOCK:
+        return np.maximum(x, _ZERO[x.itemsize], out=...)
+    return blockwise(_relu, x)
+
+
+def _relu(x: Array, out: Array) -> None:
+    np.maximum(x, _ZEROS[x.itemsize][: x.size], out=out)
+
+
+def relu_backward(grad: Array, output: Array) -> Array:
+    """Return `grad` where relu's output is not zero (also where it is NaN), unchanged to the last bit, and zero elsewhere."""
+    if output.size <= _WHERE:
+        return np.where(output, grad, _ZERO[grad.itemsize])
+    return blockwise(_relu_backward, grad, output)
+
+
+def _relu_backward(grad: Array, output: Array, out: Array) -> None:
+    integer = _INTEGER[out.itemsize]
+    mask = out.view(integer)
+    # Read as integers, the numbers above zero, and NaN without its sign, have negatives whose sign bit, shifted in all along,
+    # is a mask of ones: exact for every gradient, and several times faster than `where`.
+    np.abs(output, out=out)
+    np.negative(mask, out=mask)
+    np.right_shift(mask, _SIGN_SHIFT[out.itemsize], out=mask)
+    np.bitwise_and(mask, grad.view(integer), out=mask)
+
+
+def sigmoid(x: Array) -> Array:
+    """Return ``1 / (1 + exp(-x))``: 0 and 1 at the extremes."""
+    return _apply(_sigmoid, x)
+
+
+def _sigmoid(x: Array, out: Any = ...) -> Array:
+    out = np.negative(x, out=out)
+    np.exp(out, out)
+    np.add(out, _ONE[out.itemsize], out)
+    return np.reciprocal(out, out)
+
+
+def sigmoid_backward(grad: Array, output: Array) -> Array:
+    """Return the gradient of sigmoid's input: ``grad * output * (1 - output)``."""
+    return _apply(_sigmoid_backward, grad, output)
+
+
+def _sigmoid_backward(grad: Array, output: Array, out: Any = ...) -> Array:
+    out = np.subtract(_ONE[output.itemsize], output, out=out)
+    np.multiply(out, output, out)
+    return np.multiply(out, grad, out)
+
+
+def tanh_backward(grad: Array, output: Array) -> Array:
+    """Return the gradient of tanh's input: ``grad * (1 - output ** 2)``."""
+    return _apply(_tanh_backward, grad, output)
+
+
+def _tanh_backward(grad: Array, output: Array, out: Any = ...) -> Array:
+    out = np.multiply(output, output, out=out)
+    np.subtract(_ONE[output.itemsize], out, out)
+    return np.multiply(out, grad, out)
+
+
+def silu(x: Array) -> Array:
+    """Return ``x * sigmoid(x)``."""
+    return _apply(_silu, x)
+
+
+def _silu(x: Array, out: Any = ...) -> Array:
+    out = np.negative(x, out=out)
+    np.exp(out, out)
+    np.add(out, _ONE[out.itemsize], out)
+    return np.divide(x, out, out)
+
+
+def silu_backward(grad: Array, x: Array) -> Array:
+    """Return the gradient of silu's input: with s the sigmoid of `x`, ``grad * s * (1 + x * (1 - s))``."""
+    return _apply(_silu_backward, grad, x)
+
+
+def _silu_backward(grad: Array, x: Array, out: Any = ...) -> Array:
+    share = _sigmoid(x)
+    out = np.subtract(_ONE[x.itemsize], share, out=out)
+    np.multiply(out, x, out)
+    np.add(out, _ONE[x.itemsize], out)
+    np.multiply(out, share, out)
+    return np.multiply(out, grad, out)
+
+
+def softplus(x: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
+    """Return ``log(1 + exp(beta * x)) / beta``, and `x` itself where ``beta * x`` exceeds `threshold`."""
+    if x.itemsize == 2:
+        return softplus(x.astype(np.float32), beta, threshold).astype(x.dtype)
+    scaled = x if beta == 1 else np.multiply(x, beta, out=...)
+    if x.size <= _LOGADDEXP:
+        result = np.logaddexp(scaled, _ZERO[x.itemsize], out=...)
+    else:
+        result = blockwise(_softplus, scaled)
+    if beta != 1:
+        np.divide(result, beta, result)
+    if threshold < _LEVEL[x.itemsize]:
+        np.copyto(result, x, where=scaled > threshold)
+    return result
+
+
+def _softplus(x: Array, out: Array) -> None:
+    np.maximum(x, _ZERO[x.itemsize], out)
+    np.add(out, _log1p_exp(np.negative(np.abs(x))), out)
+
+
+def _log1p_exp(x: Array) -> Array:
+    """Return ``log(1 + exp(x))`` for `x` at most 0, in the place of `x`.
+
+    The logarithm of the rounded sum is corrected by what rounding took, to first order: as accurate as NumPy's `log1p`, which
+    takes several times as long in float32.
+    """
+    power = np.exp(x, x)
+    total = power + _ONE[x.itemsize]
+    power -= total - _ONE[x.itemsize]
+    power /= total
+    return np.add(power, np.log(total, total), power)
+
+
+def softplus_backward(grad: Array, x: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
+    """Return the gradient of softplus's input: ``grad * sigmoid(beta * x)``, and `grad` beyond the threshold."""
+    if x.itemsize == 2:
+        return softplus_backward(grad.astype(np.float32), x.astype(np.float32), beta, threshold).astype(x.dtype)
+    scaled = x if beta == 1 else np.multiply(x, beta, out=...)
+    result = _apply(_sigmoid, scaled)
+    np.multiply(result, grad, result)
+    if threshold < _LEVEL[x.itemsize]:
+        np.copyto(result, grad, where=scaled > threshold)
+    return result
+
+
+def log_sigmoid(x: Array) -> Array:
+    """Return ``log(sigmoid(x))``, exact also where the sigmoid is 0 or 1."""
+    if x.size <= _LOGADDEXP:
+        result = np.negative(x, out=...)
+        np.logaddexp(result, _ZERO[x.itemsize], result)
+        return np.negative(result, result)
+    return blockwise(_log_sigmoid, x)
+
+
+def _log_sigmoid(x: Array, out: Array) -> None:
+    np.minimum(x, _ZERO[x.itemsize], out)
+    np.subtract(out, _log1p_exp(np.negative(np.abs(x))), out)
+
+
+def log_sigmoid_backward(grad: Array, x: Array) -> Array:
+    """Return the gradient of log-sigmoid's input: ``grad * sigmoid(-x)``."""
+    return _apply(_log_sigmoid_backward, grad, x)
+
+
+def _log_sigmoid_backward(grad: Array, x: Array, out: Any = ...) -> Array:
+    out = np.exp(x, out=out)
+    np.add(out, _ONE[x.itemsize], out)
+    return np.divide(grad, out, out)
+
+
+def gelu(x: Array, approximate: Literal["none", "tanh"] = "none") -> Array:
+    """Return `x` times the probability that a standard normal variate is below `x`.
+
+    Parameters
+    ----------
+    x : ndarray
+        Floating-point values of any shape.
+    approximate : {"none", "tanh"}
+        Whether that probability is exact, or Hendrycks and Gimpel's approximation by tanh.
+
+    Returns
+    -------
+    ndarray
+        A fresh array of `x`'s shape and dtype.
+    """
+    if approximate == "tanh":
+        return _apply(_gelu_tanh, x)
+    if x.size <= FEW:
+        out = np.empty(x.shape, x.dtype)
+        out.reshape(-1)[:] = [0.5 * value * math.erfc(-_SQRT_HALF * value) for value in x.ravel().tolist()]
+        return out
+    return _apply(_gelu_64 if x.itemsize == 8 else _gelu_32, x)
+
+
+def gelu_backward(grad: Array, x: Array, approximate: Literal["none", "tanh"] = "none") -> Array:
+    """Return the gradient of gelu's input: `grad` times the normal probability below `x` plus `x` times the density there."""
+    if approximate == "tanh":
+        return _apply(_gelu_tanh_backward, grad, x)
+    return _apply(_gelu_backward_64 if x.itemsize == 8 else _gelu_backward_32, grad, x)
+
+
+def _gelu_32(x: Array, out: Any = ...) -> Array:
+    return np.divide(x, _inverse_normal_32(x), out=out)
+
+
+def _inverse_normal_32(x: Array) -> Array:
+    """Return one over the normal probability below `x`."""
+    square = np.multiply(x, x, out=...)
+    result = polynomial(_NORMAL_32, square)
+    np.multiply(result, x, result)
+    np.exp(result, result)
+    return np.add(result, _ONE[4], result)
+
+
+def _gelu_backward_32(grad: Array, x: Array, out: Any = ...) -> Array:
+    out = np.multiply(x, x, out=out)
+    np.multiply(out, _MINUS_HALF_32, out)
+    np.exp(out, out)
+    np.multiply(out, x, out)
+    np.multiply(out, _DENSITY_32, out)
+    below = _inverse_normal_32(x)
+    np.add(out, np.reciprocal(below, below), out)
+    return np.multiply(out, grad, out)
+
+
+def _gelu_64(x: Array, out: Any = ...) -> Array:
+    below = erfc(x * -_SQRT_HALF)
+    np.multiply(below, _HALF[8], below)
+    return np.multiply(below, x, out=out)
+
+
+def _gelu_backward_64(grad: Array, x: Array, out: Any = ...) -> Array:
+    slope = x * _DENSITY * np.exp(x * x * -0.5) + 0.5 * erfc(x * -_SQRT_HALF)
+    return np.multiply(slope, grad, out=out)
+
+
+def _gelu_tanh(x: Array, out: Any = ...) -> Array:
+    return np.divide(x, _inverse_tanh(x, np.multiply(x, x, out=...)), out=out)
+
+
+def _inverse_tanh(x: Array, square: Array) -> Array:
+    """Return one over the approximated probability."""
+    result = polynomial(_LINE[x.itemsize], square)
+    np.multiply(result, x, result)
+    np.exp(result, result)
+    return np.add(result, _ONE[x.itemsize], result)
+
+
+def _gelu_tanh_backward(grad: Array, x: Array, out: Any = ...) -> Array:
+    square = np.multiply(x, x, out=...)
+    share = _inverse_tanh(x, square)
+    np.reciprocal(share, share)
+    out = np.subtract(_ONE[x.itemsize], share, out=out)
+    np.multiply(out, x, out)
+    np.multiply(out, polynomial(_LINE_SLOPE[x.itemsize], square), out)
+    np.add(out, _ONE[x.itemsize], out)
+    np.multiply(out, share, out)
+    return np.multiply(out, grad, out)
