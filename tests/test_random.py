@@ -122,7 +122,7 @@ def test_values(name: str) -> None:
 )
 def test_values_of_float64_normals(draw: Draw, expected: list[float]) -> None:
     result = draw(Generator().manual_seed(0))[: len(expected)]
-    np.testing.assert_array_max_ulp(result, np.array(expected), maxulp=2)  # the platform's log, cos and sin
+    np.testing.assert_array_max_ulp(result, np.array(expected), maxulp=4)  # the platform's log, cos and sin
 
 
 @pytest.mark.parametrize(
@@ -362,6 +362,7 @@ ERRORS: list[tuple[Draw, type[Exception], str]] = [
     (lambda g: g.randint(-1, 25, 2, np.uint8), RuntimeError, "from is out of bounds for uint8"),
     (lambda g: g.randint(0, 3, 2, np.bool_), RuntimeError, "to - 1 is out of bounds for bool"),
     (lambda g: g.randint(0, 70000, 2, F16), RuntimeError, "to - 1 is out of bounds for float16"),
+    (lambda g: g.randint(2**25 + 1, 2**25 + 2, 2, F32), RuntimeError, "'from' casted to dtype to be less than 'to'"),
     (lambda g: g.randint(0, 9, 2, np.complex64), RuntimeError, "check_random_bounds"),
     (lambda g: g.randperm(-1), RuntimeError, r"negative dimension -1: \[-1\]"),
     (lambda g: g.randperm(257, np.uint8), RuntimeError, "cannot be converted to type uint8"),
@@ -380,7 +381,8 @@ ERRORS: list[tuple[Draw, type[Exception], str]] = [
 @pytest.mark.parametrize(("draw", "error", "message"), ERRORS)
 def test_errors_leave_the_stream_alone(draw: Draw, error: type[Exception], message: str) -> None:
     generator = Generator().manual_seed(0)
-    with pytest.raises(error, match=message):
+    with warnings.catch_warnings(), pytest.raises(error, match=message):
+        warnings.filterwarnings("ignore", message=".*is out of bounds", category=UserWarning)
         draw(generator)
     np.testing.assert_array_equal(generator.get_state(), Generator().manual_seed(0).get_state())
 
@@ -524,8 +526,12 @@ def test_large_draws_equal_pytorchs(name: str) -> None:
 
 
 def _pytorch() -> Any:
-    """PyTorch, where it computes with the fused instructions that these streams follow."""
+    """PyTorch, where every bit is comparable: it fuses products and sums, and NumPy's functions are the C library's."""
     torch = pytest.importorskip("torch")
     if torch.backends.cpu.get_cpu_capability() not in ("AVX2", "AVX512"):
         pytest.skip("PyTorch's last bits differ on processors without AVX2")
+    points = np.random.default_rng(0).random(2000)
+    for name in ("log", "log1p", "exp", "sin", "cos", "tan"):
+        if getattr(np, name)(points).tolist() != [getattr(math, name)(point) for point in points.tolist()]:
+            pytest.skip(f"this NumPy computes {name} of float64 by other means than the C library")
     return torch

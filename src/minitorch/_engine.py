@@ -24,7 +24,7 @@ from ._views import edited
 _accumulating = threading.RLock()
 """Held while a gradient is added to a leaf: several threads may run backward to one leaf."""
 
-_depth: ContextVar[int] = ContextVar("backward_depth", default=0)
+_running: ContextVar[Walk | None] = ContextVar("backward_pass", default=None)
 _DEEPEST = 20
 """Backward calls nested in one another beyond this run in a thread of their own, with a Python stack of its own."""
 
@@ -50,12 +50,34 @@ class Walk:
         What runs a node's backward in anomaly mode.
     """
 
-    __slots__ = ("create", "retain", "accumulate", "captured", "pruned", "due", "check")
+    __slots__ = ("create", "retain", "accumulate", "captured", "pruned", "due", "check", "roots", "depth", "notes")
 
     def __init__(self, create: bool, retain: bool, accumulate: bool, captured: dict[Node, Any] | None, check: Any) -> None:
         self.create, self.retain, self.accumulate, self.captured, self.check = create, retain, accumulate, captured, check
         self.pruned: dict[Node, Any] | None = None
         self.due: dict[Node, float] | None = None
+        self.roots: list[Node] = []
+        self.depth = 0
+        self.notes: dict[Any, Any] = {}
+
+    def reaches(self, nodes: list[Node]) -> int:
+        """How many of these nodes this pass runs."""
+        seen: set[Any] = {None}
+        stack = list(self.roots)
+        while stack:
+            node = stack.pop()
+            if node not in seen:
+                seen.add(node)
+                edges = node.edges if self.pruned is None else self.pruned.get(node, node.edges)
+                stack.extend(edges or ())
+        return len([node for node in nodes if node in seen])
+
+
+def current_pass() -> Walk:
+    """The backward pass that is running here."""
+    walk_ = _running.get()
+    assert walk_ is not None
+    return walk_
 
 
 def run(roots: list[Node], gradients: list[Any], walk_: Walk) -> None:
@@ -64,10 +86,17 @@ def run(roots: list[Node], gradients: list[Any], walk_: Walk) -> None:
         walk_.pruned = prune(roots, walk_.captured)
     if hooked_leaves:
         walk_.due = completions(roots)
-    depth = _depth.get()
-    if depth and depth % _DEEPEST == 0:
-        return _in_thread(roots, gradients, walk_, depth)
-    nested = _depth.set(depth + 1)
+    walk_.roots = roots
+    outer = _running.get()
+    if outer is not None:
+        walk_.depth = outer.depth + 1
+        if walk_.depth % _DEEPEST == 0:
+            return _in_thread(roots, gradients, walk_)
+    _run_here(roots, gradients, walk_)
+
+
+def _run_here(roots: list[Node], gradients: list[Any], walk_: Walk) -> None:
+    running = _running.set(walk_)
     mode = grad_mode.set(walk_.create)
     try:
         if walk_.create:
@@ -77,19 +106,16 @@ def run(roots: list[Node], gradients: list[Any], walk_: Walk) -> None:
                 walk(roots, gradients, raw, walk_)
     finally:
         grad_mode.reset(mode)
-        _depth.reset(nested)
+        _running.reset(running)
 
 
-def _in_thread(roots: list[Node], gradients: list[Any], walk_: Walk, depth: int) -> None:
+def _in_thread(roots: list[Node], gradients: list[Any], walk_: Walk) -> None:
     """Run the walk in a new thread, in the caller's context, and raise here what it raises."""
     errors: list[BaseException] = []
 
     def target() -> None:
         try:
-            _depth.set(depth + 1)
-            grad_mode.set(walk_.create)
-            with np.errstate(all="ignore"):
-                walk(roots, gradients, traced if walk_.create else raw, walk_)
+            _run_here(roots, gradients, walk_)
         except BaseException as error:
             errors.append(error)
 
@@ -247,6 +273,12 @@ def fitted(gradients: Any, expects: tuple[Any, ...], F: Any) -> list[Any]:
             if array.dtype != dtype:
                 gradient = F.to(gradient, dtype=dtype)
         fixed.append(gradient)
+    return fixed
+
+
+def sum_to_layout(tensor: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """A gradient Tensor summed down to *shape*, in *dtype*."""
+    (fixed,) = fitted((tensor,), ((shape, dtype),), traced)
     return fixed
 
 

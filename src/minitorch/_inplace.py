@@ -65,15 +65,17 @@ def write_plain(tensor: Any, row: _op.Row, inputs: tuple[Any, ...]) -> Any:
         return write(tensor, row.call, inputs, {})
     if inference_write(tensor):
         raise RuntimeError(INFERENCE_WRITE)
+    edits = edits_of(tensor)
+    count, position = edits.count, edits.position
+    edited(tensor)
     try:
         quiet(row.kernel, array, *arrays, array)
     except Exception as error:
-        if "cannot enter context" in str(error):
-            with np.errstate(all="ignore"):
-                row.kernel(array, *arrays, array)
-        else:
+        if "cannot enter context" not in str(error):
+            edits.count, edits.position = count, position
             raise explained_write(error, row, tensor, operands) from None
-    edited(tensor)
+        with np.errstate(all="ignore"):
+            row.kernel(array, *arrays, array)
     return tensor
 
 
@@ -232,3 +234,7 @@ def copy_slices_node(base_node: Any, value: Any, take: Take, base: Any) -> Any:
     node.expects = None if value._array.dtype is base._array.dtype else layouts(base, value)
     node.layout, node.extras = layout_of(base), None
     return node
+
+
+def setitem_view(self: Any, index: Any, value: Any) -> None:
+    self[index].copy_(value)

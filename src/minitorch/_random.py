@@ -570,6 +570,11 @@ def _check_integer_bounds(low: int, high: int, dtype: np.dtype[Any]) -> tuple[in
         low = rounded + (1 << (abs(low + 1).bit_length() - digits))
     if (rounded := int(dtype.type(high - 1))) >= high:
         high = rounded - (1 << (abs(high - 1).bit_length() - digits))
+    if low >= high:
+        raise RuntimeError(
+            "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got "
+            f"from={low} >= to={high} in {dtype.name}"
+        )
     return low, high
 
 
@@ -652,7 +657,7 @@ def _halves(values: Any) -> tuple[Any, Any]:
 
 def _few_pairs(words: list[int]) -> list[float]:
     """A pair of normal numbers from every four words: as with arrays, but without their overhead."""
-    normals = []
+    normals: list[float] = []
     for first in range(0, len(words), 4):
         angle_high, angle_low, radius_high, radius_low = words[first : first + 4]
         angle = 2 * math.pi * (((angle_high & _MASK21) << 32 | angle_low) * 2**-53)

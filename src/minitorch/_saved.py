@@ -7,8 +7,8 @@ from typing import Any
 
 from . import _runtime
 from ._modes import no_grad
-from ._tape import FREED, Node, extras_of
-from ._views import edits_of
+from ._tape import FREED, Node, Output, extras_of
+from ._views import current_node, edits_of
 
 
 def saved_value(name: str) -> property:
@@ -32,7 +32,8 @@ def reveal(node: Any, name: str) -> Any:
         return tuple(value) if isinstance(value, list) else value
     packed = None if node.extras is None else node.extras.packed
     if packed is not None and name in packed.values:
-        return packed.unpacked(name)
+        tensor = packed.unpacked(name)
+        return _runtime.rewrapped(node, tensor._array) if name == "result" else tensor
     if value is None:
         raise RuntimeError(f"{FREED} ({node.name()} has freed what it saved.)")
     if value is _runtime.unsaved:
@@ -44,6 +45,12 @@ def reveal(node: Any, name: str) -> Any:
     if value._alias is not None:
         _runtime.check_unedited(node, value._alias.edits, name)
     return value
+
+
+def packable(node: Any) -> list[tuple[str, Any]]:
+    """The tensors a row's node saved, by name, for pack hooks."""
+    names = [name for name in node.row.kept if getattr(node, f"saved_{name}") is not _runtime.unsaved]
+    return [(name, reveal(node, name)) for name in names]
 
 
 class SavedTensor:
@@ -78,7 +85,10 @@ class SavedTensor:
         node, name = self._node, self._name
         packed = node.extras.packed if node.extras is not None else None
         if packed is not None and name in packed.values:
-            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Only one pair of hooks is allowed at a time.")
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Only one pair of hooks is "
+                "allowed at a time."
+            )
         value = reveal(node, name)
         if value is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
@@ -89,39 +99,54 @@ class SavedTensor:
 
 
 class Packed:
-    """Saved tensors as pack hooks left them: name -> (packed value, unpack hook)."""
+    """Saved tensors as pack hooks left them: name -> (packed value, unpack hook, node of the tensor that was packed)."""
 
     __slots__ = ("values",)
 
     def __init__(self) -> None:
-        self.values: dict[str, tuple[Any, Callable[[Any], Any]]] = {}
+        self.values: dict[Any, tuple[Any, Callable[[Any], Any], Any]] = {}
 
-    def pack(self, node: Any, name: str, value: Any, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
+    def pack(self, node: Any, name: Any, tensor: Any, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
         """Replace what *node* saved as *name* by what *pack* makes of it."""
-        self.values[name] = packed_by(pack, value), unpack
-        setattr(node, f"saved_{name}", None)
+        source = current_node(tensor)
+        value = packed_by(pack, tensor)
+        self.values[name] = value, unpack, None if source is node or is_output_of(source, node) else source
+        node.drop_packed(name)
 
-    def unpacked(self, name: str) -> Any:
-        """What the unpack hook makes of a packed value."""
-        value, unpack = self.values[name]
+    def unpacked(self, name: Any) -> Any:
+        """What the unpack hook makes of a packed value, with the history of the tensor that was packed."""
+        value, unpack, source = self.values[name]
         tensor = unpack(value)
         if not isinstance(tensor, _runtime.Tensor):
-            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(tensor).__name__}")
-        return tensor
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(tensor).__name__}"
+            )
+        return _runtime.wrap(tensor._array, source)
 
     def restore(self, node: Any) -> None:
-        """Give the node what the unpack hooks return, for one backward."""
-        for name in self.values:
+        """Give a row's node what the unpack hooks return, for one backward (a custom Function reads them itself)."""
+        for name in self.values if hasattr(node, "row") else ():
             tensor = self.unpacked(name)
-            setattr(node, f"saved_{name}", tensor._array if name == "result" else tensor)
+            if name == "result":
+                node.saved_result, node.result_edits = tensor._array, ()
+            else:
+                setattr(node, f"saved_{name}", tensor)
+
+
+def is_output_of(source: Any, node: Node) -> bool:
+    """Whether *source* is the node of one of *node*'s outputs."""
+    return source.__class__ is Output and source.edges[0] is node
 
 
 def packed_by(pack: Callable[[Any], Any], tensor: Any) -> Any:
-    """What the pack hook makes of a tensor; RuntimeError if it wrote into it."""
+    """What the pack hook makes of a tensor (it sees it detached); RuntimeError if it wrote into it."""
     edits = edits_of(tensor)
+    seen = _runtime.wrap(tensor._array)
+    seen._alias = edits
     before = edits.count
     with no_grad():
-        value = pack(tensor)
+        value = pack(seen)
     if edits.count != before:
         raise RuntimeError(
             "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not be "

@@ -45,6 +45,14 @@ class Node:
         """
         raise NotImplementedError(f"derivative for {self.name()} is not implemented")
 
+    def packable(self) -> list[tuple[Any, Any]]:
+        """The saved tensors by name, for pack hooks."""
+        return []
+
+    def drop_packed(self, name: Any) -> None:
+        """Forget a saved tensor that a pack hook took."""
+        setattr(self, f"saved_{name}", None)
+
     def name(self) -> str:
         """The name of the operation's gradient, such as ``MulBackward0``."""
         return type(self).__name__

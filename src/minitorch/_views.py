@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ._modes import InferenceMarks, enable_grad, grad_on, inference_mode_on
+from ._modes import enable_grad, grad_on, inference_mode_on
 from ._tape import NEVER, AccumulateGrad, Node, Output, next_position
 
 MULTIPLE = (
@@ -25,6 +25,7 @@ UNRECORDED = (
     "both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
     "to be tracked)."
 )
+BASE_MODIFIED = "its base or another view of its base has been modified inplace"
 CUSTOM = (
     "A view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
     "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
@@ -48,7 +49,7 @@ INFERENCE_SAVED = (
 class Edits:
     """In-place edits of one array, shared by a tensor, its views and its detached twins."""
 
-    __slots__ = ("count", "position", "writer")
+    __slots__ = ("count", "position", "writer", "watchers")
     parent = None  # not a view
     inference = False
 
@@ -56,6 +57,7 @@ class Edits:
         self.count = 0
         self.position = NEVER
         self.writer: Any = None  # where the last edit was made, if sites are recorded
+        self.watchers: Any = None  # what is to be told just before a write
 
     @property
     def edits(self) -> Edits:
@@ -80,7 +82,7 @@ class View:
     index: int | None
     seen: int
     refusal: str | None = None
-    """Why a recorded write into the view is refused, if it is."""
+    """Why a recorded write into the view is refused, if it is; its history cannot follow a write into its base either."""
 
     @property
     def inference(self) -> bool:
@@ -124,10 +126,14 @@ def edits_of(tensor: Any) -> Edits:
 
 
 def edited(tensor: Any) -> None:
-    """Note an in-place edit of the tensor's array."""
+    """Note that the tensor's array is about to be written in place."""
     edits = edits_of(tensor)
     if edits.inference and not inference_mode_on.get():
         raise RuntimeError(INFERENCE_WRITE)
+    if edits.watchers is not None:
+        for watcher in tuple(edits.watchers):
+            watcher.about_to_be_written()
+        edits.watchers = None
     edits.count += 1
     edits.position = next_position()
 
@@ -173,6 +179,8 @@ def current_node(tensor: Any) -> Any:
     for tensor in reversed(stale):
         view = tensor._alias
         if view.parent._node is not None:
+            if view.refusal is not None:
+                raise RuntimeError(view.refusal.replace("is being modified inplace", BASE_MODIFIED, 1))
             with enable_grad():
                 tensor._node = take_step(view.parent, view.row, view.params, view.index)._node
         view.seen = view.edits.count

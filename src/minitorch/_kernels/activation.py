@@ -33,7 +33,8 @@ _LOGADDEXP = 256
 
 # float32's normal distribution function is 1 / (1 + exp(x p(x^2))), from erf(z) = tanh(z q(z^2)) at z = x / sqrt(2).
 _NORMAL_32 = constants(
-    tuple([-math.sqrt(2) * value / 2**power for power, value in zip(range(len(ERF_TANH) - 1, -1, -1), ERF_TANH)]), np.float32
+    tuple([-math.sqrt(2) * value / 2 ** (len(ERF_TANH) - 1 - index) for index, value in enumerate(ERF_TANH)]),
+    np.float32,
 )
 _SQRT_HALF = math.sqrt(0.5)
 _DENSITY = 1 / math.sqrt(2 * math.pi)
@@ -47,7 +48,7 @@ _MINUS_HALF_32, _DENSITY_32 = constants((-0.5, _DENSITY), np.float32)
 
 
 def _apply(kernel: Callable[..., Array], *arrays: Array) -> Array:
-    """Return ``kernel(*arrays)``, or, of large arrays and float16, what the kernel leaves in its `out`, block by block."""
+    """Return ``kernel(*arrays)``, taken block by block, with `out`, for large arrays; in float32 for float16."""
     if arrays[0].size <= BLOCK and arrays[0].itemsize > 2:
         return kernel(*arrays)
     return blockwise(kernel, *arrays)
@@ -65,7 +66,7 @@ def _relu(x: Array, out: Array) -> None:
 
 
 def relu_backward(grad: Array, output: Array) -> Array:
-    """Return `grad` where relu's output is not zero (also where it is NaN), unchanged to the last bit, and zero elsewhere."""
+    """Return `grad`, to the last bit, where relu's output is not zero (also where it is NaN), and zero elsewhere."""
     if output.size <= _WHERE:
         return np.where(output, grad, _ZERO[grad.itemsize])
     return blockwise(_relu_backward, grad, output)
@@ -74,7 +75,7 @@ def relu_backward(grad: Array, output: Array) -> Array:
 def _relu_backward(grad: Array, output: Array, out: Array) -> None:
     integer = _INTEGER[out.itemsize]
     mask = out.view(integer)
-    # Read as integers, the numbers above zero, and NaN without its sign, have negatives whose sign bit, shifted in all along,
+    # Read as integers, numbers above zero, and NaN without its sign, have negatives whose sign bit, spread by a shift,
     # is a mask of ones: exact for every gradient, and several times faster than `where`.
     np.abs(output, out=out)
     np.negative(mask, out=mask)
@@ -159,15 +160,15 @@ def softplus(x: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
 
 
 def _softplus(x: Array, out: Array) -> None:
-    np.maximum(x, _ZERO[x.itemsize], out)
+    np.maximum(x, _ZERO[x.itemsize], out=out)
     np.add(out, _log1p_exp(np.negative(np.abs(x))), out)
 
 
 def _log1p_exp(x: Array) -> Array:
     """Return ``log(1 + exp(x))`` for `x` at most 0, in the place of `x`.
 
-    The logarithm of the rounded sum is corrected by what rounding took, to first order: as accurate as NumPy's `log1p`, which
-    takes several times as long in float32.
+    The logarithm of the rounded sum is corrected by what rounding took, to first order: as accurate as NumPy's `log1p`,
+    which takes several times as long in float32.
     """
     power = np.exp(x, x)
     total = power + _ONE[x.itemsize]
@@ -193,12 +194,12 @@ def log_sigmoid(x: Array) -> Array:
     if x.size <= _LOGADDEXP:
         result = np.negative(x, out=...)
         np.logaddexp(result, _ZERO[x.itemsize], result)
-        return np.negative(result, result)
+        return np.subtract(_ZERO[x.itemsize], result, result)
     return blockwise(_log_sigmoid, x)
 
 
 def _log_sigmoid(x: Array, out: Array) -> None:
-    np.minimum(x, _ZERO[x.itemsize], out)
+    np.minimum(x, _ZERO[x.itemsize], out=out)
     np.subtract(out, _log1p_exp(np.negative(np.abs(x))), out)
 
 
@@ -238,7 +239,7 @@ def gelu(x: Array, approximate: Literal["none", "tanh"] = "none") -> Array:
 
 
 def gelu_backward(grad: Array, x: Array, approximate: Literal["none", "tanh"] = "none") -> Array:
-    """Return the gradient of gelu's input: `grad` times the normal probability below `x` plus `x` times the density there."""
+    """Return the gradient of gelu's input: `grad` times the sum of the probability and `x` times the density at `x`."""
     if approximate == "tanh":
         return _apply(_gelu_tanh_backward, grad, x)
     return _apply(_gelu_backward_64 if x.itemsize == 8 else _gelu_backward_32, grad, x)

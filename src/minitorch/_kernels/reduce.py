@@ -1,8 +1,8 @@
 """Sums, scans, variance and products, and the maps their derivatives need.
 
-NumPy adds float32 values along the last axis pairwise, but along any other one after another, which over a million terms
-loses half the digits. A product with a vector of ones is as fast as memory allows, and, a few hundred terms at a time, as
-accurate as a pairwise sum.
+NumPy adds float32 values along the last axis pairwise, but along any other one after another, which over a million
+terms loses half the digits. A product with a vector of ones is as fast as memory allows, and, a few hundred terms at a
+time, as accurate as a pairwise sum.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ Array: TypeAlias = NDArray[Any]
 
 # Up to this many elements, NumPy's own reduction is both accurate and fast.
 _SMALL = 1024
-# Terms that one product with ones adds up: along the last axis, where the product keeps several partial sums, and others.
+# Terms that one product with ones adds up with a pairwise sum's accuracy: along rows, where it keeps many partial sums;
+# down the columns of one matrix, where it keeps a few; and of several, where it keeps one.
 _ROW = 4096
 _COLUMN = 512
-_CHUNK = 256
+_CHUNK = 64
 
 
 @lru_cache(maxsize=256)
@@ -63,7 +64,7 @@ def sum(x: Array, dims: tuple[int, ...] | None, keepdim: bool = False) -> Array:
 
 
 def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
-    """Undo broadcasting: return `x` summed over the axes that broadcasting `shape` to `x`'s shape has added or stretched.
+    """Undo broadcasting: return `x` summed over the axes that were added to `shape`, or stretched, to get `x`'s.
 
     Returns
     -------
@@ -84,34 +85,45 @@ def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _axes(ndim: int, dims: tuple[int, ...] | None) -> tuple[int, ...]:
-    """Return the axes as numbers from 0; None for all."""
-    return tuple(range(ndim)) if dims is None else tuple([dim % ndim for dim in dims] if ndim else [])
+    """Return the axes in order, as numbers from 0; None for all."""
+    return tuple(range(ndim)) if dims is None or not ndim else tuple(sorted([dim % ndim for dim in dims]))
 
 
 def _sum_into(x: Array, axes: tuple[int, ...], out: Array) -> Array:
     """Fill `out`, of the kept axes and any of size 1, with the sum of `x` over `axes`, and return it."""
-    if x.dtype.kind != "f" or x.size <= _SMALL and x.itemsize > 2:
+    if x.dtype.kind != "f" or not axes or (x.size <= _SMALL and x.itemsize > 2):
         kept = [size for axis, size in enumerate(x.shape) if axis not in axes]
-        np.add.reduce(x, axes, None, out.reshape(kept))
+        np.add.reduce(x, axes, out=out.reshape(kept))
+        return out
+    if x.size == 0:
+        out.fill(0)
         return out
     if x.itemsize == 2:
         x = x.astype(np.float32)
     value = np.ascontiguousarray(x)
-    # Neighbouring axes that are all summed, or all kept, act as one.
-    runs = [
-        [reduced, math.prod([x.shape[axis] for axis in run])]
-        for reduced, run in groupby(range(x.ndim), lambda axis: axis in axes)
-    ]
-    inner = 1
-    outer = x.size
-    for reduced, size in reversed(runs):
-        outer = outer // size if size else 0
-        if reduced:
-            value = _sum_middle(value.reshape(outer, size, inner))
-        else:
-            inner *= size
+    count = len(axes)
+    if axes[0] == x.ndim - count:
+        value = _sum_rows(value.reshape(out.size, -1))
+    elif axes[-1] == count - 1:
+        value = _sum_middle(value.reshape(1, -1, out.size))
+    else:
+        value = _sum_runs(value, axes)
     np.copyto(out, value.reshape(out.shape), casting="same_kind")
     return out
+
+
+def _sum_runs(x: Array, axes: tuple[int, ...]) -> Array:
+    """Sum a contiguous array over any axes, the last first; neighbours that are all summed, or all kept, act as one."""
+    inner, outer = 1, x.size
+    shape = x.shape
+    for reduced, run in groupby(range(x.ndim - 1, -1, -1), lambda axis: axis in axes):
+        size = math.prod([shape[axis] for axis in run])
+        outer //= size
+        if reduced:
+            x = _sum_middle(x.reshape(outer, size, inner))
+        else:
+            inner *= size
+    return x
 
 
 def _sum_middle(x: Array) -> Array:
@@ -119,10 +131,10 @@ def _sum_middle(x: Array) -> Array:
     outer, size, inner = x.shape
     if inner == 1:
         return _sum_rows(x.reshape(outer, size))
-    if size <= _COLUMN:
-        if outer > 1 and size * inner < _CHUNK:
-            return np.add.reduce(x, 1)
-        return np.matmul(ones(x.dtype.char, 1, size), x)
+    if outer == 1 and size <= _COLUMN:
+        return ones(x.dtype.char, size).dot(x[0])
+    if size < 2 * _CHUNK:
+        return np.matmul(ones(x.dtype.char, 1, size), x) if inner >= _CHUNK else np.add.reduce(x, 1)
     whole = size - size % _CHUNK
     chunks = x[:, :whole].reshape(outer, whole // _CHUNK, _CHUNK, inner)
     partial = np.matmul(ones(x.dtype.char, 1, _CHUNK), chunks)
@@ -158,19 +170,37 @@ def cumprod(x: Array, dim: int) -> Array:
 
 
 def _scan(ufunc: np.ufunc, x: Array, dim: int) -> Array:
+    integral = x.dtype.kind != "f"
+    wide = np.int64 if integral else np.float64
     if x.ndim == 0:
-        return x.astype(x.dtype if x.dtype.kind == "f" else np.int64)
-    if x.dtype.kind != "f":
-        return ufunc.accumulate(x, dim, np.int64)
-    return ufunc.accumulate(x, dim, np.float64).astype(x.dtype, copy=False)
+        return x.astype(wide if integral else x.dtype)
+    if x.size <= _SMALL:
+        result = ufunc.accumulate(x, dim, wide)
+    else:
+        result = _scan_in_place(ufunc, x.astype(wide, order="C"), dim)
+    return result if integral else result.astype(x.dtype, copy=False)
+
+
+def _scan_in_place(ufunc: np.ufunc, x: Array, dim: int) -> Array:
+    """Accumulate a contiguous array along an axis: in place where rows to add to one another are long."""
+    if x.size == 0:
+        return x
+    size = x.shape[dim]
+    inner = math.prod(x.shape[dim % x.ndim + 1 :])
+    if inner == 1 or x.size < _CHUNK * size:
+        return ufunc.accumulate(x, dim)
+    lines = x.reshape(-1, size, inner)
+    for index in range(1, size):
+        ufunc(lines[:, index - 1], lines[:, index], lines[:, index])
+    return x
 
 
 def var(x: Array, dims: tuple[int, ...] | None, correction: float = 1, keepdim: bool = False) -> Array:
     """Return the variance over some axes: the squared distances' sum over their number less `correction`.
 
-    Two passes, the second corrected for the rounding of the mean (T. F. Chan, G. H. Golub and R. J. LeVeque, "Algorithms for
-    computing the sample variance", The American Statistician 37, 1983, equation 1.7). Without degrees of freedom left, it is
-    NaN or infinite.
+    Two passes, in float64 if that costs little, else the second corrected for the rounding of the mean (T. F. Chan,
+    G. H. Golub and R. J. LeVeque, "Algorithms for computing the sample variance", The American Statistician 37, 1983,
+    equation 1.7). Without degrees of freedom left, it is NaN or infinite.
 
     Parameters
     ----------
@@ -191,6 +221,14 @@ def var(x: Array, dims: tuple[int, ...] | None, correction: float = 1, keepdim: 
     if x.itemsize == 2:
         return var(x.astype(np.float32), dims, correction, keepdim).astype(x.dtype)
     count = x.size if dims is None else math.prod([x.shape[axis] for axis in _axes(x.ndim, dims)])
+    freedom = max(count - correction, 0)
+    if x.size <= _SMALL and x.itemsize == 4:
+        mean = np.add.reduce(x, dims, np.float64, out=..., keepdims=True)
+        np.divide(mean, count, mean)
+        distance = np.subtract(x, mean, out=...)
+        np.multiply(distance, distance, distance)
+        result = np.add.reduce(distance, dims, out=..., keepdims=keepdim)
+        return np.divide(result, freedom, result).astype(np.float32)
     size = np.asarray(count, x.dtype)
     mean = sum(x, dims, True)
     np.divide(mean, size, mean)
@@ -201,11 +239,11 @@ def var(x: Array, dims: tuple[int, ...] | None, correction: float = 1, keepdim: 
     np.multiply(distance, distance, distance)
     result = sum(distance, dims, keepdim)
     np.subtract(result, drift, result)
-    return np.divide(result, np.asarray(max(count - correction, 0), x.dtype), result)
+    return np.divide(result, np.asarray(freedom, x.dtype), result)
 
 
 def exclusive_cumprod(x: Array, dim: int, reverse: bool = False) -> Array:
-    """Return, for each element, the product of those before it along an axis (after it, in reverse): 1 for the first."""
+    """Return for each element the product of those before it along an axis, or in reverse of those after it."""
     result = np.ones_like(x, order="C")
     if x.ndim and x.shape[dim] > 1:
         source = np.moveaxis(x, dim, 0)
@@ -219,7 +257,8 @@ def exclusive_cumprod(x: Array, dim: int, reverse: bool = False) -> Array:
 def prod_backward(grad: Array, x: Array, dim: int | None) -> Array:
     """Return the gradient of a product over an axis, or over all: `grad` times the product of the other elements.
 
-    That product is that of the elements before times that of the elements after, without a division: exact with zeros.
+    That product is the whole one over the element where no zero is involved, else that of the elements before times
+    that of the elements after, which divides nothing and so is exact.
 
     Parameters
     ----------
@@ -230,12 +269,13 @@ def prod_backward(grad: Array, x: Array, dim: int | None) -> Array:
     dim : int or None
         The axis, or None for the product of all elements.
     """
-    if dim is None:
-        flat = x.reshape(-1)
-        others = exclusive_cumprod(flat, 0) * exclusive_cumprod(flat, 0, reverse=True)
+    if dim is None or x.ndim == 0:
         result = np.empty(x.shape, x.dtype)
-        np.multiply(others.reshape(x.shape), grad.reshape(()), result)
+        result.reshape(-1)[:] = prod_backward(grad.reshape(1), x.reshape(-1), 0)
         return result
+    product = np.multiply.reduce(x, dim, np.float64, keepdims=True)
+    if np.isfinite(product).all() and product.all():
+        return (grad * product / x).astype(x.dtype, copy=False)
     others = exclusive_cumprod(x, dim)
     np.multiply(others, exclusive_cumprod(x, dim, reverse=True), others)
     return np.multiply(others, grad, others)
@@ -244,8 +284,8 @@ def prod_backward(grad: Array, x: Array, dim: int | None) -> Array:
 def linear_recurrence(factor: Array, x: Array, dim: int, reverse: bool = False) -> Array:
     """Solve ``y[i] = x[i] + factor[i] * y[i - 1]`` along an axis, or ``y[i] = x[i] + factor[i] * y[i + 1]`` in reverse.
 
-    The first factor (in reverse, the last) has no effect. Each of a logarithmic number of steps composes the maps over twice as
-    many elements (W. D. Hillis and G. L. Steele, "Data parallel algorithms", Communications of the ACM 29, 1986).
+    The first factor (in reverse, the last) has no effect. Each of a logarithmic number of steps composes the maps over
+    twice as many elements (W. D. Hillis and G. L. Steele, "Data parallel algorithms", Comm. ACM 29, 1986).
 
     Parameters
     ----------
@@ -277,12 +317,18 @@ def linear_recurrence(factor: Array, x: Array, dim: int, reverse: bool = False) 
 
 
 def cumprod_backward(grad: Array, x: Array, dim: int) -> Array:
-    """Return the gradient of a running product: exact with zeros, as nothing is divided.
+    """Return the gradient of a running product along an axis, exact with zeros.
 
-    Element i receives the product before it times ``r[i] = grad[i] + x[i + 1] * r[i + 1]``.
+    Element i receives the product before it times ``r[i] = grad[i] + x[i + 1] * r[i + 1]``: without zeros, the sum of
+    `grad` times the running product from i on, over `x`.
     """
     if x.ndim == 0:
         return grad.copy()
+    running = np.multiply.accumulate(x, dim, np.float64)
+    if running.all():
+        np.multiply(running, grad, running)
+        result = np.flip(_scan_in_place(np.add, np.flip(running, dim).copy(), dim), dim)
+        return np.divide(result, x, out=np.empty(x.shape, x.dtype), casting="same_kind")
     factor = np.zeros_like(x, order="C")
     np.moveaxis(factor, dim, 0)[:-1] = np.moveaxis(x, dim, 0)[1:]
     result = linear_recurrence(factor, grad, dim, reverse=True)

@@ -1,8 +1,8 @@
 """Softmax, log-softmax, logsumexp and their derivative maps.
 
-Exponentials may be summed without subtracting a maximum first as long as the sums are neither huge nor tiny, and the sums
-themselves tell. So a block of rows is first tried as it is, and done again with each row's maximum subtracted where a sum is
-out of bounds or not finite. For few values, a norm that excludes both takes the place of looking at the sums.
+Exponentials may be summed without subtracting a maximum first as long as the sums are neither huge nor tiny, and the
+sums themselves tell. So a block of rows is first tried as it is, and done again with each row's maximum subtracted if a
+sum is out of bounds or not finite. For few values, a small norm makes looking at the sums unnecessary.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .reduce import ones
+from .reduce import ones, sum
 
 Array: TypeAlias = NDArray[Any]
 
@@ -27,15 +27,14 @@ _GEMV = 4096
 # Up to this many values, logarithms of repeated sums cost less than broadcasting does.
 _FEW = 256
 
-# Where the squared norm of all logits is below the first number, or every row's sum of exponentials is between the next
-# two, probabilities down to 1e-32 keep all their digits.
+# Rows up to this long are tried without a maximum; that of longer ones costs little next to exponentials taken twice.
+_SHORT = 128
+# Where the squared norm of all logits is below this, or every row's sum of exponentials between these, probabilities down
+# to 1e-32 keep all their digits.
 _SOFTMAX_NORM = 80.0**2
 _SOFTMAX_BOUNDS = (1e-6, 1e30)
-# The same for the logarithm of a float32 sum to be as exact as with a maximum subtracted: within 5e-7.
-_LOG_SOFTMAX_NORM = 8.0**2
+# Where every row's sum is between these, its logarithm is as exact as with a maximum subtracted: within 5e-7 in float32.
 _LOG_SOFTMAX_BOUNDS = (math.exp(-8.0), math.exp(8.0))
-# Longer rows find their maximum at a small part of the cost of their exponentials, which might have to be taken twice.
-_LOG_SOFTMAX_TRIES = 128
 
 
 def softmax(x: Array, dim: int) -> Array:
@@ -94,14 +93,15 @@ def logsumexp(x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
     """
     if x.itemsize == 2:
         return logsumexp(x.astype(np.float32), dims, keepdim).astype(x.dtype)
-    top = np.maximum.reduce(x, dims, None, None, True, -np.inf)
+    if x.ndim == 0:
+        return x.copy()
+    top = np.maximum.reduce(x, dims, out=..., keepdims=True, initial=-np.inf)
     shift = np.where(np.isinf(top), x.dtype.type(0), top)
-    powers = np.subtract(x, shift, out=np.empty(x.shape, x.dtype))
+    powers = np.subtract(x, shift)
     np.exp(powers, powers)
-    shape = shift if keepdim else shift.squeeze(dims)
-    result = np.add.reduce(powers, dims, None, np.empty(shape.shape, x.dtype), keepdim)
+    result = sum(powers, dims, keepdim)
     np.log(result, result)
-    return np.add(result, shape, result)
+    return np.add(result, shift if keepdim else shift.squeeze(dims), result)
 
 
 def _is_block(x: Array, dim: int) -> bool:
@@ -110,7 +110,7 @@ def _is_block(x: Array, dim: int) -> bool:
 
 
 def _along_rows(kernel: Callable[..., Array], dim: int, *arrays: Array) -> Array:
-    """Apply ``kernel(*blocks, out)`` to the rows of `arrays` along `dim`, a block of contiguous rows after the other."""
+    """Apply ``kernel(*blocks, out)`` to the rows of `arrays` along `dim`, block by block of contiguous rows."""
     first = arrays[0]
     if first.size == 0:
         return np.empty(first.shape, first.dtype)
@@ -118,10 +118,12 @@ def _along_rows(kernel: Callable[..., Array], dim: int, *arrays: Array) -> Array
         return _along_rows(kernel, dim, *[array.astype(np.float32) for array in arrays]).astype(first.dtype)
     last = first.ndim - 1
     moved = last > 0 and dim % first.ndim != last
+    if moved and last == 1 and first.size <= _BLOCK:
+        return kernel(*[array.T.copy() for array in arrays]).T.copy()
     if moved:
         arrays = tuple([array.swapaxes(dim, last) for array in arrays])
     result = np.empty(arrays[0].shape, first.dtype)
-    length = result.shape[-1] if result.ndim else 1
+    length = first.shape[dim] if first.ndim else 1
     out = result.reshape(-1, length)
     rows = [np.ascontiguousarray(array).reshape(-1, length) for array in arrays]
     step = max(1, _BLOCK // length)
@@ -132,23 +134,23 @@ def _along_rows(kernel: Callable[..., Array], dim: int, *arrays: Array) -> Array
 
 
 def _softmax(x: Array, out: Array | None = None) -> Array:
-    out = np.exp(x, out)
-    sums = _sums(out)
-    flat = x.ravel()
-    if not (flat.dot(flat) < _SOFTMAX_NORM or _within(_SOFTMAX_BOUNDS, sums)):
-        np.subtract(x, _maxima(x), out)
-        np.exp(out, out)
+    if x.shape[1] <= _SHORT:
+        out = np.exp(x, out)
         sums = _sums(out)
-    return np.divide(out, sums, out)
+        flat = x.ravel()
+        if flat.dot(flat) < _SOFTMAX_NORM or _within(_SOFTMAX_BOUNDS, sums):
+            return np.divide(out, sums, out)
+    out = np.subtract(x, _maxima(x), out)
+    np.exp(out, out)
+    return np.divide(out, _sums(out), out)
 
 
 def _log_softmax(x: Array, out: Array | None = None) -> Array:
     summed = _sums if x.size <= _FEW else _column
-    if x.shape[1] <= _LOG_SOFTMAX_TRIES:
+    if x.shape[1] <= _SHORT:
         out = np.exp(x, out)
         sums = summed(out)
-        flat = x.ravel()
-        if flat.dot(flat) < _LOG_SOFTMAX_NORM or _within(_LOG_SOFTMAX_BOUNDS, sums):
+        if _within(_LOG_SOFTMAX_BOUNDS, sums):
             return np.subtract(x, np.log(sums, sums), out)
     out = np.subtract(x, _maxima(x), out)
     sums = summed(np.exp(out))
@@ -180,7 +182,7 @@ def _column(rows: Array) -> Array:
     length = rows.shape[1]
     if length <= _GEMV:
         return rows.dot(ones(rows.dtype.char, length, 1))
-    return np.add.reduce(rows, 1, None, None, True)
+    return np.add.reduce(rows, 1, keepdims=True)
 
 
 def _maxima(rows: Array) -> Array:
@@ -188,7 +190,7 @@ def _maxima(rows: Array) -> Array:
     count, length = rows.shape
     if length <= _SQUARE and count > 8:
         return np.maximum.reduce(np.ascontiguousarray(rows.T), 0).reshape(count, 1)
-    return np.maximum.reduce(rows, 1, None, None, True)
+    return np.maximum.reduce(rows, 1, keepdims=True)
 
 
 def _within(bounds: tuple[float, float], sums: Array) -> bool:

@@ -1,11 +1,12 @@
 """Special functions: the error function and its kin, and the logarithm of the gamma function and its derivative.
 
-The approximations are polynomials that interpolate the function, made smooth by a change of variable, at Chebyshev points;
-they were computed with 50 digits (mpmath), one set of coefficients for float32 and one for float64. What they approximate:
+The approximations are polynomials that interpolate the function, made smooth by a change of variable, at Chebyshev
+points; they were computed with 50 digits (mpmath), one set for float32 and one for float64. What they approximate:
 
-- erfc beyond 1/2: ``(1 + 2a) exp(a^2) erfc(a)`` as a function of ``1 / (a + k)``, after M. M. Shepherd and J. G. Laframboise,
-  "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < oo", Mathematics of Computation 36 (1981), with ``a^2`` in
-  two parts as in W. J. Cody, "Rational Chebyshev approximations for the error function", Mathematics of Computation 23 (1969);
+- erfc beyond 1/2: ``(1 + 2a) exp(a^2) erfc(a)`` as a function of ``1 / (a + k)``, after M. M. Shepherd and
+  J. G. Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < oo", Mathematics of Computation 36
+  (1981), with ``a^2`` in two parts as in W. J. Cody, "Rational Chebyshev approximations for the error function",
+  Mathematics of Computation 23 (1969);
 - erfinv: ``erfinv(x) / x`` as a function of ``w = -log(1 - x^2)``, after M. Giles, "Approximating the erfinv function",
   GPU Computing Gems Jade (2011), followed in float64 by a step of Halley's method;
 - lgamma and digamma: the function over its zero's distance near that zero, Stirling's series from 8 on, the recurrence
@@ -29,6 +30,7 @@ BLOCK = 1 << 15
 # Up to this many elements, a Python function called for each costs less than the NumPy calls it takes the place of.
 FEW = 24
 
+# fmt: off
 # Coefficients, highest power first. erf(x) / x in u = 8 x^2 - 1, for |x| <= 1/2:
 _ERF_CENTRE_32 = (
     1.1521198e-06, -4.7652717e-05, 0.0016130715, -0.04364205, 1.0830753,
@@ -95,6 +97,7 @@ ERF_TANH = (
     1.5146160503216378e-07, -5.8456505011515856e-06, 8.878479254815671e-05, -0.0006230110803173331,
     -0.00018789738304447924, 0.10276726577817005, 1.1283794655156028,
 )
+# fmt: on
 # Stirling's series in 1/x^2: of lgamma, times 1/x, and of digamma, times 1/x^2 (DLMF 5.11.1 and 5.11.2).
 _LGAMMA_SERIES = (-3617 / 122400, 1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
 _DIGAMMA_SERIES = (-3617 / 8160, 1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12)
@@ -147,7 +150,7 @@ def elementwise(function: Callable[[float], float], x: Array) -> Array:
 
 
 def erf(x: Array) -> Array:
-    """Return the error function: the probability that a normal variate of variance 1/2 is within `x` of zero, with `x`'s sign.
+    """Return the error function: ``2 / sqrt(pi)`` times the integral of ``exp(-t^2)`` from 0 to `x`.
 
     Parameters
     ----------
@@ -185,7 +188,7 @@ def lgamma(x: Array) -> Array:
 
 
 def digamma(x: Array) -> Array:
-    """Return the derivative of `lgamma`: NaN at the negative integers, and at zero infinite, with the opposite of zero's sign.
+    """Return the derivative of `lgamma`: NaN at the negative integers, infinite at 0 and -0, with the opposite sign.
 
     Relative accuracy is kept near the zero at 1.46; near those below zero, the error is of rounding size next to 1.
     """
@@ -249,7 +252,7 @@ _ERFINV_TAIL_64 = constants(_ERFINV_TAIL, np.float64)
 
 
 def erf_32(x: Array, out: Array) -> None:
-    """Fill `out` with float32's ``erf(x) = tanh(x p(x^2))``: tanh levels off as erf does, so errors of p fade where it grows."""
+    """Fill `out` with float32's ``erf(x) = tanh(x p(x^2))``: tanh levels off as erf does, and there hides errors."""
     square = np.multiply(x, x)
     polynomial(_ERF_TANH_32, square, out)
     np.multiply(out, x, out)

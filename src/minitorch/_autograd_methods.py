@@ -1,0 +1,244 @@
+"""The autograd part of Tensor: what each attribute and method does."""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from typing import Any
+
+from . import _runtime
+from ._modes import InferenceMarks, inference_mode_on
+from ._runtime import wrap
+from ._tape import AccumulateGrad, Output, extras_of
+from ._views import InferenceEdits, InferenceView, current_node, edits_of
+
+FLOATS_ONLY = "only Tensors of floating point dtype can require gradients"
+NOT_A_LEAF = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
+    "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
+    ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
+    "Tensor instead."
+)
+FLAGS = "you can only change requires_grad flags of leaf variables."
+
+
+def requires_grad(self: Any) -> bool:
+    """Whether gradients are to be computed for this tensor."""
+    return current_node(self) is not None
+
+
+def set_requires_grad(self: Any, value: bool) -> None:
+    """Assign ``requires_grad`` of a leaf."""
+    if not is_leaf(self):
+        hint = "" if value else " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+        raise RuntimeError(FLAGS + hint)
+    _switch(self, bool(value))
+
+
+def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
+    """Set whether this leaf requires grad, and return it.
+
+    Raises
+    ------
+    RuntimeError
+        For integers and bools, for results of operations (unless they require grad already), for inference tensors.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.ones(2).requires_grad_()
+    tensor([1., 1.], requires_grad=True)
+    """
+    if not is_leaf(self):
+        if requires_grad:
+            return self
+        set_requires_grad(self, False)
+    _switch(self, bool(requires_grad))
+    return self
+
+
+def _switch(tensor: Any, value: bool) -> None:
+    node = tensor._node
+    if value and node is None:
+        if tensor._array.dtype.kind != "f":
+            raise RuntimeError(FLOATS_ONLY)
+        if is_inference(tensor) and not inference_mode_on.get():
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        grad = getattr(tensor, "_grad", None)
+        tensor._node = AccumulateGrad(tensor)
+        tensor._node.grad = grad
+    elif not value and node is not None:
+        tensor._node = None
+        tensor._grad = node.grad
+
+
+def is_leaf(self: Any) -> bool:
+    """Whether this tensor was made by the user, or needs no gradient."""
+    node = current_node(self)
+    return node is None or node.__class__ is AccumulateGrad
+
+
+def grad_fn(self: Any) -> Any:
+    """The node of the operation that made this tensor; None for leaves."""
+    node = current_node(self)
+    if node.__class__ is AccumulateGrad:
+        return None
+    return node.edges[0] if node.__class__ is Output else node
+
+
+def output_nr(self: Any) -> int:
+    """Which of its node's outputs this tensor is."""
+    node = current_node(self)
+    return node.index if node.__class__ is Output else 0  # type: ignore[no-any-return]
+
+
+def grad(self: Any) -> Any:
+    """The accumulated gradient; None until a backward pass reached this leaf."""
+    node = self._node
+    if node.__class__ is AccumulateGrad:
+        return node.grad
+    value = getattr(self, "_grad", None)
+    if value is None and node is not None and not retains_grad(self):
+        warnings.warn(NOT_A_LEAF, UserWarning, stacklevel=2)
+    return value
+
+
+def set_grad(self: Any, value: Any) -> None:
+    """Assign the gradient: None, or a tensor of this tensor's shape and dtype."""
+    if value is not None:
+        if not isinstance(value, _runtime.Tensor):
+            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+        if value is self:
+            raise RuntimeError("can't assign Variable as its own grad")
+        if value._array.dtype is not self._array.dtype:
+            raise RuntimeError(
+                f"assigned grad has data of a different type: it is {value.dtype}, but the tensor is {self.dtype}"
+            )
+        if value._array.shape != self._array.shape:
+            raise RuntimeError(
+                f"assigned grad has data of a different size: it has shape {tuple(value.shape)}, expected {tuple(self.shape)}"
+            )
+    if self._node.__class__ is AccumulateGrad:
+        self._node.grad = value
+    else:
+        self._grad = value
+
+
+def delete_grad(self: Any) -> None:
+    """``del x.grad``: the same as ``x.grad = None``."""
+    set_grad(self, None)
+
+
+def retains_grad(self: Any) -> bool:
+    """Whether this is a non-leaf that keeps its gradient."""
+    node = current_node(self)
+    if node is None or node.__class__ is AccumulateGrad or node.extras is None or node.extras.retained is None:
+        return False
+    return node.extras.retained() is self  # type: ignore[no-any-return]
+
+
+def retain_grad(self: Any) -> None:
+    """Keep the gradient of this non-leaf in ``.grad`` when a backward pass reaches it; nothing happens to a leaf.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor does not require grad.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> y = x * 3
+    >>> y.retain_grad()
+    >>> (y * y).sum().backward()
+    >>> y.grad
+    tensor([6., 6.])
+    """
+    node = current_node(self)
+    if node is None:
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if node.__class__ is not AccumulateGrad:
+        extras_of(node).retained = weakref.ref(self)
+
+
+def version(self: Any) -> int:
+    """How often this tensor's memory was written in place."""
+    if self._alias is None:
+        return 0
+    if self._alias.inference:
+        raise RuntimeError("Inference tensors do not track version counter.")
+    return self._alias.edits.count  # type: ignore[no-any-return]
+
+
+def is_inference(self: Any) -> bool:
+    """Whether this tensor was made in inference mode."""
+    return self._alias is not None and self._alias.inference
+
+
+def detach(self: Any) -> Any:
+    """A tensor with the same memory that needs no gradient; writes into either are seen by both, and by backward.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> x.detach()
+    tensor([1., 1.])
+    """
+    twin = wrap(self._array)
+    twin._layout = self._layout
+    twin._alias = edits_of(self)
+    return twin
+
+
+def detach_(self: Any) -> Any:
+    """Cut this tensor from its graph, in place.
+
+    Raises
+    ------
+    RuntimeError
+        For a view: detach its base.
+    """
+    if self._alias is not None and self._alias.parent is not None:
+        raise RuntimeError(
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
+            "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets."
+        )
+    if self._node.__class__ is AccumulateGrad:
+        _switch(self, False)
+    self._node = None
+    return self
+
+
+def data(self: Any) -> Any:
+    """A tensor with the same memory that autograd does not follow: writes through it are not noticed."""
+    twin = wrap(self._array)
+    twin._layout = self._layout
+    return twin
+
+
+def set_data(self: Any, value: Any) -> None:
+    """Give this tensor another tensor's memory, without telling autograd."""
+    if not isinstance(value, _runtime.Tensor):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    if self._node is not None and value._array.dtype.kind != "f":
+        raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+    self._array, self._layout = value._array, value._layout
+    if self._node.__class__ is AccumulateGrad:
+        self._node.array = value._array
+
+
+def mark_inference(tensor: Any) -> None:
+    """Make a tensor just made an inference tensor, unless it is a view of a normal one."""
+    alias = tensor._alias
+    if alias is None:
+        tensor._alias = InferenceEdits()
+    elif alias.parent is not None and not alias.edits.inference:
+        view = InferenceView()
+        view.edits, view.parent, view.row = alias.edits, alias.parent, alias.row
+        view.params, view.index, view.seen = alias.params, alias.index, alias.seen
+        tensor._alias = view
+
+
+InferenceMarks.mark = mark_inference

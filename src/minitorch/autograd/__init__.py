@@ -1,0 +1,26 @@
+"""Differentiation: ``backward``, ``grad``, custom functions, the tape, gradient checks."""
+
+from .._anomaly import detect_anomaly, record_sites, set_detect_anomaly
+from .._differentiate import backward, grad
+from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from . import function, grad_mode, graph
+from .function import Function
+from .tape import Entry, Tape
+
+__all__ = [
+    "Entry",
+    "Function",
+    "Tape",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "function",
+    "grad",
+    "grad_mode",
+    "graph",
+    "inference_mode",
+    "no_grad",
+    "record_sites",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+]
