@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _op, _runtime
 from ._dtypes import can_cast
-from ._errors import explained, scalar_name
+from ._errors import scalar_name
 from ._layouts import layout_of, layouts
 from ._modes import grad_on, inference_mode_on, observers
 from ._runtime import _observing, observe, operand, quiet, wrap
@@ -31,75 +31,102 @@ EXPANDED = (
 def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
     """The in-place form of an operation: ``tensor.mul_(other)`` for ``mul(tensor, other)``."""
     row = getattr(function, "row", None)
-    plain = row if row is not None and row.is_ufunc and row.elementwise else None
+    if row is not None and row.is_ufunc and row.elementwise and len(row.inputs) == 2:
+        method = _two_operands(row, function)
+    else:
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if plain is not None and not kwargs and (not grad_on() or not _needs_node(self, args)):
-            return write_plain(self, plain, args)
-        return write(self, function, args, kwargs)
+        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+            return write(self, function, args, kwargs)
 
     method.__name__ = method.__qualname__ = name or function.__name__ + "_"
     method.__doc__ = f"In-place form of ``{function.__name__}``: writes the result into the tensor and returns it."
     return method
 
 
-def _needs_node(tensor: Any, inputs: tuple[Any, ...]) -> bool:
-    """Whether a write would have to be recorded or checked."""
-    if tensor._node is not None or tensor._alias is not None and tensor._alias.parent is not None:
-        return True
-    for value in inputs:
-        if value.__class__ is not float and isinstance(value, _runtime.Tensor) and current_node(value) is not None:
-            return True
-    return False
+def _two_operands(row: _op.Row, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The in-place form of a ufunc row of two operands, with short ways for the common cases; ``write`` has the others."""
+    kernel, reads_self = row.kernel, bool(row.readers("self"))
+
+    def method(self: Any, other: Any, **options: Any) -> Any:
+        given = other
+        if other.__class__ is not _runtime.Tensor and not isinstance(other, _runtime.Tensor):
+            other = operand(other, self)
+            if other is NotImplemented:
+                raise TypeError(f"{row.name}_(): argument 'other' (position 1) must be Tensor or Number, not {type(given).__name__}")
+        alias = self._alias
+        edits = alias.edits if alias is not None else edits_of(self)
+        array = self._array
+        simple = not options and not observers and other._array.dtype is array.dtype
+        if not simple or edits.watchers is not None or edits.inference or other._alias is not None and other._alias.edits is edits:
+            return write(self, function, (given,), options)
+        node = self._node
+        recording = grad_on()
+        if recording and (node is not None or other._node is not None or alias is not None and alias.parent is not None):
+            if node.__class__ is AccumulateGrad or alias is not None and alias.parent is not None:
+                return write(self, function, (given,), options)
+            return _record_into(self, row, other, edits, reads_self)
+        edits.count += 1
+        edits.position = next_position()
+        try:
+            quiet(kernel, array, other._array, array)
+        except Exception:  # to be explained, or done in another way
+            edits.count -= 1
+            return write(self, function, (given,), options)
+        return self
+
+    return method
 
 
-def write_plain(tensor: Any, row: _op.Row, inputs: tuple[Any, ...]) -> Any:
-    """Run a ufunc row into the tensor's own array; nothing is recorded."""
-    array = tensor._array
-    operands = [i if isinstance(i, _runtime.Tensor) else operand(i, tensor) for i in inputs]
-    if NotImplemented in operands:
-        given = inputs[operands.index(NotImplemented)]
-        raise TypeError(f"{row.name}_(): argument 'other' (position 1) must be Tensor or Number, not {type(given).__name__}")
-    arrays = [o._array for o in operands]
-    if observers and not _observing.get() or not all([a.dtype is array.dtype for a in arrays]) or not writable(array):
-        return write(tensor, row.call, inputs, {})
-    if inference_write(tensor):
-        raise RuntimeError(INFERENCE_WRITE)
-    edits = edits_of(tensor)
-    count, position = edits.count, edits.position
-    edited(tensor)
+def _record_into(tensor: Any, row: _op.Row, other: Any, edits: Edits, reads_self: bool) -> Any:
+    """Record a write into a tensor that is neither a leaf nor a view, of operands of one dtype."""
+    array, node = tensor._array, tensor._node
+    twin = wrap(array, node)
+    twin._layout = tensor._layout
+    edits.count += 1
+    position, edits.position = edits.position, next_position()
     try:
-        quiet(row.kernel, array, *arrays, array)
-    except Exception as error:
-        if "cannot enter context" not in str(error):
-            edits.count, edits.position = count, position
-            raise explained_write(error, row, tensor, operands) from None
-        with np.errstate(all="ignore"):
-            row.kernel(array, *arrays, array)
+        out = row.call(twin, other)
+        if out._array.shape != array.shape:
+            raise _another_shape(array, out._array)
+    except BaseException:
+        edits.count -= 1
+        edits.position = position
+        raise
+    made = out._node
+    if reads_self and made.saved_self is twin:
+        twin._array = array.copy()  # a gradient will read the old values
+    array[...] = out._array
+    if made.saves_result:
+        made.result_edits = (edits,)
+        made.saved_result = array
+    tensor._node = made
+    if node is not None and node.extras is not None:
+        _move_retained(node, tensor)
     return tensor
+
+
+def _another_shape(array: np.ndarray, result: np.ndarray) -> RuntimeError:
+    return RuntimeError(
+        f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(result.shape)}: an in-place operation "
+        "cannot change the tensor's shape"
+    )
+
+
+def _move_retained(node: Any, tensor: Any) -> None:
+    """``retain_grad`` follows a tensor to its newest version."""
+    if node.extras.retained is not None:
+        node.extras.retained = None
+        extras_of(tensor._node).retained = weakref.ref(tensor)
 
 
 def writable(array: np.ndarray) -> bool:
     """Whether each element has a memory place of its own (an expanded tensor's do not)."""
-    return bool(array.flags.writeable) and 0 not in array.strides
-
-
-def inference_write(tensor: Any) -> bool:
-    """Whether a write would go into an inference tensor outside inference mode."""
-    return tensor._alias is not None and tensor._alias.inference and not inference_mode_on.get()
-
-
-def explained_write(error: Exception, row: Any, tensor: Any, operands: list[Any]) -> Exception:
-    """The error of a result that does not fit the tensor it is written into."""
-    if isinstance(error, ValueError) and "output" in str(error):
-        shape = np.broadcast_shapes(tensor._array.shape, *[o._array.shape for o in operands])
-        return RuntimeError(
-            f"output with shape {list(tensor._array.shape)} doesn't match the broadcast shape {list(shape)}: an in-place "
-            f"{row.name}_() cannot change the tensor's shape"
-        )
-    if "cast" in str(error):
-        return RuntimeError(f"result type of {row.name}_() can't be cast to the desired output type {scalar_name(tensor._array.dtype)}")
-    return explained(error, row, (tensor, *operands))
+    if array.flags.writeable:
+        return True
+    if array.size == 0 or any([stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape)]):
+        return False
+    array.flags.writeable = True  # NumPy makes every broadcast result read-only, also where nothing was repeated
+    return True
 
 
 def write(tensor: Any, function: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
@@ -134,9 +161,7 @@ def write(tensor: Any, function: Callable[..., Any], args: tuple[Any, ...] = (),
             raise TypeError(f"unsupported operand type(s) for an in-place operation on a Tensor: {type(args[0]).__name__!r}")
         result = out._array
         if result.shape != tensor._array.shape:
-            raise RuntimeError(
-                f"output with shape {list(tensor._array.shape)} doesn't match the broadcast shape {list(result.shape)}"
-            )
+            raise _another_shape(tensor._array, result)
         if not can_cast(result.dtype, tensor._array.dtype):
             raise RuntimeError(
                 f"result type {scalar_name(result.dtype)} can't be cast to the desired output type "
@@ -217,9 +242,8 @@ def rebase(tensor: Any, out: Any) -> None:
         changed = root_of(tensor)
         moved = changed._node
         changed._node = copy_slices_node(moved, out, Take(tensor), changed)
-    if moved is not None and moved.__class__ is not AccumulateGrad and moved.extras is not None and moved.extras.retained is not None:
-        moved.extras.retained = None
-        extras_of(changed._node).retained = weakref.ref(changed)
+    if moved is not None and moved.__class__ is not AccumulateGrad and moved.extras is not None:
+        _move_retained(moved, changed)
 
 
 def copy_slices_node(base_node: Any, value: Any, take: Take, base: Any) -> Any:

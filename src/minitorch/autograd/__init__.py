@@ -5,11 +5,13 @@ from .._differentiate import backward, grad
 from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from . import function, grad_mode, graph
 from .function import Function
+from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .tape import Entry, Tape
 
 __all__ = [
     "Entry",
     "Function",
+    "GradcheckError",
     "Tape",
     "backward",
     "detect_anomaly",
@@ -17,6 +19,8 @@ __all__ = [
     "function",
     "grad",
     "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "inference_mode",
     "no_grad",
