@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any, NamedTuple
 
@@ -78,7 +79,7 @@ def starting_points(tensors: tuple[Any, ...], gradients: tuple[Any, ...], create
 def _start(gradient: Any, index: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """The gradient a root starts with: 1 for a scalar, or what was given, of the root's shape and dtype."""
     if gradient is None:
-        if int(np.prod(shape)) != 1:
+        if math.prod(shape) != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         return wrap(np.ones(shape, dtype))
     if not isinstance(gradient, _runtime.Tensor):

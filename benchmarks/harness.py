@@ -1,0 +1,78 @@
+"""Ratios that hold on a shared machine: interleaved runs, thread CPU time, one thread, medians."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_variable] = "1"
+
+Runs = dict[str, Callable[[], Any]]
+
+
+def optional(name: str) -> Any:
+    """A module, or None where it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def load_torch() -> Any:
+    """PyTorch on one thread, or None."""
+    torch = optional("torch")
+    if torch is not None:
+        torch.set_num_threads(1)
+    return torch
+
+
+def measure(runs: Runs, *, repeats: int, target_ms: float = 2.0) -> dict[str, float]:
+    """Median nanoseconds a call of each contender, run A B C A B C …"""
+    numbers = {}
+    for name, run in runs.items():
+        for _ in range(3):
+            run()
+        start = time.thread_time_ns()
+        run()
+        once = max(time.thread_time_ns() - start, 100)
+        numbers[name] = int(min(max(target_ms * 1e6 / once, 1), 20_000))
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    gc.collect()
+    for _ in range(repeats):
+        for name, run in runs.items():
+            turns = range(numbers[name])
+            start = time.thread_time_ns()
+            for _turn in turns:
+                run()
+            times[name].append((time.thread_time_ns() - start) / numbers[name])
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+class Table:
+    """Prints one line a workload: the time of the base, and each contender's ratio to it."""
+
+    def __init__(self) -> None:
+        self.failed: list[str] = []
+
+    def heading(self, title: str) -> None:
+        print(f"\n{title}\n{'-' * len(title)}", flush=True)
+
+    def line(self, name: str, times: dict[str, float], limit: float | None = None, base: str = "torch") -> None:
+        """One workload; *limit* is what minitorch's ratio to the base should stay under."""
+        base = base if base in times else next(iter(times))
+        unit, scale = ("ms", 1e6) if times[base] > 1e6 else ("us", 1e3)
+        cells = [f"{base} {times[base] / scale:9.2f} {unit}"]
+        cells += [f"{other} x{value / times[base]:.2f}" for other, value in times.items() if other != base]
+        verdict = ""
+        if limit is not None and base == "torch":
+            ratio = times["minitorch"] / times[base]
+            verdict = f"  (limit {limit:.2f}: {'holds' if ratio <= limit else 'MISSED'})"
+            if ratio > limit:
+                self.failed.append(f"{name}: {ratio:.2f} > {limit:.2f}")
+        print(f"{name:44s} {'   '.join(cells)}{verdict}", flush=True)

@@ -1,0 +1,68 @@
+"""What needs a process of its own: a chain of a million operations, and importing."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+
+from harness import Table, load_torch
+
+LONG_CHAIN = """
+import gc, json, resource, sys, time
+import numpy
+import {library} as torch
+torch.set_num_threads(1) if hasattr(torch, "set_num_threads") else None
+gc.disable()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+times = []
+start = time.thread_time()
+x = torch.ones(1, requires_grad=True)
+y = x
+for _ in range({length}):
+    y = y + x
+times.append(time.thread_time() - start); start = time.thread_time()
+y.backward()
+times.append(time.thread_time() - start); start = time.thread_time()
+assert x.grad.item() == {length} + 1, x.grad
+del y
+times.append(time.thread_time() - start)
+left = sum(type(o).__name__ == "AddBackward0" for o in gc.get_objects())
+assert left == 0, f"{{left}} nodes left with the collector off"
+print(json.dumps([*times, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before]))
+"""
+
+IMPORT = "import time; start = time.process_time(); import {library}; print(time.process_time() - start)"
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+def long_chain(table: Table, repeats: int, length: int = 1_000_000) -> None:
+    """A chain of a million additions: built, walked, freed, by reference counts alone."""
+    libraries = ["minitorch", "torch"] if load_torch() is not None else ["minitorch"]
+    results: dict[str, list[list[float]]] = {library: [] for library in libraries}
+    for _ in range(repeats):
+        for library in libraries:
+            results[library].append(json.loads(run(LONG_CHAIN.format(library=library, length=length))))
+    middle = {library: [statistics.median(column) for column in zip(*runs)] for library, runs in results.items()}
+    for index, name in enumerate(("build", "backward", "free")):
+        table.line(f"chain of {length:,}: {name}", {lib: values[index] * 1e9 for lib, values in middle.items()})
+    table.line("   all three", {lib: sum(values[:3]) * 1e9 for lib, values in middle.items()}, 0.30)
+    memory = {lib: values[3] * 1024 / length for lib, values in middle.items()}
+    print(f"{'   peak memory':44s} " + "   ".join(f"{lib} {value:.0f} bytes an operation" for lib, value in memory.items()))
+
+
+def importing(table: Table, repeats: int) -> None:
+    """Importing, against importing NumPy alone."""
+    times: dict[str, list[float]] = {"numpy": [], "minitorch": []}
+    for _ in range(repeats):
+        for library, values in times.items():
+            values.append(float(run(IMPORT.format(library=library))))
+    middle = {library: statistics.median(values) * 1e9 for library, values in times.items()}
+    ratio = middle["minitorch"] / middle["numpy"]
+    if ratio > 1.6:
+        table.failed.append(f"import: {ratio:.2f} > 1.60")
+    table.line(f"import  (limit 1.60: {'holds' if ratio <= 1.6 else 'MISSED'})", middle, base="numpy")

@@ -1,0 +1,114 @@
+"""The structure that keeps the code readable: imports point downward, nothing outgrows a sitting, formulas stay open."""
+
+from __future__ import annotations
+
+import ast
+import dis
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import minitorch
+from minitorch import _op
+
+SOURCE = Path(minitorch.__file__).parent
+FILES = sorted(SOURCE.rglob("*.py"))
+
+LAYERS = [
+    ["_types", "_size", "_dtypes", "_args", "_errors", "_printing", "_random", "_returns", "_kernels"],
+    ["_modes", "_layouts"],
+    ["_tape"],
+    ["_views"],
+    ["_runtime"],
+    ["_saved", "_codegen", "_anomaly"],
+    ["_op"],
+    ["_hooks"],
+    ["_engine"],
+    ["_inplace"],
+    ["_differentiate"],
+    ["ops"],
+    ["_convert", "_autograd_methods"],
+    ["_tensor"],
+    ["autograd"],
+    ["testing", "nn.functional"],
+    ["nn"],
+    ["optim"],
+    [""],
+]
+"""Modules by layer, lowest first: a module imports from its own layer or lower ones."""
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__").replace("__init__", "")
+
+
+def layer_of(module: str) -> int:
+    for level, names in enumerate(LAYERS):
+        for name in names:
+            if module == name or name and module.startswith(name + "."):
+                if name == "nn" and module.startswith("nn.functional"):
+                    continue
+                return level
+    raise AssertionError(f"{module} is in no layer: add it to LAYERS")
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """The package's modules that a file imports when it runs (not for type checking only)."""
+    package = module_of(path).split(".") if path.name == "__init__.py" else module_of(path).split(".")[:-1]
+    package = [p for p in package if p]
+    skip: set[int] = set()
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            skip |= {id(n) for n in ast.walk(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level and id(node) not in skip:
+            base = package[: len(package) - node.level + 1]
+            stem = [*base, *(node.module.split(".") if node.module else [])]
+            for alias in node.names:
+                full = SOURCE.joinpath(*stem, alias.name)
+                is_module = full.with_suffix(".py").exists() or full.is_dir()
+                yield node.lineno, ".".join([*stem, alias.name] if is_module else stem)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_point_downward(path: Path) -> None:
+    module = module_of(path)
+    own = layer_of(module)
+    upward = [f"line {line}: {target}" for line, target in imports(path) if layer_of(target) > own]
+    assert not upward, f"{module} imports from above: {upward}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_files_and_functions_are_read_in_a_sitting(path: Path) -> None:
+    text = path.read_text()
+    if path.name not in ("_tensor.py", "__init__.py"):
+        assert len(text.splitlines()) <= 620, "a file of more than about 600 lines: split it"
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = node.body[0]
+            has_doc = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+            start = first.end_lineno if has_doc else node.lineno
+            assert node.end_lineno - start <= 62, f"{node.name} has more than about 60 lines"
+
+
+def test_the_core_is_small() -> None:
+    lines = sum(len((SOURCE / name).read_text().splitlines()) for name in ("_tape.py", "_op.py", "_engine.py"))
+    assert lines <= 900
+
+
+def test_formulas_name_only_the_carrier() -> None:
+    """A formula that named NumPy could not run on Tensors."""
+    for row in _op.rows.values():
+        for formula in row.formulas.values():
+            names = {i.argval for i in dis.get_instructions(formula) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+            assert not names & {"np", "numpy", "raw", "traced", "wrap"}, f"the formula of {row.name} names {names}"
+
+
+def test_no_method_is_attached_from_outside() -> None:
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setattr":
+                target = node.args[0]
+                assert not (isinstance(target, ast.Name) and target.id == "Tensor"), f"{path} patches Tensor"
