@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import minitorch
 from minitorch import _random
 from minitorch._random import Generator, default_generator
 
@@ -142,14 +143,14 @@ def test_every_bit_of_long_streams_and_of_the_state(count: int, normals: str, un
 
 
 def _digest(values: Any) -> str:
-    return hashlib.sha256(values.tobytes()).hexdigest()[:16]
+    return hashlib.sha256(np.asarray(values).tobytes()).hexdigest()[:16]
 
 
 def test_a_generator_of_its_own() -> None:
     generator = Generator().manual_seed(42)
     assert generator.uniform(3).tolist() == [0.8822692632675171, 0.9150039553642273, 0.38286375999450684]
     assert generator.randperm(5).tolist() == [4, 3, 0, 1, 2]
-    assert generator.device == "cpu"
+    assert generator.device == minitorch.device("cpu")
 
 
 @pytest.mark.parametrize(
@@ -185,7 +186,7 @@ def test_default_seeds() -> None:
 def test_state_bytes() -> None:
     generator = Generator().manual_seed(0)
     assert generator.get_state().shape == (5056,)
-    assert generator.get_state().dtype == np.uint8
+    assert generator.get_state().dtype == minitorch.uint8
     assert _digest(generator.get_state()) == "1ccf17250133dec5"
     generator.uniform(3)
     generator.normal(3)
@@ -327,9 +328,9 @@ ERRORS: list[tuple[Draw, type[Exception], str]] = [
     (lambda g: _random.manual_seed(NAN), ValueError, "cannot convert float NaN to integer"),
     (lambda g: _random.manual_seed(2**64), ValueError, "Overflow when unpacking long"),
     (lambda g: g.set_state(cast(Any, 5)), TypeError, "expected a torch.ByteTensor, but got int"),
-    (lambda g: g.set_state(np.zeros(5056, np.int8)), TypeError, "RNG state must be a torch.ByteTensor"),
-    (lambda g: g.set_state(np.zeros(100, np.uint8)), RuntimeError, "(?i)state of size 5056 but found .* 100"),
-    (lambda g: g.set_state(np.zeros(5056, np.uint8)), RuntimeError, "Invalid mt19937 state"),
+    (lambda g: g.set_state(minitorch.from_numpy(np.zeros(5056, np.int8))), TypeError, "RNG state must be a torch.ByteTensor"),
+    (lambda g: g.set_state(minitorch.from_numpy(np.zeros(100, np.uint8))), RuntimeError, "(?i)state of size 5056 but found .* 100"),
+    (lambda g: g.set_state(minitorch.from_numpy(np.zeros(5056, np.uint8))), RuntimeError, "Invalid mt19937 state"),
     (lambda g: g.uniform(-1), RuntimeError, r"negative dimension -1: \[-1\]"),
     (lambda g: g.uniform(3, np.int64), NotImplementedError, "check_uniform_bounds"),
     (lambda g: g.uniform(3, F32, 2, 1), RuntimeError, "found from=2 > to=1"),
@@ -418,8 +419,8 @@ class _Pair:
 
     def exchange_states(self) -> None:
         ours, theirs = self.ours.get_state(), self.theirs.get_state()
-        self.ours, self.theirs = Generator().set_state(theirs.numpy()), self.torch.Generator()
-        self.theirs.set_state(self.torch.from_numpy(ours))
+        self.ours, self.theirs = Generator().set_state(minitorch.from_numpy(theirs.numpy())), self.torch.Generator()
+        self.theirs.set_state(self.torch.from_numpy(ours.numpy()))
 
     def _scale(self) -> tuple[float, float]:
         uniform = self.choose.uniform

@@ -6,6 +6,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 
 def dim_of(dim: Any, ndim: int) -> int:
     """A dimension counted from 0; a 0-d tensor has dimensions 0 and -1, as in PyTorch.
@@ -46,3 +48,28 @@ def sizes_of(size: Sequence[Any]) -> tuple[int, ...]:
     except TypeError:
         wrong = next(s for s in given if not hasattr(s, "__index__"))
         raise TypeError(f"sizes must be ints, but got {type(wrong).__name__}") from None
+
+
+def array_of(name: str, input: Any) -> np.ndarray:
+    """The array of a function's first argument; TypeError where that is no tensor."""
+    try:
+        return input._array
+    except AttributeError:
+        given = type(input).__name__
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {given}") from None
+
+
+def sizes_given(name: str, given: tuple[Any, ...], named: Any = None, argument: str = "size") -> tuple[int, ...]:
+    """The integers of ``f(2, 3)``, ``f((2, 3))`` or ``f(size=(2, 3))``."""
+    if named is not None:
+        given = (named,)
+    elif not given:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "{argument}"')
+    sizes = tuple(given[0]) if isinstance(given[0], (tuple, list)) and len(given) == 1 else given
+    for position, size in enumerate(sizes):
+        if not hasattr(size, "__index__"):
+            raise TypeError(
+                f"{name}(): argument '{argument}' must be tuple of ints, but found element of type "
+                f"{type(size).__name__} at pos {position}"
+            )
+    return sizes

@@ -20,7 +20,8 @@ def source(row: Row) -> str:
     if row.elementwise:
         signature += ["*", *(f"{name}={default!r}" for name, (default, _) in row.rarely.items()), "out=None"]
     lines = [f"def recorder({', '.join(signature)}):"]
-    lines += indented(variadic_lines(row) if row.variadic else recorder_lines(row))
+    writer = variadic_lines if row.variadic else view_lines if row.view is True and not row.outputs else recorder_lines
+    lines += indented(writer(row))
     if row.formulas:
         lines += ["", "def backward(node, g, F, edges, retain):", *indented(backward_lines(row))]
     else:
@@ -152,12 +153,16 @@ def node_lines(row: Row, active: list[str], nodes: list[str]) -> Iterator[str]:
         yield f"node.expects = layouts({', '.join(argument(i) for i in active)})"
     else:
         yield "node.expects = None"
-    if row.outputs:
+    if row.outputs and row.view:
+        yield "node.layout = [(array.shape, array.dtype) for array in out_arrays]"
+    elif row.outputs:
         yield "node.layout = [intern_layout(array) for array in out_arrays]"
     elif row.elementwise:
         yield "if layout is None:"
         yield "    out._layout = layout = intern_layout(out_array)"
         yield "node.layout = layout"
+    elif row.view:
+        yield "node.layout = out_array.shape, out_array.dtype"
     else:
         yield "node.layout = out._layout = intern_layout(out_array)"
     yield "node.extras = None"
@@ -166,20 +171,48 @@ def node_lines(row: Row, active: list[str], nodes: list[str]) -> Iterator[str]:
 def closing_lines(row: Row, operands: str, params: str) -> Iterator[str]:
     """Make views of what shares memory, tell the observers, return."""
     first = argument(row.inputs[0])
-    if row.outputs:
+    if row.outputs and row.view:
+        yield f"out = views_of(node, out_arrays, {first}, row, {params})"
+    elif row.outputs:
         yield "out = outputs_of(node, out_arrays)"
-        if row.view:
-            yield f"attach_views(out, {first}, row, {params})"
     elif row.view:
-        if row.view == "maybe":
-            yield f"if shares_memory(out_array, {row.inputs[0]}_array):"
-            yield f"    attach_view(out, {first}, row, {params})"
-        else:
-            yield "out._alias = view = View() if grad_on() else UnrecordedView()"
-            yield f"view.edits = edits = {first}._alias.edits if {first}._alias is not None else edits_of({first})"
-            yield f"view.parent, view.row, view.params, view.index, view.seen = {first}, row, {params}, None, edits.count"
+        yield f"if shares_memory(out_array, {row.inputs[0]}_array):"
+        yield f"    attach_view(out, {first}, row, {params})"
     yield "if observers:"
     yield f"    observe(row, out, {operands}, {params})"
+    yield "return out"
+
+
+def view_lines(row: Row) -> Iterator[str]:
+    """A recorder of views: making one costs more than the kernel, so each field is stored once, and its layout not interned."""
+    params = f"({', '.join(row.params)}{',' if row.params else ''})"
+    yield "try:"
+    yield "    self_array, alias = input._array, input._alias"
+    yield "except AttributeError:"
+    yield "    raise not_a_tensor(row, (input,), Tensor) from None"
+    yield from kernel_lines(row, "(input,)", ["self_array"])
+    yield "if alias is None:"
+    yield "    edits, self_node = edits_of(input), input._node"
+    yield "else:"
+    yield "    edits = alias.edits"
+    yield "    self_node = input._node if alias.parent is None else current_node(input)"
+    yield "if grad_on():"
+    yield "    out._alias = view = View()"
+    yield "    if self_node is None:"
+    yield "        out._node = None"
+    yield "    else:"
+    yield from indented(node_lines(row, ["self"], ["self_node"]), 8)
+    yield "else:"
+    yield "    out._node = None"
+    yield "    out._alias = view = UnrecordedView()"
+    yield "view.edits = edits"
+    yield "view.parent = input"
+    yield "view.row = row"
+    yield f"view.params = {params}"
+    yield "view.index = None"
+    yield "view.seen = edits.count"
+    yield "if observers:"
+    yield f"    observe(row, out, (input,), {params})"
     yield "return out"
 
 
@@ -192,16 +225,19 @@ def variadic_lines(row: Row) -> Iterator[str]:
     yield f"    {name}_array = [t._array for t in {name}]"
     yield "except AttributeError:"
     yield f"    raise not_a_tensor(row, {operands}, Tensor) from None"
+    yield "expects = None"
     if row.broadcasts:
-        yield f"{name}_array = promote(*{name}_array)"
+        yield f"dtype = {name}_array[0].dtype"
+        yield f"if any([a.dtype is not dtype for a in {name}_array]):"
+        yield f"    {name}_array, expects = promote(*{name}_array), layouts(*{name})"
     yield from kernel_lines(row, operands, [f"{name}_array"])
-    yield f"nodes = [current_node(t) for t in {name}]"
+    yield f"nodes = [t._node if t._alias is None or t._alias.parent is None else current_node(t) for t in {name}]"
     yield "if not any(nodes) or not grad_on():"
     yield "    node = None" if row.outputs else "    out._node = None"
     yield "else:"
     body = list(node_lines(row, [], []))
     body = ["node.edges = tuple(nodes)" if line.startswith("node.edges") else line for line in body]
-    body = [f"node.expects = layouts(*{name})" if line.startswith("node.expects") else line for line in body]
+    body = ["node.expects = expects" if line.startswith("node.expects") else line for line in body]
     shapes = f"node.saved_{name}_shape = {name}_array.shape"
     body = [f"node.saved_{name}_shape = [a.shape for a in {name}_array]" if line == shapes else line for line in body]
     yield from indented(body)

@@ -140,7 +140,14 @@ def set_default_dtype(d: dtype) -> None:
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of floats made from Python numbers."""
+    """The dtype of floats made from Python numbers.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.get_default_dtype()
+    torch.float32
+    """
     return of_numpy(_Default.numpy)
 
 
@@ -157,8 +164,15 @@ def promoted(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The dtype that holds both: ``promote_types(torch.int64, torch.float32)`` is float32."""
-    return of_numpy(promoted(type1.numpy, type2.numpy))
+    """The dtype that holds both.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.promote_types(torch.int64, torch.float32)
+    torch.float32
+    """
+    return of_numpy(promoted(to_numpy(type1), to_numpy(type2)))
 
 
 def result_dtype(arrays: Iterable[np.ndarray]) -> np.dtype[Any]:

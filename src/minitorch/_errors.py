@@ -32,6 +32,8 @@ def explained(error: Exception, row: Any, inputs: tuple[Any, ...]) -> Exception:
     if isinstance(error, ValueError) and "broadcast" in str(error):
         shapes = [t._array.shape for t in inputs]
         return RuntimeError(f"{row.name}(): {broadcast_problem(shapes)}; {came}; reshape or unsqueeze one of them")
+    if row.view and isinstance(error, TypeError):  # an argument of the wrong type
+        return TypeError(f"{row.name}(): {error}; {came}")
     kind = RuntimeError if isinstance(error, (ValueError, TypeError)) else type(error)
     return kind(f"{row.name}(): {error}; {came}")
 

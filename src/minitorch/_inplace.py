@@ -241,6 +241,8 @@ def rebase(tensor: Any, out: Any) -> None:
     else:
         changed = root_of(tensor)
         moved = changed._node
+        if moved is None and out._node is None:
+            return  # neither needs a gradient
         changed._node = copy_slices_node(moved, out, Take(tensor), changed)
     if moved is not None and moved.__class__ is not AccumulateGrad and moved.extras is not None:
         _move_retained(moved, changed)

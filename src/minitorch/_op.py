@@ -108,7 +108,8 @@ def op(
         ndarrays in, ndarray out; keyword-only parameters are constants.  A ufunc, or a function that returns new memory
         (or, for a view, the input's).
     inputs : tuple of str
-        The differentiable inputs, in order; ``("*tensors",)`` takes a list of them.
+        The differentiable inputs, in order; ``("*tensors",)`` takes a list of them,
+        which *broadcasts* promotes to one dtype.
     elementwise : bool
         Whether inputs alike give a result alike (default: a ufunc does).
     broadcasts : bool
@@ -240,9 +241,9 @@ def _shared_names() -> dict[str, Any]:
     """What generated code refers to."""
     names: dict[str, Any] = {"promote": promote}
     for module, wanted in (
-        (_runtime, "Tensor check_unedited filled into observe operand outputs_of quiet raise_inference raw rescued rewrapped unsaved"),
+        (_runtime, "Tensor check_unedited filled into observe operand outputs_of quiet raise_inference raw rescued rewrapped unsaved views_of"),
         (_tape, "next_position raise_freed"),
-        (_views, "UnrecordedView View attach_view attach_views current_node edits_of shares_memory"),
+        (_views, "UnrecordedView View attach_view current_node edits_of shares_memory"),
         (_layouts, "floated intern_layout layouts settle settle_all"),
         (_modes, "grad_on observers"),
         (_errors, "not_a_tensor"),

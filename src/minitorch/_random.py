@@ -1,13 +1,11 @@
 """Random numbers: PyTorch's CPU generator, bit for bit, on ndarrays.
 
-A :class:`Generator` is the Mersenne Twister MT19937. NumPy draws its 32-bit words in whole blocks; the block in use is
-kept, so a small draw is a slice of it, and the reported state is the block's key and the position in it.
+A :class:`Generator` is the Mersenne Twister MT19937. NumPy draws its 32-bit words several blocks ahead, so that a small
+draw is a slice of them; the reported state is the key of the block in use and the position in it.
 
-Where PyTorch's own values depend on the processor, these are the values of its x86-64 builds with AVX2: products and
-sums are fused (rounded once), and float32 normal numbers come from the single-precision logarithm, sine and cosine of
-the Cephes library. A fused float32 operation is computed in float64 and rounded, which differs from true fusion about
-once in 2**29. Float64 values go through NumPy's log, log1p, sin, cos, tan and exp: where NumPy uses vectorised versions
-of them (AVX-512), the last bit may differ.
+Where PyTorch's own values depend on the processor, these are the values of its x86-64 builds with AVX2 (see
+``_kernels/box_muller.py``). Float64 values go through NumPy's log, log1p, sin, cos, tan and exp: where NumPy uses
+vectorised versions of them (AVX-512), the last bit may differ.
 """
 
 from __future__ import annotations
@@ -15,22 +13,50 @@ from __future__ import annotations
 import math
 import os
 import threading
-import warnings
-from typing import Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from . import _runtime
+from ._device import CPU, device
+from ._kernels.box_muller import (
+    RunTable,
+    few_normal_pairs,
+    fused_scale,
+    normal_pairs,
+    normal_runs32,
+    normal_runs64,
+)
+from ._kernels.shuffle import shuffled
+from ._random_args import (
+    FLOAT_DIGITS,
+    Shape,
+    check_integer_bounds,
+    check_multinomial,
+    check_uniform_bounds,
+    continuous_dtype,
+    float_dtype,
+    integer_limit,
+    shape_of,
+)
+
+if TYPE_CHECKING:
+    from ._tensor import Tensor
+
 __all__ = ["Generator", "default_generator", "initial_seed", "manual_seed", "seed"]
 
-Array = NDArray[Any]
-Shape = int | tuple[int, ...]
+Array: TypeAlias = NDArray[Any]
 
 _BLOCK: Final = 624
+_AHEAD: Final = 8 * _BLOCK  # words that are drawn at least
+_FEW_PAIRS: Final = 8  # up to which normal numbers are made without arrays
+_FEW_WORDS: Final = 1500  # up to which normal numbers come from a table
+_DRAWS_OF_TABLE: Final = 16  # draws like the first that a table serves
 _MASK21: Final = 2**21 - 1
 _MASK24: Final = np.uint32(2**24 - 1)
 _MASK53: Final = np.uint64(2**53 - 1)
-_FLOAT_DIGITS: Final = {np.dtype(np.float16): 11, np.dtype(np.float32): 24, np.dtype(np.float64): 53}
 _RANDOM_DTYPES: Final = frozenset("?bBhilqefd")
 
 # The memory of PyTorch's legacy generator state, which is what it saves: 5056 bytes.
@@ -55,18 +81,18 @@ class Generator:
 
     Parameters
     ----------
-    device : str
-        Only ``"cpu"``.
+    device : device or str
+        Only the CPU.
 
     Attributes
     ----------
-    device : str
-        ``"cpu"``.
+    device : device
+        The CPU.
 
     Notes
     -----
-    The draws (`uniform`, `normal`, …) return new ndarrays and consume exactly the words that PyTorch's would. Words are
-    taken under a lock, so that threads sharing a generator never get the same ones.
+    The draws (`uniform`, `normal`, …) return new ndarrays and consume exactly the words that PyTorch's would. Words and
+    the normal number that a draw leaves over are taken under a lock: threads that share a generator share no number.
 
     Examples
     --------
@@ -77,12 +103,12 @@ class Generator:
     [0, 4, 2, 1, 3]
     """
 
-    __slots__ = ("_ahead", "_ahead_from", "_end", "_lock", "_next", "_seed", "_spare", "_twister", "_words", "device")
+    __slots__ = ("_end", "_lock", "_next", "_seed", "_spare", "_table", "_table_start", "_twister", "_words", "device")
 
-    def __init__(self, device: Any = "cpu") -> None:
+    def __init__(self, device: device | str = "cpu") -> None:
         if str(device) != "cpu":
             raise RuntimeError(f"Generator(): only the device 'cpu' is supported, but got {str(device)!r}")
-        self.device = "cpu"
+        self.device = CPU
         self._lock = threading.Lock()
         self._twister = np.random.RandomState(0)
         self._spare: float | None = None  # the normal number left over by the last small draw
@@ -111,35 +137,41 @@ class Generator:
 
     def seed(self) -> int:
         """Start the stream of a seed that the operating system chooses, and return that seed."""
-        self._start(int.from_bytes(os.urandom(8), "little"))
-        return self._seed
+        seed = int.from_bytes(os.urandom(8), "little")
+        self._start(seed)
+        return seed
 
-    def get_state(self) -> NDArray[np.uint8]:
-        """The state as 5056 bytes, in PyTorch's own layout: either library can restore the other's."""
+    def get_state(self) -> Tensor:
+        """The state, a uint8 tensor of 5056 bytes in PyTorch's own layout: either library can restore the other's."""
         state = np.zeros((), _STATE)
         with self._lock:
             state["seed"] = self._seed
-            state["left"] = self._end - self._next + 1
+            first = max(self._next - 1, 0) // _BLOCK * _BLOCK  # of the block in use, be it used up
+            state["left"] = min(self._end, first + _BLOCK) - self._next + 1
             state["seeded"] = 1
-            state["next"] = self._next
-            state["key"] = self._twister.get_state(legacy=False)["state"]["key"]
+            state["next"] = self._next - first
+            if len(self._words):
+                state["key"] = _untempered(self._words[first : first + _BLOCK])
+            else:
+                state["key"] = self._twister.get_state(legacy=False)["state"]["key"]
             if self._spare is not None:
                 state["normal_y"] = self._spare
                 state["normal_valid"] = 1
-        return np.frombuffer(state.tobytes(), np.uint8).copy()
+        return _runtime.made(np.frombuffer(state.tobytes(), np.uint8).copy())
 
-    def set_state(self, new_state: NDArray[np.uint8]) -> Generator:
+    def set_state(self, new_state: Tensor) -> Generator:
         """Continue from a state that `get_state` returned, and return the generator."""
-        if not isinstance(new_state, np.ndarray):
+        if not isinstance(new_state, _runtime.Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
-        if new_state.dtype != np.uint8:
+        array = new_state._array
+        if array.dtype != np.uint8:
             raise TypeError(f"RNG state must be a torch.ByteTensor, but its dtype is {new_state.dtype}")
-        if new_state.size != _STATE.itemsize:
+        if array.size != _STATE.itemsize:
             raise RuntimeError(
                 f"Expected a CPUGeneratorImplState of size {_STATE.itemsize} but found the input RNG state size to be "
-                f"{new_state.size}"
+                f"{array.size}"
             )
-        state = np.frombuffer(new_state.tobytes(), _STATE)[0]
+        state = np.frombuffer(array.tobytes(), _STATE)[0]
         start, end = int(state["next"]), int(state["next"]) + int(state["left"]) - 1
         if state["seeded"] != 1 or not start <= end <= _BLOCK:
             raise RuntimeError("Invalid mt19937 state")
@@ -166,52 +198,46 @@ class Generator:
 
     # ---- words ----
 
-    def _load(self, block: NDArray[np.uint32], start: int = 0, end: int = _BLOCK) -> None:
-        """Make `block` the words in use, of which those from `start` to `end` are still to come."""
-        self._words = block
+    def _load(self, words: NDArray[np.uint32], start: int, end: int) -> None:
+        """Make `words` (whole blocks) those in use, of which the ones from `start` to `end` are still to come."""
+        self._words = words
         self._next, self._end = start, end
-        self._ahead = np.empty(0, np.float32)  # normal numbers from the words that follow position _ahead_from
-        self._ahead_from = 0
+        self._table: RunTable | None = None  # of some words from position _table_start on
+        self._table_start = 0
 
     def _draw_blocks(self, count: int) -> NDArray[np.uint32]:
         return self._twister.randint(0, 2**32, count * _BLOCK, dtype=np.uint32)
 
     def _take(self, count: int) -> NDArray[np.uint32]:
-        """The next `count` words, which may be a view of the block in use: don't write to them."""
+        """The next `count` words, which may be a view of those in use: don't write to them."""
         with self._lock:
-            start, stop = self._next, self._next + count
-            if stop <= self._end:
-                self._next = stop
-                return self._words[start:stop]
-            rest = self._words[start : self._end]
-            missing = count - len(rest)
-            blocks = -(-missing // _BLOCK)
-            drawn = self._draw_blocks(blocks)
-            self._load(drawn[-_BLOCK:].copy())
-            self._next = missing - (blocks - 1) * _BLOCK
-            return np.concatenate((rest, drawn[:missing])) if len(rest) else drawn[:missing]
+            return self._advance(count)
 
-    def _take64(self, count: int) -> NDArray[np.uint64]:
-        words = self._take(2 * count)
-        result = words[0::2].astype(np.uint64)
-        result <<= np.uint64(32)
-        result |= words[1::2]
-        return result
+    def _advance(self, count: int) -> NDArray[np.uint32]:
+        """`_take` for those who hold the lock."""
+        start, stop = self._next, self._next + count
+        if stop <= self._end:
+            self._next = stop
+            return self._words[start:stop]
+        rest = self._words[start : self._end]
+        missing = count - len(rest)
+        drawn = self._draw_blocks(max(-(-missing // _BLOCK), _AHEAD // _BLOCK))
+        self._load(drawn[-_AHEAD:].copy(), missing - (len(drawn) - _AHEAD), _AHEAD)
+        return np.concatenate((rest, drawn[:missing])) if len(rest) else drawn[:missing]
 
     def random64(self) -> int:
         """The next 64-bit word: two 32-bit ones, the high half first."""
         high, low = self._take(2).tolist()
         return high << 32 | low
 
+    def _take64(self, count: int) -> NDArray[np.uint64]:
+        return _joined(self._take(2 * count))
+
     def _uniform32(self, count: int) -> NDArray[np.float32]:
         return _unit32(self._take(count))
 
     def _uniform64(self, count: int) -> NDArray[np.float64]:
-        words = self._take64(count)
-        words &= _MASK53
-        result = words.astype(np.float64)
-        result *= 2**-53
-        return result
+        return _unit64(self._take(2 * count))
 
     # ---- continuous distributions ----
 
@@ -225,15 +251,15 @@ class Generator:
         low, high : float
             Finite and in order, with a difference that the dtype can hold.
         """
-        shape, dtype = _shape(shape), _float_dtype(dtype, "check_uniform_bounds")
+        shape, dtype = shape_of(shape), float_dtype(dtype, "check_uniform_bounds")
         unit = low == 0 and high == 1
         if not unit:
-            _check_uniform_bounds(low, high, dtype)
+            check_uniform_bounds(low, high, dtype)
         count = math.prod(shape)
         result = self._uniform64(count) if dtype == np.float64 else self._uniform32(count)
         if not unit:
             number = result.dtype.type
-            result = _fused_scale(result, float(number(high) - number(low)), low)
+            result = fused_scale(result, float(number(high) - number(low)), low)
         if not unit or dtype == np.float16:
             result = _narrow(result, dtype)
             result[result == dtype.type(high)] = low  # rounding may reach the bound that is excluded
@@ -259,78 +285,71 @@ class Generator:
             Whether the tensor to be filled is contiguous: from 16 elements on, PyTorch fills such tensors by runs of
             16, others two elements at a time, in the order of their memory.
         """
-        shape, dtype = _shape(shape), _float_dtype(dtype, "normal_kernel_cpu")
+        shape, dtype = shape_of(shape), float_dtype(dtype, "normal_kernel_cpu")
         if not std >= 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
         count = math.prod(shape)
         in_runs = count >= 16 and contiguous
         result = self._runs_of_normals(count, dtype) if in_runs else self._paired_normals(count)
-        return _narrow(_fused_scale(result, std, mean), dtype).reshape(shape)
+        return _narrow(fused_scale(result, std, mean), dtype).reshape(shape)
 
     def _runs_of_normals(self, count: int, dtype: np.dtype[Any]) -> Array:
         """At least 16 normal numbers; if they are no whole number of runs, the last 16 come from 16 fresh uniforms."""
         tail = count % 16
-        if not tail and dtype != np.float64:
-            return self._normals32(count)
-        drawn = count + 16 if tail else count
-        if tail and dtype == np.float16:  # which draws no uniforms in vain
-            drawn -= tail
+        whole = count - tail
+        drawn = count
+        if tail:
+            drawn = (whole if dtype == np.float16 else count) + 16  # float16 draws no uniforms in vain
+        if dtype != np.float64 and drawn <= _FEW_WORDS:
+            return self._few_runs(count, drawn)
         uniforms: Array = self._uniform64(drawn) if dtype == np.float64 else self._uniform32(drawn)
         if tail:
-            uniforms = np.concatenate((uniforms[: count - tail], uniforms[-16:]))
-        normals = _box_muller64(uniforms) if dtype == np.float64 else _box_muller32(uniforms)
+            uniforms = np.concatenate((uniforms[:whole], uniforms[-16:]))
+        normals = normal_runs64(uniforms) if dtype == np.float64 else normal_runs32(uniforms)
         return np.concatenate((normals[: count - 16], normals[-16:])) if tail else normals
 
-    def _normals32(self, count: int) -> NDArray[np.float32]:
-        """Normal numbers in whole runs of 16; small draws share one transform of all that is left of the block."""
+    def _few_runs(self, count: int, drawn: int) -> NDArray[np.float32]:
         with self._lock:
-            if self._next == self._end:
-                self._load(self._draw_blocks(1))
-            start, stop = self._next, self._next + count
-            if stop <= self._end:
-                offset = start - self._ahead_from
-                if not len(self._ahead) or offset < 0 or offset % 16:
-                    runs = (self._end - start) // 16 * 16
-                    self._ahead = _box_muller32(_unit32(self._words[start : start + runs]))
-                    self._ahead_from, offset = start, 0
-                self._next = stop
-                return self._ahead[offset : offset + count].copy()
-        return _box_muller32(self._uniform32(count))
+            words = self._advance(drawn)
+            stop = self._next
+            if self._table is None or stop > self._table_start + len(self._table):
+                ahead = self._words[stop : min(stop + (_DRAWS_OF_TABLE - 1) * drawn, self._end)]
+                self._table = RunTable(_unit32(np.concatenate((words, ahead))))
+                self._table_start = stop - drawn  # negative if the first words are from former blocks
+            table, start = self._table, stop - drawn - self._table_start
+        result = np.empty(count, np.float32)
+        table.fill(result[: count // 16 * 16], start)
+        if count % 16:
+            table.fill(result[-16:], start + drawn - 16)
+        return result
 
     def _paired_normals(self, count: int) -> NDArray[np.float64]:
         """Normal numbers made two at a time; an odd one out is kept for the next call."""
         if not count:
             return np.empty(0)
-        spare, self._spare = self._spare, None
-        filled = 0 if spare is None else 1
-        pairs = (count - filled + 1) // 2
-        result = np.empty(filled + 2 * pairs)
-        if spare is not None:
-            result[0] = spare
-        if pairs <= 8:
-            result[filled:] = _few_pairs(self._take(4 * pairs).tolist())
-        else:
-            uniforms = self._uniform64(2 * pairs)
-            radius = np.sqrt(-2 * np.log1p(-uniforms[1::2]))
-            angle = 2 * np.pi * uniforms[0::2]
-            np.multiply(radius, np.cos(angle), out=result[filled::2])
-            np.multiply(radius, np.sin(angle), out=result[filled + 1 :: 2])
-        if len(result) > count:
-            self._spare = result[-1].item()
+        with self._lock:
+            made = [] if self._spare is None else [self._spare]
+            pairs = (count - len(made) + 1) // 2
+            words = self._advance(4 * pairs)
+            if pairs <= _FEW_PAIRS:
+                result = np.array(made + few_normal_pairs(_few_units(words.tolist())))
+            else:
+                result = np.concatenate((made, normal_pairs(_unit64(words))))
+            self._spare = result[-1].item() if len(result) > count else None
         return result[:count]
 
     def log_normal(self, shape: Shape, dtype: DTypeLike = np.float32, mean: float = 1.0, std: float = 2.0) -> Array:
         """Numbers whose logarithms are normally distributed with the given mean and (positive) std."""
-        shape, dtype = _shape(shape), _float_dtype(dtype, "log_normal_cpu")
+        shape, dtype = shape_of(shape), float_dtype(dtype, "log_normal_cpu")
         if not std > 0:
             raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
         with np.errstate(over="ignore"):
-            result = np.exp(_fused_scale(self._paired_normals(math.prod(shape)), std, mean))
+            result = np.exp(fused_scale(self._paired_normals(math.prod(shape)), std, mean))
         return _narrow(result, dtype).reshape(shape)
 
     def exponential(self, shape: Shape, dtype: DTypeLike = np.float32, rate: float = 1.0) -> Array:
         """Exponentially distributed numbers; their mean is ``1 / rate``."""
-        shape, dtype = _shape(shape), _continuous_dtype(dtype, "Exponential")
+        shape, dtype = shape_of(shape), continuous_dtype(dtype, "Exponential")
         if not rate > 0:
             raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
         result = np.log1p(-self._uniform64(math.prod(shape)))
@@ -339,17 +358,17 @@ class Generator:
 
     def cauchy(self, shape: Shape, dtype: DTypeLike = np.float32, median: float = 0.0, sigma: float = 1.0) -> Array:
         """Cauchy distributed numbers; `sigma` is half the distance between the quartiles."""
-        shape, dtype = _shape(shape), _continuous_dtype(dtype, "Cauchy")
+        shape, dtype = shape_of(shape), continuous_dtype(dtype, "Cauchy")
         if not sigma > 0:
             raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
         result = np.tan(np.pi * (self._uniform64(math.prod(shape)) - 0.5))
-        return _narrow(_fused_scale(result, sigma, median), dtype).reshape(shape)
+        return _narrow(fused_scale(result, sigma, median), dtype).reshape(shape)
 
     # ---- discrete distributions ----
 
     def geometric(self, shape: Shape, dtype: DTypeLike = np.float32, p: float = 0.5) -> Array:
         """How many trials the first success takes, when each succeeds with probability `p`."""
-        shape, dtype = _shape(shape), np.dtype(dtype)
+        shape, dtype = shape_of(shape), np.dtype(dtype)
         if not 0 < p < 1:
             raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
         if dtype.kind not in "iuf":
@@ -361,7 +380,7 @@ class Generator:
 
     def bernoulli(self, p: float, shape: Shape, dtype: DTypeLike = np.float32) -> Array:
         """Ones with probability `p`, else zeros, all of one probability (dropout's masks)."""
-        shape = _shape(shape)
+        shape = shape_of(shape)
         if not 0 <= p <= 1:
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
         words = self._take64(math.prod(shape))
@@ -370,7 +389,7 @@ class Generator:
 
     def bernoulli_tensor(self, p: Array, dtype: DTypeLike | None = None) -> Array:
         """Ones where a uniform number of p's precision is below `p`, else zeros; of p's dtype by default."""
-        if p.dtype not in _FLOAT_DIGITS:
+        if p.dtype not in FLOAT_DIGITS:
             raise NotImplementedError(f'"bernoulli_tensor_cpu_p_" not implemented for {p.dtype.name}')
         if not ((p >= 0) & (p <= 1)).all():
             raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true: the probabilities must be in [0, 1]")
@@ -379,11 +398,11 @@ class Generator:
 
     def random(self, shape: Shape, dtype: DTypeLike = np.int64) -> Array:
         """Integers from 0 to the largest of the dtype; for a float dtype, to the last that has no gap before it."""
-        shape, dtype = _shape(shape), np.dtype(dtype)
+        shape, dtype = shape_of(shape), np.dtype(dtype)
         if dtype.char not in _RANDOM_DTYPES:
             raise NotImplementedError(f'"random_kernel_cpu" not implemented for {dtype.name}')
         count = math.prod(shape)
-        span = _integer_limit(dtype) + 1
+        span = integer_limit(dtype) + 1
         words = self._take64(count) if dtype.itemsize == 8 else self._take(count)
         return (words % words.dtype.type(span)).astype(dtype).reshape(shape)
 
@@ -398,11 +417,11 @@ class Generator:
         dtype : dtype
             An integer, bool or float dtype that holds ``low`` and ``high - 1``.
         """
-        shape, dtype = _shape(shape), np.dtype(dtype)
+        shape, dtype = shape_of(shape), np.dtype(dtype)
         if high is None:
-            high = _integer_limit(dtype) + 1
+            high = integer_limit(dtype) + 1
         else:
-            low, high = _check_integer_bounds(low, high, dtype)
+            low, high = check_integer_bounds(low, high, dtype)
         span, count = high - low, math.prod(shape)
         if span < 2**28:
             result = (self._take(count) % np.uint32(span)).astype(np.int64)
@@ -416,19 +435,16 @@ class Generator:
     def randperm(self, n: int, dtype: DTypeLike = np.int64) -> Array:
         """The numbers from 0 to ``n - 1`` in random order."""
         dtype = np.dtype(dtype)
-        (n,) = _shape(n)
+        (n,) = shape_of(n)
         if dtype.kind not in "iuf":
             raise NotImplementedError(f'"randperm" not implemented for {dtype.name}')
-        if dtype.kind == "f" and n > _integer_limit(dtype) + 1:
-            raise RuntimeError(f"n cannot be greater than {_integer_limit(dtype) + 1} for {dtype.name}, but got {n}")
-        if dtype.kind != "f" and n > _integer_limit(dtype):
+        if dtype.kind == "f" and n > integer_limit(dtype) + 1:
+            raise RuntimeError(f"n cannot be greater than {integer_limit(dtype) + 1} for {dtype.name}, but got {n}")
+        if dtype.kind != "f" and n > integer_limit(dtype):
             raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: n = {n}")
-        order = list(range(n))
-        steps = self._take(max(n - 1, 0)) % np.arange(n, 1, -1, dtype=np.uint32)
-        for position, step in enumerate(steps.tolist()):
-            other = position + step
-            order[position], order[other] = order[other], order[position]
-        return np.array(order, dtype)
+        partners = np.arange(n, dtype=np.int64)
+        partners[:-1] += np.remainder(self._take(max(n - 1, 0)), np.arange(n, 1, -1, dtype=np.uint32))
+        return shuffled(partners).astype(dtype, copy=False)
 
     def multinomial(self, weights: Array, n: int, replacement: bool = False) -> NDArray[np.int64]:
         """Indices drawn with probabilities proportional to `weights`.
@@ -446,12 +462,12 @@ class Generator:
         -------
         ndarray of int64, shape (n,) or (rows, n)
         """
-        _check_multinomial(weights, n, replacement)
+        check_multinomial(weights, n, replacement)
         if replacement and n > 1:
             return self._multinomial_with_replacement(weights, n)
         with np.errstate(divide="ignore", over="ignore"):
             # the largest of p / q, q exponential: a race in which outcome i arrives at rate p[i]
-            score = weights / self.exponential(weights.shape, weights.dtype)
+            score = weights / in_memory_order(weights, lambda shape: self.exponential(shape, weights.dtype))
         if n == 1:
             return score.argmax(-1, keepdims=True)
         return np.argsort(-score, axis=-1, kind="stable")[..., :n]
@@ -469,7 +485,22 @@ class Generator:
         return result.reshape(*weights.shape[:-1], n)
 
 
-def _restore(state: NDArray[np.uint8]) -> Generator:
+def memory_order(array: Array) -> list[int]:
+    """The dimensions of an array from the slowest to the fastest in its memory; as they are where it is expanded."""
+    if 0 in array.strides:
+        return list(range(array.ndim))
+    return sorted(range(array.ndim), key=lambda dim: -array.strides[dim])
+
+
+def in_memory_order(array: Array, draw: Callable[[tuple[int, ...]], Array]) -> Array:
+    """What ``draw(shape)`` gives for an array, element by element in the order of its memory."""
+    if array.flags.c_contiguous:
+        return draw(array.shape)
+    order = memory_order(array)
+    return draw(tuple([array.shape[dim] for dim in order])).transpose(np.argsort(order))
+
+
+def _restore(state: Tensor) -> Generator:
     return Generator().set_state(state)
 
 
@@ -492,111 +523,20 @@ def seed() -> int:
     return default_generator.seed()
 
 
-# ---- arguments ----
+# ---- words as numbers ----
 
 
-def _shape(shape: Shape) -> tuple[int, ...]:
-    sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    for size in sizes:
-        if size < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {size}: {list(sizes)}")
-    return sizes
-
-
-def _float_dtype(dtype: DTypeLike, kernel: str) -> np.dtype[Any]:
-    dtype = np.dtype(dtype)
-    if dtype not in _FLOAT_DIGITS:
-        raise NotImplementedError(f'"{kernel}" not implemented for {dtype.name}')
-    return dtype
-
-
-def _continuous_dtype(dtype: DTypeLike, distribution: str) -> np.dtype[Any]:
-    dtype = np.dtype(dtype)
-    if dtype not in _FLOAT_DIGITS:
-        raise RuntimeError(
-            f"{distribution} distribution is a continuous probability distribution. dtype must be a floating point but "
-            f"you specified {dtype.name}"
-        )
-    return dtype
-
-
-def _check_uniform_bounds(low: float, high: float, dtype: np.dtype[Any]) -> None:
-    largest = float(np.finfo(dtype).max)
-    for name, bound in (("from", low), ("to", high)):
-        if not -largest <= bound <= largest:
-            raise RuntimeError(f"{name} is out of bounds for {dtype.name}: {bound}")
-    if low > high:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
-    if high - low > largest:
-        raise RuntimeError(
-            f"uniform_ expects to-from <= {largest}, the largest {dtype.name}, but found to={high} and from={low} "
-            "which result in to-from to exceed the limit"
-        )
-
-
-def _integer_limit(dtype: np.dtype[Any]) -> int:
-    """The largest integer that random integers of the dtype reach."""
-    if dtype in _FLOAT_DIGITS:
-        return 2 ** _FLOAT_DIGITS[dtype]
-    return 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
-
-
-def _check_integer_bounds(low: int, high: int, dtype: np.dtype[Any]) -> tuple[int, int]:
-    """`low` and `high`, moved inward for a float dtype that would round them outward."""
-    for bound in (low, high):
-        if not -(2**63) <= bound < 2**63:
-            raise ValueError(f"Overflow when unpacking long long: {bound}")
-    if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    if dtype.kind == "c":
-        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
-    limit = float(np.finfo(dtype).max) if dtype.kind == "f" else _integer_limit(dtype)
-    smallest = -limit if dtype.kind == "f" else 0 if dtype.kind == "b" else int(np.iinfo(dtype).min)
-    for name, bound in (("from", low), ("to - 1", high - 1)):
-        if not smallest <= bound <= limit:
-            raise RuntimeError(f"{name} is out of bounds for {dtype.name}: {bound}")
-    if dtype.kind != "f":
-        return low, high
-    digits = _FLOAT_DIGITS[dtype]
-    for name, bound in (("from", low), ("to - 1", high - 1)):
-        if abs(bound) > 2**digits:
-            warnings.warn(
-                f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {dtype.name} can "
-                "support discrete uniform distribution only within this range.",
-                UserWarning,
-                stacklevel=3,
-            )
-    if (rounded := int(dtype.type(low + 1))) < low:
-        low = rounded + (1 << (abs(low + 1).bit_length() - digits))
-    if (rounded := int(dtype.type(high - 1))) >= high:
-        high = rounded - (1 << (abs(high - 1).bit_length() - digits))
-    if low >= high:
-        raise RuntimeError(
-            "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got "
-            f"from={low} >= to={high} in {dtype.name}"
-        )
-    return low, high
-
-
-def _check_multinomial(weights: Array, n: int, replacement: bool) -> None:
-    if weights.ndim not in (1, 2):
-        raise RuntimeError(f"prob_dist must be 1 or 2 dim, but its shape is {weights.shape}")
-    if weights.dtype not in _FLOAT_DIGITS:
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {weights.dtype.name}")
-    if n <= 0:
-        raise RuntimeError(f"cannot sample n_sample <= 0 samples, but got n_sample={n}")
-    if n > weights.shape[-1] and not replacement:
-        raise RuntimeError(
-            f"cannot sample n_sample > prob_dist.size(-1) samples without replacement, but got n_sample={n} and "
-            f"prob_dist of shape {weights.shape}"
-        )
-    if not ((weights >= 0) & (weights < np.inf)).all():
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if (weights.sum(-1) == 0).any():
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-
-
-# ---- arithmetic ----
+def _untempered(words: Array) -> Array:
+    """The twister's key from the words that it gives: their tempering (uint32) undone."""
+    partly = words ^ words >> 18
+    partly ^= partly << 15 & 0xEFC60000
+    more = partly
+    for _ in range(4):  # seven bits at a time
+        more = partly ^ more << 7 & 0x9D2C5680
+    key = more
+    for _ in range(2):  # eleven bits at a time
+        key = more ^ key >> 11
+    return key
 
 
 def _unit32(words: NDArray[np.uint32]) -> NDArray[np.float32]:
@@ -606,192 +546,33 @@ def _unit32(words: NDArray[np.uint32]) -> NDArray[np.float32]:
     return result
 
 
+def _joined(words: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """64-bit words of two 32-bit ones each, the high half first."""
+    result = words[0::2].astype(np.uint64)
+    result <<= np.uint64(32)
+    result |= words[1::2]
+    return result
+
+
+def _unit64(words: NDArray[np.uint32]) -> NDArray[np.float64]:
+    """Float64 numbers from [0, 1), of the low 53 bits of every two words."""
+    joined = _joined(words)
+    joined &= _MASK53
+    result = joined.astype(np.float64)
+    result *= 2**-53
+    return result
+
+
+def _few_units(words: list[int]) -> list[float]:
+    """`_unit64` without the overhead of arrays."""
+    return [((high & _MASK21) << 32 | low) * 2**-53 for high, low in zip(words[0::2], words[1::2], strict=True)]
+
+
 def _narrow(values: Array, dtype: np.dtype[Any]) -> Array:
     """Float values as `dtype`; from float64 to float16 by way of float32, as PyTorch converts them."""
+    if values.dtype == dtype:
+        return values
     with np.errstate(over="ignore"):
         if dtype == np.float16:
             values = values.astype(np.float32, copy=False)
         return values.astype(dtype, copy=False)
-
-
-def _fused_scale(values: Array, scale: float, shift: float) -> Array:
-    """``values * scale + shift``, rounded once, in the values' dtype; may overwrite them (one dimension)."""
-    if scale != 1 and shift == 0:
-        values *= values.dtype.type(scale)
-    elif scale == 1 and shift != 0:
-        values += values.dtype.type(shift)
-    elif scale != 1 and values.dtype == np.float32:
-        for start in range(0, len(values), 2**15):
-            block = values[start : start + 2**15]
-            product = block.astype(np.float64)
-            product *= float(np.float32(scale))
-            product += float(np.float32(shift))
-            block[:] = product
-    elif scale != 1:
-        return _fused_scale64(values, np.float64(scale), shift)
-    return values
-
-
-def _fused_scale64(values: NDArray[np.float64], scale: np.float64, shift: float) -> NDArray[np.float64]:
-    """The same for float64, by Dekker's exact product and Knuth's exact sum.
-
-    T. J. Dekker, A floating-point technique for extending the available precision, Numerische Mathematik 18 (1971).
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        product = values * scale
-        high, low = _halves(values)
-        scale_high, scale_low = _halves(scale)
-        product_error = ((high * scale_high - product) + high * scale_low + low * scale_high) + low * scale_low
-        total = product + shift
-        shift_part = total - product
-        sum_error = (product - (total - shift_part)) + (shift - shift_part)
-        result = total + (sum_error + product_error)
-        return np.where(np.isfinite(result), result, total)
-
-
-def _halves(values: Any) -> tuple[Any, Any]:
-    scaled = values * 134217729.0  # 2**27 + 1
-    high = scaled - (scaled - values)
-    return high, values - high
-
-
-def _few_pairs(words: list[int]) -> list[float]:
-    """A pair of normal numbers from every four words: as with arrays, but without their overhead."""
-    normals: list[float] = []
-    for first in range(0, len(words), 4):
-        angle_high, angle_low, radius_high, radius_low = words[first : first + 4]
-        angle = 2 * math.pi * (((angle_high & _MASK21) << 32 | angle_low) * 2**-53)
-        radius = math.sqrt(-2 * math.log1p(-((radius_high & _MASK21) << 32 | radius_low) * 2**-53))
-        normals += (radius * math.cos(angle), radius * math.sin(angle))
-    return normals
-
-
-def _box_muller64(uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Normal numbers from uniform ones: each run of 16 holds eight radii, then eight angles."""
-    runs = uniforms.reshape(-1, 2, 8)
-    radius = np.sqrt(-2 * np.log(1 - runs[:, 0]))
-    angle = 2 * np.pi * runs[:, 1]
-    return np.stack((radius * np.cos(angle), radius * np.sin(angle)), 1).reshape(-1)
-
-
-def _float32s(*coefficients: float) -> tuple[float, ...]:
-    return tuple(float(np.float32(coefficient)) for coefficient in coefficients)
-
-
-# The polynomials of logf, cosf and sinf in S. L. Moshier's Cephes library (single), http://www.netlib.org/cephes.
-_LOG: Final = _float32s(7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
-                        -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1)  # fmt: skip
-_COS_SIN: Final = tuple(
-    np.array(column).reshape(2, 1)
-    for column in zip(
-        _float32s(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2),
-        _float32s(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1),
-        strict=True,
-    )
-)
-# π/2 in two parts: a small multiple of the first is exact, and so is its difference from the angle, even in float32.
-_HALF_PI: Final = (2 * (0.78515625 + 2.4187564849853515625e-4), 2 * float(np.float32(3.77489497744594108e-8)))
-_SQRT_HALF_BITS: Final = np.float32(math.sqrt(0.5)).view(np.int32)
-
-
-def _box_muller32(uniforms: NDArray[np.float32]) -> NDArray[np.float32]:
-    """`_box_muller64` in single precision, block by block, so that temporaries stay in the cache."""
-    runs = uniforms.reshape(-1, 2, 8)
-    result = np.empty_like(runs)
-    for start in range(0, len(runs), 4096):
-        block = slice(start, start + 4096)
-        radius = _log32((np.float32(1) - runs[block, 0]).reshape(-1))
-        radius *= np.float32(-2)
-        np.sqrt(radius, out=radius)
-        cos, sin = _cos_sin32((runs[block, 1] * np.float32(2 * np.pi)).reshape(-1))
-        cos *= radius
-        sin *= radius
-        result[block, 0] = cos.reshape(-1, 8)
-        result[block, 1] = sin.reshape(-1, 8)
-    return result.reshape(-1)
-
-
-def _log32(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Cephes' logarithm of normal positive numbers: ``e ln 2 + ln(1 + x)`` with ``1 + x`` from sqrt(1/2) to sqrt(2)."""
-    bits = values.view(np.int32)
-    exponent = bits - _SQRT_HALF_BITS
-    exponent >>= 23
-    e = exponent.astype(np.float32)
-    exponent <<= 23
-    x = (bits - exponent).view(np.float32)
-    x -= np.float32(1)
-    square = x * x
-    wide = x.astype(np.float64)
-    y, single = _horner32(wide, _LOG)
-    y *= wide
-    np.copyto(single, y, casting="same_kind")
-    np.multiply(single, square, out=y, dtype=np.float64)
-    y += e * np.float32(-2.12194440e-4)
-    np.copyto(single, y, casting="same_kind")
-    square *= np.float32(0.5)
-    single -= square
-    single += x
-    e *= np.float32(0.693359375)
-    single += e
-    return single
-
-
-def _cos_sin32(angles: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Cephes' cosine and sine of angles from 0 to 2π."""
-    quarter = (angles * np.float32(4 / np.pi)).astype(np.int32)
-    quarter += 1
-    quarter >>= 1
-    multiple = quarter.astype(np.float64)
-    wide = angles.astype(np.float64)
-    wide -= multiple * _HALF_PI[0]
-    wide -= multiple * _HALF_PI[1]
-    x = wide.astype(np.float32)
-    np.copyto(wide, x)
-    z = (x * x).astype(np.float64)
-
-    result, single = _horner32(z, _COS_SIN)
-    result *= z
-    np.copyto(single, result, casting="same_kind")
-    np.copyto(result, single)
-    cos, sin = result
-    cos *= z
-    z *= 0.5
-    cos -= z
-    sin *= wide
-    sin += wide
-    np.copyto(single, result, casting="same_kind")
-    single[0] += np.float32(1)
-    bits = single.view(np.int32)
-    return _turn(bits[0], bits[1], quarter)
-
-
-def _turn(
-    cos: NDArray[np.int32], sin: NDArray[np.int32], quarter: NDArray[np.int32]
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The bits of cos(x), sin(x) become cos and sin of ``x + quarter * π/2``."""
-    difference = cos ^ sin
-    difference &= -(quarter & 1)  # all bits where cosine and sine change places
-    cos ^= difference
-    sin ^= difference
-    sin ^= (quarter & 2) << 30
-    quarter += 1
-    cos ^= (quarter & 2) << 30
-    return cos.view(np.float32), sin.view(np.float32)
-
-
-def _horner32(x: NDArray[np.float64], coefficients: tuple[Any, ...]) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-    """A polynomial by fused float32 steps, of float32 numbers held in float64; the result, and scratch memory like it.
-
-    Coefficients that are columns make several polynomials, one in each row of the result.
-    """
-    result = x * coefficients[0]
-    single = np.empty(result.shape, np.float32)
-    for coefficient in coefficients[1:-1]:
-        result += coefficient
-        np.copyto(single, result, casting="same_kind")
-        np.copyto(result, single)
-        result *= x
-    result += coefficients[-1]
-    np.copyto(single, result, casting="same_kind")
-    np.copyto(result, single)
-    return result, single

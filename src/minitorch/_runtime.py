@@ -14,8 +14,8 @@ from ._dtypes import can_cast, weak_dtype
 from ._errors import explained, scalar_name
 from ._layouts import intern_layout
 from ._modes import grad_on, inference_mode_on, observers
-from ._tape import AccumulateGrad, Node, Output, output_node
-from ._views import INFERENCE_SAVED, InferenceEdits, current_node, edited
+from ._tape import AccumulateGrad, Node, Output, next_position, output_node
+from ._views import INFERENCE_SAVED, InferenceEdits, MultipleView, UnrecordedView, View, current_node, edited, edits_of
 
 if TYPE_CHECKING:
     from ._op import Row
@@ -137,6 +137,27 @@ def outputs_of(node: Node | None, arrays: Any) -> tuple[Any, ...]:
             if layout[1].kind == "f":
                 tensor._node = output_node(node, index, layout)
     return tensors
+
+
+def views_of(node: Node | None, arrays: Any, parent: Any, row: Row, params: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The Tensors of a row whose several outputs are views of *parent*."""
+    edits = edits_of(parent)
+    kind = MultipleView if row.multiple else View if grad_on() else UnrecordedView
+    edges, tensors = (node,), []
+    for index, array in enumerate(arrays):
+        tensor = Tensor()
+        tensor._array, tensor._layout = array, None
+        if node is None:
+            tensor._node = None
+        else:
+            tensor._node = output = Output()
+            output.position, output.edges, output.index = next_position(), edges, index
+            output.layout, output.extras = node.layout[index], None
+        tensor._alias = view = kind()
+        view.edits, view.parent, view.row = edits, parent, row
+        view.params, view.index, view.seen = params, index, edits.count
+        tensors.append(tensor)
+    return tuple(tensors)
 
 
 def filled(node: Node, gradients: Any, F: Any) -> list[Any]:

@@ -144,23 +144,12 @@ def shares_memory(array: Any, base: Any) -> bool:
     return owner is not None and (owner is base or owner is base.base)
 
 
-def attach_view(out: Any, parent: Any, row: Any, params: tuple[Any, ...], index: int | None = None) -> None:
+def attach_view(out: Any, parent: Any, row: Any, params: tuple[Any, ...]) -> None:
     """Make *out* a view of *parent*."""
-    if index is not None and row.multiple:
-        view: View = MultipleView()
-    elif grad_on():
-        view = View()
-    else:
-        view = UnrecordedView()
+    view = View() if grad_on() else UnrecordedView()
     view.edits = edits = edits_of(parent)
-    view.parent, view.row, view.params, view.index, view.seen = parent, row, params, index, edits.count
+    view.parent, view.row, view.params, view.index, view.seen = parent, row, params, None, edits.count
     out._alias = view
-
-
-def attach_views(outs: tuple[Any, ...], parent: Any, row: Any, params: tuple[Any, ...]) -> None:
-    """``attach_view`` for each output."""
-    for index, out in enumerate(outs):
-        attach_view(out, parent, row, params, index)
 
 
 def current_node(tensor: Any) -> Any:

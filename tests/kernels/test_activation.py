@@ -73,7 +73,10 @@ BACKWARD: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "tanh": (lambda g, x: tanh_backward(g, np.tanh(x)), lambda x: 1 - np.tanh(x) ** 2),
     "silu": (silu_backward, lambda x: _sigmoid(x) * (1 + x * _sigmoid(-x))),
     "softplus": (softplus_backward, _sigmoid),
-    "softplus scaled": (lambda g, x: softplus_backward(g, x, 2.0, 5.0), lambda x: np.where(2 * x > 5, 1, _sigmoid(2 * x))),
+    "softplus scaled": (
+        lambda g, x: softplus_backward(g, x, 2.0, 5.0),
+        lambda x: np.where(2 * x > 5, 1, _sigmoid(2 * x)),
+    ),
     "log_sigmoid": (log_sigmoid_backward, lambda x: _sigmoid(-x)),
     "gelu": (gelu_backward, lambda x: _normal(x) + x * np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)),
     "gelu tanh": (lambda g, x: gelu_backward(g, x, "tanh"), _tanh_slope),
@@ -157,7 +160,9 @@ def test_extremes(copies: int) -> None:
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("copies", [1, 400, 20_000])
 def test_relu_backward_is_exact(copies: int, dtype: type) -> None:
-    output = np.tile(np.array([1.0, 0.0, -0.0, np.nan, -np.nan, np.inf, np.finfo(dtype).smallest_subnormal], dtype), copies)
+    output = np.tile(
+        np.array([1.0, 0.0, -0.0, np.nan, -np.nan, np.inf, np.finfo(dtype).smallest_subnormal], dtype), copies
+    )
     grad = np.tile(np.array([-np.inf, np.nan, np.inf, np.inf, 3.0, np.nan, -0.0], dtype), copies)
     result = relu_backward(grad, output)
     expected = np.tile(np.array([-np.inf, 0.0, 0.0, np.inf, 3.0, np.nan, -0.0], dtype), copies)
@@ -206,7 +211,9 @@ def test_agrees_with_pytorch() -> None:
             for name, function in theirs.items():
                 expected = function(leaf)
                 if name in FORWARD:
-                    np.testing.assert_allclose(FORWARD[name][0](x), expected.detach().numpy(), atol=tolerance, err_msg=name)
+                    np.testing.assert_allclose(
+                        FORWARD[name][0](x), expected.detach().numpy(), atol=tolerance, err_msg=name
+                    )
                 (slope,) = torch.autograd.grad(expected, leaf, torch.tensor(grad))
                 error = np.abs(BACKWARD[name][0](grad, x) - slope.numpy())
                 assert (error <= tolerance * np.abs(grad)).all(), name
@@ -214,5 +221,7 @@ def test_agrees_with_pytorch() -> None:
 
 def test_every_public_function_is_tested() -> None:
     tested = {kernel.split(" ")[0] for kernel in FORWARD} | {kernel.split(" ")[0] + "_backward" for kernel in BACKWARD}
-    public = {name for name, value in vars(activation).items() if getattr(value, "__module__", "") == activation.__name__}
+    public = {
+        name for name, value in vars(activation).items() if getattr(value, "__module__", "") == activation.__name__
+    }
     assert {name for name in public if not name.startswith("_")} == tested

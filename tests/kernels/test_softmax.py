@@ -12,7 +12,20 @@ from hypothesis.extra import numpy as hnp
 
 from minitorch._kernels.softmax import log_softmax, log_softmax_backward, logsumexp, softmax, softmax_backward
 
-SHAPES = [(4,), (1, 1), (4, 4), (64, 10), (40, 33), (3, 200), (2, 3, 5), (2, 5000), (700, 100), (9, 130, 70), (0, 3), (3, 0)]
+SHAPES = [
+    (4,),
+    (1, 1),
+    (4, 4),
+    (64, 10),
+    (40, 33),
+    (3, 200),
+    (2, 3, 5),
+    (2, 5000),
+    (700, 100),
+    (9, 130, 70),
+    (0, 3),
+    (3, 0),
+]
 TOLERANCE = {np.float16: 2e-3, np.float32: 3e-6, np.float64: 1e-14}
 
 
@@ -47,8 +60,12 @@ def test_values_along_every_axis(shape: tuple[int, ...], scale: float, dtype: ty
 
 def test_literal_values() -> None:
     x = np.array([[1.0, 2.0, 3.0]])
-    np.testing.assert_allclose(softmax(x, 1), [[0.09003057317038046, 0.24472847105479764, 0.6652409557748218]], rtol=1e-15)
-    np.testing.assert_allclose(log_softmax(x, 1), [[-2.40760596444438, -1.4076059644443804, -0.4076059644443804]], rtol=1e-15)
+    np.testing.assert_allclose(
+        softmax(x, 1), [[0.09003057317038046, 0.24472847105479764, 0.6652409557748218]], rtol=1e-15
+    )
+    np.testing.assert_allclose(
+        log_softmax(x, 1), [[-2.40760596444438, -1.4076059644443804, -0.4076059644443804]], rtol=1e-15
+    )
     np.testing.assert_allclose(logsumexp(x, (1,), False), [3.4076059644443806], rtol=1e-15)
 
 
@@ -119,11 +136,15 @@ def test_non_contiguous_input() -> None:
     np.testing.assert_allclose(softmax(x, 1), softmax(x.copy(), 1), rtol=1e-14)
     np.testing.assert_allclose(softmax(x[0].T, 1), softmax(x[0].T.copy(), 1), rtol=1e-14)
     grad = np.broadcast_to(np.float64(1), (5, 4))
-    np.testing.assert_allclose(log_softmax_backward(grad, log_softmax(x[0], 1), 1), 1 - 4 * softmax(x[0], 1), rtol=1e-12)
+    np.testing.assert_allclose(
+        log_softmax_backward(grad, log_softmax(x[0], 1), 1), 1 - 4 * softmax(x[0], 1), rtol=1e-12
+    )
 
 
 @given(
-    hnp.arrays(np.float32, hnp.array_shapes(min_dims=2, max_dims=2, max_side=40), elements=st.floats(-200, 200, width=32)),
+    hnp.arrays(
+        np.float32, hnp.array_shapes(min_dims=2, max_dims=2, max_side=40), elements=st.floats(-200, 200, width=32)
+    ),
     st.floats(-50, 50),
 )
 def test_laws(x: np.ndarray, shift: float) -> None:

@@ -61,13 +61,13 @@ EXACT: dict[str, list[tuple[float, float]]] = {
         (7.75, 8.025458396315983),
         (8.0, 8.525161361065415),
         (100.0, 359.1342053695754),
-        (1e+30, 6.807755278982137e+31),
+        (1e30, 6.807755278982137e31),
         (-0.25, 1.589575312551186),
         (-1.5, 0.860047015376481),
         (-7.25, -7.54188344347575),
     ],
     "digamma": [
-        (1e-300, -9.999999999999999e+299),
+        (1e-300, -9.999999999999999e299),
         (0.0625, -16.478853490060104),
         (0.5, -1.9635100260214235),
         (1.0, -0.5772156649015329),
@@ -78,7 +78,7 @@ EXACT: dict[str, list[tuple[float, float]]] = {
         (7.75, 1.9817915626943456),
         (8.0, 2.01564147795561),
         (100.0, 4.600161852738087),
-        (1e+30, 69.07755278982137),
+        (1e30, 69.07755278982137),
         (-0.25, 2.9141391202135276),
         (-1.75, -2.322691628614361),
         (-7.375, 3.365653462874429),
@@ -89,7 +89,17 @@ SPECIAL: dict[str, list[tuple[float, float]]] = {
     "erf": [(0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0), (NAN, NAN), (1e300, 1.0)],
     "erfc": [(0.0, 1.0), (INF, 0.0), (-INF, 2.0), (NAN, NAN), (40.0, 0.0), (-40.0, 2.0)],
     "erfinv": [(0.0, 0.0), (-0.0, -0.0), (1.0, INF), (-1.0, -INF), (1.5, NAN), (-2.0, NAN), (INF, NAN), (NAN, NAN)],
-    "lgamma": [(0.0, INF), (-0.0, INF), (-1.0, INF), (-7.0, INF), (1.0, 0.0), (2.0, 0.0), (INF, INF), (-INF, INF), (NAN, NAN)],
+    "lgamma": [
+        (0.0, INF),
+        (-0.0, INF),
+        (-1.0, INF),
+        (-7.0, INF),
+        (1.0, 0.0),
+        (2.0, 0.0),
+        (INF, INF),
+        (-INF, INF),
+        (NAN, NAN),
+    ],
     "digamma": [(0.0, -INF), (-0.0, INF), (-1.0, NAN), (-7.0, NAN), (INF, INF), (-INF, NAN), (NAN, NAN)],
 }
 
@@ -106,11 +116,12 @@ def _quiet() -> Any:
 def test_exact_values(name: str, copies: int) -> None:
     x, expected = np.array(EXACT[name]).T
     np.testing.assert_allclose(FUNCTIONS[name](np.tile(x, copies)), np.tile(expected, copies), rtol=2.5e-15)
-    single = x.astype(np.float32)
-    exact = np.abs(single - x) <= 0
-    result = FUNCTIONS[name](np.tile(single, copies))
-    assert result.dtype == np.float32
-    np.testing.assert_allclose(result, np.where(exact.repeat(1), expected, result[: x.size])[None].repeat(copies, 0).ravel(), rtol=1e-6)
+    # Those that float32 holds: the arguments exactly, the values at full precision.
+    held = (x.astype(np.float32) == x) & (np.abs(expected) > np.finfo(np.float32).tiny)
+    assert held.sum() >= 5
+    single = FUNCTIONS[name](np.tile(x[held], copies).astype(np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, np.tile(expected[held], copies), rtol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
@@ -148,7 +159,7 @@ def _spread(low: float, high: float) -> np.ndarray:
     return 10 ** _uniform(low, high)
 
 
-# Arguments, and the error allowed in float64 and in float32, relative to the value (or to 1 where the value is below 1, if so said).
+# Arguments, and the relative error allowed in float64 and in float32.
 RANGES: list[tuple[str, np.ndarray, float, float]] = [
     ("erf", _uniform(-6, 6), 1e-15, 6e-7),
     ("erf", _spread(-30, 0), 1e-15, 6e-7),
@@ -210,7 +221,9 @@ def test_recurrences() -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_agrees_with_pytorch(name: str, dtype: str) -> None:
     torch = pytest.importorskip("torch")
-    x = np.concatenate([np.array(SPECIAL[name]).T[0], _uniform(-0.99, 0.99)[:500], _uniform(1.6, 30)[:500]]).astype(dtype)
+    x = np.concatenate([np.array(SPECIAL[name]).T[0], _uniform(-0.99, 0.99)[:500], _uniform(1.6, 30)[:500]]).astype(
+        dtype
+    )
     expected = getattr(torch, name)(torch.tensor(x)).numpy()
     tolerance = {"float32": 5e-6, "float64": 1e-13}[dtype]
     np.testing.assert_allclose(FUNCTIONS[name](x), expected, rtol=tolerance, atol=tolerance)

@@ -75,9 +75,8 @@ def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
     if own == shape:
         return x
     lead = len(own) - len(shape)
-    if lead == 1 and own[1:] == shape and len(shape) == 1 and own[0] <= _COLUMN and x.dtype.kind == "f":
-        if x.itemsize > 2:
-            return ones(x.dtype.char, own[0]).dot(x)
+    if len(own) == 2 and own[1:] == shape and own[0] <= _COLUMN and x.dtype.char in "fd":
+        return ones(x.dtype.char, own[0]).dot(x)
     axes = (*range(lead), *[axis for axis, size in enumerate(shape, lead) if size == 1 and own[axis] != 1])
     if x.size <= _SMALL and x.itemsize > 2 and (lead == 0 or lead == len(axes)):
         return np.add.reduce(x, axes, out=..., keepdims=lead == 0)

@@ -23,17 +23,21 @@ _BLOCK = 1 << 16
 # Rows up to _SQUARE long are summed by a square matrix of ones, which leaves each sum all along its row, so that what
 # follows needs no broadcasting; up to _GEMV long by a vector of ones; longer ones by NumPy's pairwise sum.
 _SQUARE = 32
+_SQUARES = {size: [np.ones((length, length), f"f{size}") for length in range(_SQUARE + 1)] for size in (4, 8)}
 _GEMV = 4096
 # Up to this many values, logarithms of repeated sums cost less than broadcasting does.
 _FEW = 256
 
 # Rows up to this long are tried without a maximum; that of longer ones costs little next to exponentials taken twice.
 _SHORT = 128
-# Where the squared norm of all logits is below this, or every row's sum of exponentials between these, probabilities down
-# to 1e-32 keep all their digits.
+# Where the squared norm of all logits is below this, or every row's sum of exponentials between these, probabilities
+# down to 1e-32 keep all their digits.
 _SOFTMAX_NORM = 80.0**2
 _SOFTMAX_BOUNDS = (1e-6, 1e30)
-# Where every row's sum is between these, its logarithm is as exact as with a maximum subtracted: within 5e-7 in float32.
+# Where the squared norm of so few values is below this, or every row's sum between these, the logarithm of the sum is
+# as exact as with a maximum subtracted: to 5e-7 in float32.
+_LOG_SOFTMAX_SIZE = 64
+_LOG_SOFTMAX_NORM = 8.0**2
 _LOG_SOFTMAX_BOUNDS = (math.exp(-8.0), math.exp(8.0))
 
 
@@ -150,7 +154,8 @@ def _log_softmax(x: Array, out: Array | None = None) -> Array:
     if x.shape[1] <= _SHORT:
         out = np.exp(x, out)
         sums = summed(out)
-        if _within(_LOG_SOFTMAX_BOUNDS, sums):
+        flat = x.ravel()
+        if (x.size <= _LOG_SOFTMAX_SIZE and flat.dot(flat) < _LOG_SOFTMAX_NORM) or _within(_LOG_SOFTMAX_BOUNDS, sums):
             return np.subtract(x, np.log(sums, sums), out)
     out = np.subtract(x, _maxima(x), out)
     sums = summed(np.exp(out))
@@ -173,7 +178,7 @@ def _sums(rows: Array) -> Array:
     """Sum each row: a column, or the sums repeated along short rows."""
     length = rows.shape[1]
     if length <= _SQUARE:
-        return rows.dot(ones(rows.dtype.char, length, length))
+        return rows.dot(_SQUARES[rows.itemsize][length])
     return _column(rows)
 
 

@@ -3,7 +3,7 @@
 The approximations are polynomials that interpolate the function, made smooth by a change of variable, at Chebyshev
 points; they were computed with 50 digits (mpmath), one set for float32 and one for float64. What they approximate:
 
-- erfc beyond 1/2: ``(1 + 2a) exp(a^2) erfc(a)`` as a function of ``1 / (a + k)``, after M. M. Shepherd and
+- erf beyond 1/2, and erfc: ``(1 + 2a) exp(a^2) erfc(a)`` as a function of ``1 / (a + k)``, after M. M. Shepherd and
   J. G. Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < oo", Mathematics of Computation 36
   (1981), with ``a^2`` in two parts as in W. J. Cody, "Rational Chebyshev approximations for the error function",
   Mathematics of Computation 23 (1969);
@@ -32,27 +32,25 @@ FEW = 24
 
 # fmt: off
 # Coefficients, highest power first. erf(x) / x in u = 8 x^2 - 1, for |x| <= 1/2:
-_ERF_CENTRE_32 = (
-    1.1521198e-06, -4.7652717e-05, 0.0016130715, -0.04364205, 1.0830753,
-)
-_ERF_CENTRE_64 = (
+_ERF_CENTRE = (
     8.777299809787717e-14, -6.37686858732805e-12, 4.1270252134730293e-10, -2.3472289797042594e-08,
     1.151603779519474e-06, -4.762336934519552e-05, 0.0016130716680617082, -0.043642058886697886,
     1.0830752376761712,
 )
-# (1 + 2a) exp(a^2) erfc(a) in A - B / (a + k), for 1/2 <= a <= top; k, A, B, top:
-_TAIL_MAP_32 = (2.0, 1.5154639175257731, 6.288659793814433, 10.2)
-_TAIL_MAP_64 = (3.75, 1.309090909090909, 9.813636363636364, 28.0)
-_ERFC_TAIL_32 = (
-    -3.6508023e-05, 2.3788976e-05, 0.0005907719, -0.0006289638, -0.009082704, 0.040177066, -0.060163997,
-    -0.06622055, 1.2734244,
+# (1 + 2a) exp(a^2) erfc(a) in A - B / (a + k), for 0 <= a <= top, where erfc vanishes; k, A, B, top:
+_ERFC_MAP_32 = (2.0, 1.392156862745098, 4.784313725490196, 10.2)
+_ERFC_MAP_64 = (3.75, 1.2678571428571428, 8.504464285714286, 28.0)
+_ERFC_32 = (
+    -8.433458e-05, -0.00015213642, 0.00073480123, 0.0021670517, -0.006356233, -0.02168258, 0.11496408,
+    -0.17825347, -0.020216666, 1.2869627,
 )
-_ERFC_TAIL_64 = (
-    1.1672259217177445e-10, 8.024533822941398e-11, -1.9177160247909564e-09, -4.47007702579669e-10,
-    2.3572426216581068e-08, -1.7630748127593228e-08, -2.6507980636029576e-07, 6.814869143246327e-07,
-    2.0449872547577244e-06, -1.5087019191091344e-05, 2.0064067156319432e-05, 0.00015601854384169738,
-    -0.001135085305778634, 0.004324272748760361, -0.011712710151302796, 0.02410715250439321,
-    -0.03718972455071917, 0.03681584375576391, 0.0020272665605592863, -0.1071803522357909, 1.2375775878742366,
+_ERFC_64 = (
+    -1.518027713422142e-10, 3.8457133825764e-10, 2.207073801389621e-09, -5.330232685156014e-09,
+    -2.1127213235833358e-08, 5.498328348856388e-08, 1.754819262607251e-07, -6.124427735674025e-07,
+    -1.1836541676561806e-06, 7.472180407765756e-06, 9.065154162552272e-07, -8.34528447217876e-05,
+    0.00020076186900364957, 0.0003778200459223865, -0.004150791167725775, 0.01592052777456706,
+    -0.040539542093216765, 0.07635790529947271, -0.10728411861800045, 0.10198698200415461, -0.02829480446657397,
+    -0.12066783607454443, 1.2539674711853876,
 )
 # lgamma(2 + d) / d in u = 2 d, for |d| <= 1/2:
 _LGAMMA_32 = (
@@ -164,7 +162,7 @@ def erf(x: Array) -> Array:
     """
     if x.size <= FEW:
         return elementwise(math.erf, x)
-    return blockwise(_erf_64 if x.itemsize == 8 else erf_32, x)
+    return blockwise(_erf_64 if x.itemsize == 8 else _erf_32, x)
 
 
 def erfc(x: Array) -> Array:
@@ -184,6 +182,8 @@ def lgamma(x: Array) -> Array:
 
     Relative accuracy is kept near the zeros 1 and 2; near those below zero, the error is of rounding size next to 1.
     """
+    if x.size <= FEW and x.itemsize < 8:
+        return elementwise(_lgamma_value, x)
     return blockwise(_lgamma, x)
 
 
@@ -203,18 +203,16 @@ class _Fits:
         dtype: type,
         split: Array,
         *,
-        erf_centre: tuple[float, ...],
-        erfc_tail: tuple[float, ...],
-        tail_map: tuple[float, ...],
+        erfc: tuple[float, ...],
+        erfc_map: tuple[float, ...],
         lgamma: tuple[float, ...],
         digamma: tuple[float, ...],
         root: tuple[float, ...],
         terms: int,
     ) -> None:
         self.split = split  # keeps the leading half of a significand, so that its square is exact
-        self.erf_centre = constants(erf_centre, dtype)
-        self.erfc_tail = constants(erfc_tail, dtype)
-        self.tail_map = constants(tail_map, dtype)
+        self.erfc = constants(erfc, dtype)
+        self.erfc_map = constants(erfc_map, dtype)
         self.lgamma = constants(lgamma, dtype)
         self.digamma = constants(digamma, dtype)
         self.root = constants(root, dtype)
@@ -226,9 +224,8 @@ _FITS = {
     4: _Fits(
         np.float32,
         np.asarray(-1 << 12, np.int32),
-        erf_centre=_ERF_CENTRE_32,
-        erfc_tail=_ERFC_TAIL_32,
-        tail_map=_TAIL_MAP_32,
+        erfc=_ERFC_32,
+        erfc_map=_ERFC_MAP_32,
         lgamma=_LGAMMA_32,
         digamma=_DIGAMMA_32,
         root=_ROOT_32,
@@ -237,9 +234,8 @@ _FITS = {
     8: _Fits(
         np.float64,
         np.asarray(-1 << 27, np.int64),
-        erf_centre=_ERF_CENTRE_64,
-        erfc_tail=_ERFC_TAIL_64,
-        tail_map=_TAIL_MAP_64,
+        erfc=_ERFC_64,
+        erfc_map=_ERFC_MAP_64,
         lgamma=_LGAMMA_64,
         digamma=_DIGAMMA_64,
         root=_ROOT_64,
@@ -247,11 +243,12 @@ _FITS = {
     ),
 }
 _ERF_TANH_32 = constants(ERF_TANH, np.float32)
+_ERF_CENTRE_64 = constants(_ERF_CENTRE, np.float64)
 _ERFINV_CENTRES = {4: constants(_ERFINV_CENTRE, np.float32), 8: constants(_ERFINV_CENTRE, np.float64)}
 _ERFINV_TAIL_64 = constants(_ERFINV_TAIL, np.float64)
 
 
-def erf_32(x: Array, out: Array) -> None:
+def _erf_32(x: Array, out: Array) -> None:
     """Fill `out` with float32's ``erf(x) = tanh(x p(x^2))``: tanh levels off as erf does, and there hides errors."""
     square = np.multiply(x, x)
     polynomial(_ERF_TANH_32, square, out)
@@ -260,38 +257,38 @@ def erf_32(x: Array, out: Array) -> None:
 
 
 def _erf_64(x: Array, out: Array) -> None:
-    tail = np.abs(x) > 0.5
-    centre = ~tail
+    a = np.abs(x)
+    np.copysign(1 - _erfc_positive(a), x, out)
+    centre = a < 0.5
     out[centre] = _erf_centre(x[centre])
-    far = x[tail]
-    out[tail] = np.copysign(1.0 - _erfc_tail(np.abs(far)), far)
 
 
 def _erfc(x: Array, out: Array) -> None:
-    tail = np.abs(x) > 0.5
-    centre = ~tail
-    out[centre] = 1 - _erf_centre(x[centre])
-    far = x[tail]
-    beyond = _erfc_tail(np.abs(far))
-    out[tail] = np.where(far < 0, 2 - beyond, beyond)
+    # 2 - erfc(-x) below zero: both terms are exact, and no branch is taken.
+    sign = np.copysign(x.dtype.type(1), x)
+    np.multiply(_erfc_positive(np.abs(x)), sign, out)
+    np.add(out, 1 - sign, out)
+    if x.itemsize == 8:
+        centre = np.abs(x) < 0.5
+        out[centre] = 1 - _erf_centre(x[centre])
 
 
 def _erf_centre(x: Array) -> Array:
-    """The error function for ``abs(x) <= 1/2``."""
-    return x * polynomial(_FITS[x.itemsize].erf_centre, 8 * (x * x) - 1)
+    """The error function for ``abs(x) <= 1/2``, in float64."""
+    return x * polynomial(_ERF_CENTRE_64, 8 * (x * x) - 1)
 
 
-def _erfc_tail(a: Array) -> Array:
-    """The complementary error function for ``a > 1/2``."""
+def _erfc_positive(a: Array) -> Array:
+    """The complementary error function for ``a >= 0``."""
     fits = _FITS[a.itemsize]
-    shift, offset, scale, top = fits.tail_map
+    shift, offset, scale, top = fits.erfc_map
     a = np.minimum(a, top)
     leading = np.bitwise_and(a.view(fits.split.dtype), fits.split).view(a.dtype)
     rest = (leading - a) * (leading + a)  # a^2 = leading^2 - rest
     rest *= 1 + rest * (0.5 + rest * (1 / 6 + rest * (1 / 24)))  # exp(rest) - 1
     result = np.exp(-leading * leading)
     result += result * rest
-    result *= polynomial(fits.erfc_tail, offset - scale / (a + shift))
+    result *= polynomial(fits.erfc, offset - scale / (a + shift))
     return result / (1 + 2 * a)
 
 
@@ -316,19 +313,19 @@ def _erfinv_64(x: Array, out: Array) -> None:
     out[tail] = polynomial(_ERFINV_TAIL_64, scale * np.sqrt(w[tail]) - offset)
     np.multiply(out, a, out)
     # The residual erf(y) - a, from whichever of erf and erfc is the smaller.
-    residual = np.empty_like(out)
-    upper = a > 0.5
-    lower = ~upper
-    error = np.empty_like(out[lower])
-    _erf_64(out[lower], error)
-    residual[lower] = error - a[lower]
-    error = np.empty_like(out[upper])
-    _erfc(out[upper], error)
-    residual[upper] = (1 - a[upper]) - error
+    residual = np.where(a > 0.5, (1 - a) - _erfc_positive(out), _erf_centre(out) - a)
     residual *= math.sqrt(math.pi) / 2 * np.exp(out * out)
     out -= residual / (1 + out * residual)
     np.copyto(out, np.inf, where=a == 1)
     np.copysign(out, x, out)
+
+
+def _lgamma_value(x: float) -> float:
+    """Python's lgamma, whose absolute accuracy near its zeros at 1 and 2 is relative accuracy in float32."""
+    try:
+        return math.lgamma(x)
+    except (ValueError, OverflowError):
+        return math.inf
 
 
 def _lgamma(x: Array, out: Array) -> None:

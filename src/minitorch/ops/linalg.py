@@ -1,17 +1,567 @@
-"""Matrix products."""
+"""Matrix products.
+
+The products come in closed trios: ``a @ b``, ``a @ b^T`` and ``a^T @ b`` are each differentiated by the other two, so that no
+formula needs a transposed view.  Suffixes say which operand is transposed: ``nt`` the second, ``tn`` the first.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._op import op
+from .._errors import not_a_tensor, scalar_name
+from .._op import op, rows
+from .._runtime import deliver
+from .._types import Number
+from . import pointwise
+from . import shape as shapes
 
-mm = op("mm", "MmBackward0", lambda self, mat2: self.dot(mat2), ("self", "mat2"),
-        self=lambda F, g, mat2: g @ F.mT(mat2),
-        mat2=lambda F, g, self: F.mT(self) @ g)  # fmt: skip
+if TYPE_CHECKING:
+    from .._tensor import Tensor
 
 
-def matmul(input: Any, other: Any) -> Any:
-    return mm(input, other)
+# -- matrices ----------------------------------------------------------------------------------------------------------
+def _check_dtypes(a: np.ndarray, b: np.ndarray) -> None:
+    """Raise unless the dtypes are equal (to be called where they are not one object)."""
+    if a.dtype != b.dtype:
+        raise RuntimeError(
+            f"mat1 and mat2 must have the same dtype, but got {scalar_name(a.dtype)} and {scalar_name(b.dtype)}: "
+            "convert one of them with .to()"
+        )
+
+
+def _not_aligned(a: np.ndarray, b: np.ndarray) -> RuntimeError:
+    """The error of ``a @ b`` where the inner sizes differ."""
+    return RuntimeError(
+        f"mat1 and mat2 shapes cannot be multiplied ({prod(a.shape[:-1])}x{a.shape[-1]} and {b.shape[0]}x{b.shape[1]})"
+    )
+
+
+def as_matrix(array: np.ndarray) -> np.ndarray:
+    """All axes but the last made one."""
+    return array.reshape(prod(array.shape[:-1]), array.shape[-1])
+
+
+def _mm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
+    """``self @ mat2`` of a matrix, or of more axes than two, and a matrix."""
+    if self.dtype is not mat2.dtype:
+        _check_dtypes(self, mat2)
+    try:
+        if self.ndim == 2:
+            return self.dot(mat2)
+        out = np.empty((*self.shape[:-1], mat2.shape[1]), self.dtype)
+        np.dot(as_matrix(self), mat2, as_matrix(out))
+    except ValueError:
+        raise _not_aligned(self, mat2) from None
+    return out
+
+
+def _mm_nt(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
+    return _mm(self, mat2.T)
+
+
+def _mm_tn(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
+    """The sum over all leading axes of the outer products of their rows."""
+    if self.ndim != 2:
+        self, mat2 = as_matrix(self), as_matrix(mat2)
+    return self.T.dot(mat2)
+
+
+mm_row = op("mm", "MmBackward0", _mm, ("self", "mat2"),
+            self=lambda F, g, mat2: F.mm_nt(g, mat2),
+            mat2=lambda F, g, self: F.mm_tn(self, g))  # fmt: skip
+
+mm_nt = op("mm_nt", "MmBackward0", _mm_nt, ("self", "mat2"),
+           self=lambda F, g, mat2: F.mm(g, mat2),
+           mat2=lambda F, g, self: F.mm_tn(g, self))  # fmt: skip
+
+mm_tn = op("mm_tn", "MmBackward0", _mm_tn, ("self", "mat2"),
+           self=lambda F, g, mat2: F.mm_nt(mat2, g),
+           mat2=lambda F, g, self: F.mm(self, g))  # fmt: skip
+
+_folded_mm = op("folded_mm", "UnsafeViewBackward0", _mm, ("self", "mat2"),
+                self=lambda F, g, mat2: F.mm_nt(g, mat2),
+                mat2=lambda F, g, self: F.mm_tn(self, g))  # fmt: skip
+
+folded_mm_nt = op("folded_mm_nt", "UnsafeViewBackward0", _mm_nt, ("self", "mat2"),
+                  self=lambda F, g, mat2: F.mm(g, mat2),
+                  mat2=lambda F, g, self: F.mm_tn(g, self))  # fmt: skip
+
+
+# -- matrices and vectors ----------------------------------------------------------------------------------------------
+def _mv(self: np.ndarray, vec: np.ndarray) -> np.ndarray:
+    """``self @ vec``, over the last axis."""
+    if self.dtype is not vec.dtype:
+        _check_dtypes(self, vec)
+    try:
+        return self.dot(vec)
+    except ValueError:
+        size = f"{prod(self.shape[:-1])}x{self.shape[-1]}"
+        raise RuntimeError(f"size mismatch, got input ({self.shape[0]}), mat ({size}), vec ({len(vec)})") from None
+
+
+def _mv_t(self: np.ndarray, vec: np.ndarray) -> np.ndarray:
+    """``self^T @ vec``, over all axes but the last; *vec* has those."""
+    return vec.ravel().dot(as_matrix(self))
+
+
+def _vm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
+    if self.dtype is not mat2.dtype:
+        _check_dtypes(self, mat2)
+    try:
+        return self.dot(mat2)
+    except ValueError:
+        raise _not_aligned(self, mat2) from None
+
+
+def _dot(self: np.ndarray, tensor: np.ndarray) -> np.ndarray:
+    if self.dtype is not tensor.dtype:
+        _check_dtypes(self, tensor)
+    if self.size != tensor.size:
+        raise RuntimeError(
+            "inconsistent tensor size, expected both to have the same number of elements, but got "
+            f"{self.size} and {tensor.size} elements"
+        )
+    return np.asarray(self.dot(tensor))
+
+
+_mv_row = op("mv", "MvBackward0", _mv, ("self", "vec"),
+             self=lambda F, g, vec: F.rows_times(g, vec),
+             vec=lambda F, g, self: F.mv_t(self, g))  # fmt: skip
+
+_folded_mv = op("folded_mv", "UnsafeViewBackward0", _mv, ("self", "vec"),
+                self=lambda F, g, vec: F.rows_times(g, vec),
+                vec=lambda F, g, self: F.mv_t(self, g))  # fmt: skip
+
+op("mv_t", "MvBackward0", _mv_t, ("self", "vec"),
+   self=lambda F, g, vec: F.rows_times(vec, g),
+   vec=lambda F, g, self: F.mv(self, g))  # fmt: skip
+
+op("rows_times", "MulBackward0", lambda self, vec: self[..., None] * vec, ("self", "vec"),
+   self=lambda F, g, vec: F.mv(g, vec),
+   vec=lambda F, g, self: F.mv_t(g, self))  # fmt: skip
+
+vm = op("vm", "SqueezeBackward4", _vm, ("self", "mat2"),
+        self=lambda F, g, mat2: F.mv(mat2, g),
+        mat2=lambda F, g, self: F.rows_times(self, g))  # fmt: skip
+
+_dot_row = op("dot", "DotBackward0", _dot, ("self", "tensor"),
+              self=lambda F, g, tensor: g * tensor,
+              tensor=lambda F, g, self: g * self)  # fmt: skip
+
+_vdot_row = op("vdot", "VdotBackward0", _dot, ("self", "other"),
+               self=lambda F, g, other: g * other,
+               other=lambda F, g, self: g * self)  # fmt: skip
+
+
+# -- batches of matrices -----------------------------------------------------------------------------------------------
+def _bmm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
+    try:
+        return np.matmul(self, mat2)
+    except ValueError:
+        expected, got = [*self.shape[:-2], self.shape[-1]], [*mat2.shape[:-2], mat2.shape[-2]]
+        if expected[-1] == got[-1]:
+            raise
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: {expected} but got: {got}."
+        ) from None
+
+
+op("bmm_nt", "BmmBackward0", lambda self, mat2: np.matmul(self, mat2.swapaxes(-1, -2)), ("self", "mat2"), broadcasts=True,
+   self=lambda F, g, mat2: F.matmul(g, mat2),
+   mat2=lambda F, g, self: F.bmm_tn(g, self))  # fmt: skip
+
+op("bmm_tn", "BmmBackward0", lambda self, mat2: np.matmul(self.swapaxes(-1, -2), mat2), ("self", "mat2"), broadcasts=True,
+   self=lambda F, g, mat2: F.bmm_nt(mat2, g),
+   mat2=lambda F, g, self: F.matmul(self, g))  # fmt: skip
+
+_matmul = op("matmul", "UnsafeViewBackward0", _bmm, ("self", "other"), broadcasts=True,
+             self=lambda F, g, other: F.bmm_nt(g, other),
+             other=lambda F, g, self: F.bmm_tn(self, g))  # fmt: skip
+
+_bmm_row = op("bmm", "BmmBackward0", _bmm, ("self", "mat2"),
+              self=lambda F, g, mat2: F.bmm_nt(g, mat2),
+              mat2=lambda F, g, self: F.bmm_tn(self, g))  # fmt: skip
+
+
+# -- public products ---------------------------------------------------------------------------------------------------
+def _operands(name: str, *given: Any) -> list[np.ndarray]:
+    """The arrays of tensors of one dtype; TypeError for what is no tensor."""
+    for tensor in given:
+        if getattr(tensor, "_array", None) is None:
+            raise not_a_tensor(rows[name], given, type(given[0]) if hasattr(given[0], "_array") else type(None))
+    arrays = [tensor._array for tensor in given]
+    for array in arrays[1:]:
+        _check_dtypes(arrays[0], array)
+    return arrays
+
+
+def _need_ndim(array: np.ndarray, ndim: int, message: str) -> None:
+    if array.ndim != ndim:
+        raise RuntimeError(f"{message}, got a {array.ndim}-D tensor")
+
+
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The matrix product; of vectors the dot product, of more than two dimensions a batch of matrix products.
+
+    Parameters
+    ----------
+    input, other : Tensor
+        ``(*, n, k)`` and ``(*, k, m)``, whose leading dimensions broadcast; a 1-D tensor is a row on the left, a column on
+        the right, and its dimension is left out of the result.
+    out : Tensor, optional
+        Where the result is written.
+
+    Raises
+    ------
+    RuntimeError
+        If the inner sizes or the dtypes differ, or an operand is 0-D.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> a = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> torch.matmul(a, torch.tensor([1.0, 1.0]))
+    tensor([3., 7.])
+    """
+    if out is not None:
+        return deliver("matmul", lambda: matmul(input, other), (input, other), out)
+    result = matmul_operator(input, other)
+    if result is NotImplemented:
+        raise not_a_tensor(rows["matmul"], (input, other), type(input) if hasattr(input, "_array") else type(None))
+    return result
+
+
+def matmul_operator(input: Any, other: Any) -> Any:
+    """``input @ other``; NotImplemented where an operand is no tensor."""
+    try:
+        left, right = input._array.ndim, other._array.ndim
+    except AttributeError:
+        return NotImplemented
+    if right == 2:
+        if left == 2:
+            return mm_row(input, other)
+        return _folded_mm(input, other) if left > 2 else vm(input, other) if left else _refuse_scalar(left, right)
+    if right == 1 and left:
+        return _mv_row(input, other) if left == 2 else _dot_row(input, other) if left == 1 else _folded_mv(input, other)
+    if not left or not right:
+        _refuse_scalar(left, right)
+    _operands("matmul", input, other)
+    if left == 1:
+        return shapes.squeeze(_matmul(shapes.unsqueeze(input, 0), other), -2)
+    return _matmul(input, other)
+
+
+def matmul_reflected(input: Any, other: Any) -> Any:
+    """``other @ input``."""
+    return matmul_operator(other, input)
+
+
+def _refuse_scalar(left: int, right: int) -> Any:
+    raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D")
+
+
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of two matrices, ``(n, k)`` and ``(k, m)``; see `matmul` for other shapes.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.mm(torch.ones(2, 3), torch.ones(3, 1))
+    tensor([[3.],
+            [3.]])
+    """
+    if out is not None:
+        return deliver("mm", lambda: mm(input, mat2), (input, mat2), out)
+    a, b = _operands("mm", input, mat2)
+    _need_ndim(a, 2, "mm(): self must be a matrix")
+    _need_ndim(b, 2, "mm(): mat2 must be a matrix")
+    return mm_row(input, mat2)  # type: ignore[no-any-return]
+
+
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The products of two batches of matrices, ``(b, n, k)`` and ``(b, k, m)``; nothing broadcasts.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.bmm(torch.ones(5, 2, 3), torch.ones(5, 3, 4)).shape
+    torch.Size([5, 2, 4])
+    """
+    if out is not None:
+        return deliver("bmm", lambda: bmm(input, mat2), (input, mat2), out)
+    a, b = _operands("bmm", input, mat2)
+    _check_batches(a, b)
+    return _bmm_row(input, mat2)  # type: ignore[no-any-return]
+
+
+def _check_batches(a: np.ndarray, b: np.ndarray) -> None:
+    _need_ndim(a, 3, "batch1 must be a 3D tensor")
+    _need_ndim(b, 3, "batch2 must be a 3D tensor")
+    if (a.shape[0], a.shape[2]) != b.shape[:2]:
+        expected = [a.shape[0], a.shape[2]]
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: {expected} but got: {list(b.shape[:2])}."
+        )
+
+
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of a matrix ``(n, k)`` and a vector ``(k,)``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.mv(torch.tensor([[1.0, 2.0]]), torch.tensor([3.0, 4.0]))
+    tensor([11.])
+    """
+    if out is not None:
+        return deliver("mv", lambda: mv(input, vec), (input, vec), out)
+    a, b = _operands("mv", input, vec)
+    if a.ndim != 2 or b.ndim != 1:
+        raise RuntimeError(f"mv(): expected a matrix and a vector, but got a {a.ndim}-D and a {b.ndim}-D tensor")
+    return _mv_row(input, vec)  # type: ignore[no-any-return]
+
+
+def _check_vectors(name: str, *arrays: np.ndarray) -> None:
+    if any([array.ndim != 1 for array in arrays]):
+        raise RuntimeError(f"{name}(): 1D tensors expected, but got {' and '.join([f'{a.ndim}D' for a in arrays])} tensors")
+
+
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The dot product of two vectors of one length.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.dot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
+    if out is not None:
+        return deliver("dot", lambda: dot(input, tensor), (input, tensor), out)
+    _check_vectors("dot", *_operands("dot", input, tensor))
+    return _dot_row(input, tensor)  # type: ignore[no-any-return]
+
+
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The dot product of two vectors (of real numbers: `dot`)."""
+    if out is not None:
+        return deliver("vdot", lambda: vdot(input, other), (input, other), out)
+    _check_vectors("vdot", *_operands("vdot", input, other))
+    return _vdot_row(input, other)  # type: ignore[no-any-return]
+
+
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The outer product of two vectors: ``result[i, j] = input[i] * vec2[j]``; also called `ger`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.outer(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
+    for name, tensor in (("self", input), ("vec2", vec2)):
+        if tensor._array.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {tensor._array.ndim}-D")
+    return pointwise.mul(shapes.unsqueeze(input, 1), vec2, out=out)
+
+
+ger = outer
+
+
+# -- sums with products ------------------------------------------------------------------------------------------------
+def _times(g: Any, factor: Number) -> Any:
+    return g if factor == 1 else g * factor
+
+
+def _plus(product: np.ndarray, self: np.ndarray, beta: Number, alpha: Number) -> np.ndarray:
+    """``alpha * product + beta * self``, in the place of *product*; zero times NaN is then nothing."""
+    if alpha != 1:
+        product *= alpha
+    if beta == 1:
+        product += self
+    elif beta != 0:
+        product += self * beta
+    return product
+
+
+def _addmm(self: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, *, beta: Number, alpha: Number) -> np.ndarray:
+    return _plus(_mm(mat1, mat2), self, beta, alpha)
+
+
+def _addmv(self: np.ndarray, mat: np.ndarray, vec: np.ndarray, *, beta: Number, alpha: Number) -> np.ndarray:
+    return _plus(_mv(mat, vec), self, beta, alpha)
+
+
+def _addr(self: np.ndarray, vec1: np.ndarray, vec2: np.ndarray, *, beta: Number, alpha: Number) -> np.ndarray:
+    return _plus(vec1[:, None] * vec2, self, beta, alpha)
+
+
+def _baddbmm(self: np.ndarray, batch1: np.ndarray, batch2: np.ndarray, *, beta: Number, alpha: Number) -> np.ndarray:
+    return _plus(np.matmul(batch1, batch2), self, beta, alpha)
+
+
+def _addbmm(self: np.ndarray, batch1: np.ndarray, batch2: np.ndarray, *, beta: Number, alpha: Number) -> np.ndarray:
+    side_by_side = batch1.swapaxes(0, 1).reshape(batch1.shape[1], batch1.shape[0] * batch1.shape[2])
+    return _plus(side_by_side.dot(batch2.reshape(side_by_side.shape[1], batch2.shape[2])), self, beta, alpha)
+
+
+_addmm_row = op("addmm", "AddmmBackward0", _addmm, ("self", "mat1", "mat2"), broadcasts=True,
+                self=lambda F, g, beta: _times(g, beta),
+                mat1=lambda F, g, mat2, alpha: _times(F.mm_nt(g, mat2), alpha),
+                mat2=lambda F, g, mat1, alpha: _times(F.mm_tn(mat1, g), alpha))  # fmt: skip
+
+_addmv_row = op("addmv", "AddmvBackward0", _addmv, ("self", "mat", "vec"), broadcasts=True,
+                self=lambda F, g, beta: _times(g, beta),
+                mat=lambda F, g, vec, alpha: _times(F.rows_times(g, vec), alpha),
+                vec=lambda F, g, mat, alpha: _times(F.mv_t(mat, g), alpha))  # fmt: skip
+
+_addr_row = op("addr", "AddrBackward0", _addr, ("self", "vec1", "vec2"), broadcasts=True,
+               self=lambda F, g, beta: _times(g, beta),
+               vec1=lambda F, g, vec2, alpha: _times(F.mv(g, vec2), alpha),
+               vec2=lambda F, g, vec1, alpha: _times(F.mv_t(g, vec1), alpha))  # fmt: skip
+
+_baddbmm_row = op("baddbmm", "BaddbmmBackward0", _baddbmm, ("self", "batch1", "batch2"), broadcasts=True,
+                  self=lambda F, g, beta: _times(g, beta),
+                  batch1=lambda F, g, batch2, alpha: _times(F.bmm_nt(g, batch2), alpha),
+                  batch2=lambda F, g, batch1, alpha: _times(F.bmm_tn(batch1, g), alpha))  # fmt: skip
+
+_addbmm_row = op("addbmm", "AddbmmBackward0", _addbmm, ("self", "batch1", "batch2"), broadcasts=True,
+                 self=lambda F, g, beta: _times(g, beta),
+                 batch1=lambda F, g, batch2, alpha: _times(F.bmm_nt(g, batch2), alpha),
+                 batch2=lambda F, g, batch1, alpha: _times(F.bmm_tn(batch1, g), alpha))  # fmt: skip
+
+
+def _add(name: str, recorder: Any, inputs: tuple[Tensor, ...], beta: Number, alpha: Number, out: Tensor | None) -> Tensor:
+    """Record ``beta * inputs[0] + alpha * product`` after the checks that all of these share."""
+    arrays = _operands(name, *inputs)
+    if arrays[0].dtype.kind != "f" and (isinstance(beta, float) or isinstance(alpha, float)):
+        raise RuntimeError("For integral input tensors, arguments beta and alpha must not be floating point numbers.")
+    if name in ("addbmm", "baddbmm"):
+        _check_batches(*arrays[1:])
+    else:
+        dims = {"addmm": (2, 2), "addmv": (2, 1), "addr": (1, 1)}[name]
+        for array, ndim, which in zip(arrays[1:], dims, rows[name].inputs[1:]):
+            _need_ndim(array, ndim, f"{name}(): expected {which} to have {ndim} dimension{'s' if ndim > 1 else ''}")
+    if out is not None:
+        return deliver(name, lambda: recorder(*inputs, beta, alpha), inputs, out)
+    return recorder(*inputs, beta, alpha)  # type: ignore[no-any-return]
+
+
+def addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
+) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Broadcasts to ``(n, m)``; not read where *beta* is 0.
+    mat1, mat2 : Tensor
+        ``(n, k)`` and ``(k, m)``.
+    beta, alpha : number
+        The factors.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.addmm(torch.tensor([1.0, 2.0]), torch.ones(1, 3), torch.ones(3, 2), alpha=2)
+    tensor([[7., 8.]])
+    """
+    return _add("addmm", _addmm_row, (input, mat1, mat2), beta, alpha, out)
+
+
+def addmv(
+    input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
+) -> Tensor:
+    """``beta * input + alpha * (mat @ vec)``, of a matrix ``(n, m)`` and a vector ``(m,)``."""
+    return _add("addmv", _addmv_row, (input, mat, vec), beta, alpha, out)
+
+
+def addr(
+    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
+) -> Tensor:
+    """``beta * input + alpha * outer(vec1, vec2)``."""
+    return _add("addr", _addr_row, (input, vec1, vec2), beta, alpha, out)
+
+
+def baddbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
+) -> Tensor:
+    """``beta * input + alpha * bmm(batch1, batch2)``; *input* broadcasts to ``(b, n, m)``."""
+    return _add("baddbmm", _baddbmm_row, (input, batch1, batch2), beta, alpha, out)
+
+
+def addbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
+) -> Tensor:
+    """``beta * input + alpha * bmm(batch1, batch2).sum(0)``; *input* broadcasts to ``(n, m)``."""
+    return _add("addbmm", _addbmm_row, (input, batch1, batch2), beta, alpha, out)
+
+
+# -- chains and Kronecker products -------------------------------------------------------------------------------------
+def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """The product of several matrices, in the order of multiplications that takes the fewest steps.
+
+    The first and the last may be vectors.  The order is found by dynamic programming, see T. H. Cormen et al.,
+    *Introduction to Algorithms*, on matrix-chain multiplication.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
+    tensor([12., 12.])
+    """
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    if out is not None:
+        return deliver("multi_dot", lambda: multi_dot(tensors), tuple(tensors), out)
+    arrays = _operands("matmul", *tensors)
+    for position, array in enumerate(arrays):
+        ends = position in (0, len(arrays) - 1)
+        if array.ndim != 2 and not (ends and array.ndim == 1):
+            raise RuntimeError(f"multi_dot(): tensor {position} must be {'1D or 2D' if ends else '2D'} but got {array.ndim}D")
+    sizes = [arrays[0].shape[0] if arrays[0].ndim == 2 else 1]
+    sizes += [array.shape[0] for array in arrays[1:]] + [arrays[-1].shape[1] if arrays[-1].ndim == 2 else 1]
+    cost = {(i, i): (0, i) for i in range(len(arrays))}
+    for length in range(1, len(arrays)):
+        for i in range(len(arrays) - length):
+            j = i + length
+            cost[i, j] = min(
+                [(cost[i, k][0] + cost[k + 1, j][0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
+            )
+
+    def product(i: int, j: int) -> Any:
+        split = cost[i, j][1]
+        return tensors[i] if i == j else matmul(product(i, split), product(split + 1, j))
+
+    return product(0, len(arrays) - 1)  # type: ignore[no-any-return]
+
+
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
+    """`multi_dot` of matrices given one by one."""
+    return matrices[0] if len(matrices) == 1 else multi_dot(matrices, out=out)
+
+
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Kronecker product: *other* times each element of *input*, in blocks.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.kron(torch.tensor([1.0, 10.0]), torch.tensor([1.0, 2.0]))
+    tensor([ 1.,  2., 10., 20.])
+    """
+    if out is not None:
+        return deliver("kron", lambda: kron(input, other), (input, other), out)
+    ndim = max(input._array.ndim, other._array.ndim)
+    left, right = [(1,) * (ndim - t._array.ndim) + t._array.shape for t in (input, other)]
+    blocks = pointwise.mul(
+        shapes.reshape(input, [size for n in left for size in (n, 1)]), shapes.reshape(other, [size for n in right for size in (1, n)])
+    )
+    return shapes.reshape(blocks, [n * m for n, m in zip(left, right)])
+
+

@@ -1,0 +1,3 @@
+"""Neural networks."""
+
+from . import functional

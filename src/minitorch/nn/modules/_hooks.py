@@ -1,0 +1,209 @@
+"""Hooks of modules: what runs around ``forward`` and around the backward pass through a module."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ..._modes import grad_on
+from ..._tape import Handle
+from ..._tensor import Tensor
+from ...autograd.function import Function
+
+
+class ModuleHooks:
+    """A module's hooks, each kind in order of call; forward hooks stand as ``(hook, with_kwargs, always_call)``."""
+
+    __slots__ = ("forward_pre", "forward", "backward_pre", "backward")
+
+    def __init__(self) -> None:
+        self.forward_pre: dict[Any, tuple[Callable[..., Any], bool]] = {}
+        self.forward: dict[Any, tuple[Callable[..., Any], bool, bool]] = {}
+        self.backward_pre: dict[Any, Callable[..., Any]] = {}
+        self.backward: dict[Any, Callable[..., Any]] = {}
+
+
+def registered(hooks: dict[Any, Any], hook: Any, prepend: bool = False) -> Handle:
+    """Add a hook, last or first; the handle removes it."""
+    earlier = list(hooks) if prepend else []
+    handle = Handle(hooks, hook)
+    for key in earlier:
+        hooks[key] = hooks.pop(key)
+    return handle
+
+
+def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a module that has hooks.
+
+    A forward hook with ``always_call`` runs also where something raised before it was reached; what it raises itself then
+    is only a warning.
+    """
+    hooks: ModuleHooks = module._hooks
+    reached: set[Any] = set()
+    result = None
+    try:
+        args, kwargs = before_forward(module, hooks, args, kwargs)
+        backward = BackwardHooks(module, hooks) if hooks.backward or hooks.backward_pre else None
+        if backward is not None:
+            args = backward.watch_inputs(args)
+        result = module.forward(*args, **kwargs)
+        for key, (hook, with_kwargs, _) in tuple(hooks.forward.items()):
+            reached.add(key)
+            replacement = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
+            if replacement is not None:
+                result = replacement
+        return result if backward is None else backward.watch_outputs(result)
+    except Exception:
+        for key, (hook, with_kwargs, always_call) in tuple(hooks.forward.items()):
+            if always_call and key not in reached:
+                try:
+                    hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
+                except Exception as error:
+                    warnings.warn(
+                        "module forward hook with ``always_call=True`` raised an exception that was silenced as another "
+                        f"error was raised in forward: {error}",
+                        stacklevel=3,
+                    )
+        raise
+
+
+def before_forward(
+    module: Any, hooks: ModuleHooks, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments that the forward pre-hooks leave."""
+    for hook, with_kwargs in tuple(hooks.forward_pre.values()):
+        if with_kwargs:
+            replacement = hook(module, args, kwargs)
+            if replacement is not None:
+                if not (isinstance(replacement, tuple) and len(replacement) == 2):
+                    raise RuntimeError(
+                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {replacement}."
+                    )
+                args, kwargs = replacement
+        else:
+            replacement = hook(module, args)
+            if replacement is not None:
+                args = replacement if isinstance(replacement, tuple) else (replacement,)
+    return args, kwargs
+
+
+class BackwardHookFunction(Function):
+    """Hands tensors on: its node marks the border of a module on the tape."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: Any) -> Any:
+        ctx.mark_non_differentiable(*[tensor for tensor in tensors if not tensor.requires_grad])
+        return tensors
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return gradients
+
+
+class BackwardHooks:
+    """One call's backward hooks: pre-hooks run where gradients of the outputs arrive, hooks where those of the inputs do."""
+
+    def __init__(self, module: Any, hooks: ModuleHooks) -> None:
+        self.module = module
+        self.pre_hooks, self.hooks = tuple(hooks.backward_pre.values()), tuple(hooks.backward.values())
+        self.inputs: list[int] = []  # which arguments are tensors; empty where none requires grad
+        self.outputs: list[int] = []
+        self.input_count = self.output_count = 0
+        self.grad_outputs: tuple[Any, ...] | None = None
+
+    def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments as outputs of a node that tells when their gradients are known."""
+        self.input_count = len(args)
+        self.inputs, args, node = watched(args)
+        if node is not None:
+            node.register_hook(self.at_inputs)
+        return args
+
+    def watch_outputs(self, result: Any) -> Any:
+        """The results as outputs of a node that tells when their gradients arrive."""
+        if not isinstance(result, (Tensor, tuple)):
+            warnings.warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                f"{type(result)}",
+                stacklevel=4,
+            )
+            return result
+        results = result if isinstance(result, tuple) else (result,)
+        self.output_count = len(results)
+        self.outputs, results, node = watched(results)
+        if node is not None:
+            node.register_prehook(self.at_outputs)
+        if not isinstance(result, tuple):
+            return results[0]
+        return results if type(result) is tuple else type(result)(*results)  # a named tuple
+
+    def at_outputs(self, gradients: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """Run the pre-hooks; without inputs that require grad, the hooks too."""
+        grad_outputs = padded(self.outputs, gradients, self.output_count)
+        for hook in self.pre_hooks:
+            replacement = hook(self.module, grad_outputs)
+            if replacement is not None:
+                grad_outputs = as_many(replacement, self.output_count, "Backward pre hook", "grad_output")
+        self.grad_outputs = grad_outputs
+        if not self.inputs and self.hooks:
+            self.without_inputs(grad_outputs)
+        return tuple([grad_outputs[i] for i in self.outputs]) if self.pre_hooks else None
+
+    def without_inputs(self, grad_outputs: tuple[Any, ...]) -> None:
+        """Run the hooks where no input requires grad: they see None for each."""
+        warnings.warn(
+            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
+            "require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
+            "register_full_backward_hook for more details.",
+            stacklevel=4,
+        )
+        for hook in self.hooks:
+            replacement = hook(self.module, (None,) * self.input_count, grad_outputs)
+            if replacement is not None and not (isinstance(replacement, tuple) and not any([r is not None for r in replacement])):
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always return None or None for all "
+                    "gradients."
+                )
+        self.grad_outputs = None
+
+    def at_inputs(self, gradients: tuple[Any, ...], _: Any) -> tuple[Any, ...] | None:
+        """Run the hooks; what they return replaces the gradients of the inputs."""
+        if self.grad_outputs is None:  # this backward pass did not go through the outputs
+            return None
+        grad_inputs = padded(self.inputs, gradients, self.input_count)
+        for hook in self.hooks:
+            replacement = hook(self.module, grad_inputs, self.grad_outputs)
+            if replacement is not None:
+                grad_inputs = as_many(replacement, self.input_count, "Backward hook", "grad_input")
+        self.grad_outputs = None
+        return tuple([grad_inputs[i] for i in self.inputs])
+
+
+def watched(values: tuple[Any, ...]) -> tuple[list[int], tuple[Any, ...], Any]:
+    """Which values are tensors, the values with these handed on by one node, and the node; none where no gradient is needed."""
+    places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
+    if not grad_on() or not any([values[i].requires_grad for i in places]):
+        return [], values, None
+    tensors = BackwardHookFunction.apply(*[values[i] for i in places])
+    node = next(tensor.grad_fn for tensor in tensors if tensor.requires_grad)
+    replaced = list(values)
+    for place, tensor in zip(places, tensors):
+        replaced[place] = tensor
+    return places, tuple(replaced), node
+
+
+def padded(places: list[int], gradients: tuple[Any, ...], count: int) -> tuple[Any, ...]:
+    """The gradients at their places among *count* values, None elsewhere."""
+    full: list[Any] = [None] * count
+    for place, gradient in zip(places, gradients):
+        full[place] = gradient
+    return tuple(full)
+
+
+def as_many(replacement: Any, count: int, what: str, name: str) -> tuple[Any, ...]:
+    """What a hook returned, as a tuple of as many gradients as it was given."""
+    gradients = replacement if isinstance(replacement, tuple) else (replacement,)
+    if len(gradients) != count:
+        raise RuntimeError(f"{what} returned an invalid number of {name}, got {len(gradients)}, but expected {count}")
+    return gradients

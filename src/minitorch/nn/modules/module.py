@@ -1,0 +1,516 @@
+"""class Module: what every layer and network derives from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ... import _device, _dtypes
+from ..._casts import typename
+from ..._modes import no_grad
+from ..._tape import Handle
+from ..._tensor import Tensor
+from ..parameter import Buffer, Parameter
+from . import _state_dict
+from ._hooks import ModuleHooks, call_with_hooks, registered
+from ._registry import Registry
+
+_Module = TypeVar("_Module", bound="Module")
+
+
+class Module:
+    """The base of all layers and networks: write ``__init__``, which calls ``super().__init__()``, and ``forward``.
+
+    Parameters, buffers and modules that are assigned as attributes are registered: ``parameters()``, ``state_dict()``,
+    ``to()``, ``train()`` and the like reach them, those of submodules too.
+
+    Attributes
+    ----------
+    training : bool
+        Whether the module is in training mode (see ``train`` and ``eval``).
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> class Scale(torch.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.factor = torch.nn.Parameter(torch.tensor(2.0))
+    ...     def forward(self, input):
+    ...         return self.factor * input
+    >>> scale = Scale()
+    >>> scale(torch.ones(2)).sum().backward()
+    >>> [(name, p.grad) for name, p in scale.named_parameters()]
+    [('factor', tensor(2.))]
+    """
+
+    # Parameters, buffers and modules stand in the instance's __dict__, where Python finds them fastest; these three hold
+    # their names.  See _registry.
+    _parameter_names: dict[str, None]
+    _buffer_names: dict[str, None]
+    _module_names: dict[str, None]
+    _non_persistent_buffers_set: set[str]
+    training: bool
+
+    _version = 1
+    _hooks: ModuleHooks | None = None
+    _state_hooks: _state_dict.StateHooks | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if kwargs:
+            raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+        if args:
+            raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+        self.__dict__.update(
+            training=True, _parameter_names={}, _buffer_names={}, _module_names={}, _non_persistent_buffers_set=set()
+        )
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What calling the module computes; every subclass defines it."""
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._hooks is None:
+            return self.forward(*args, **kwargs)
+        return call_with_hooks(self, args, kwargs)
+
+    # -- attributes ----------------------------------------------------------------------------------------------------
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        attributes = self.__dict__
+        if isinstance(value, Parameter):
+            _require_init(attributes, "parameters")
+            self._forget(name, "_parameter_names")
+            self.register_parameter(name, value)
+            return
+        if name in attributes and "_module_names" in attributes:
+            self._check_replacement(name, value)
+        if isinstance(value, Module):
+            _require_init(attributes, "module")
+            self._forget(name, "_module_names")
+            self._modules[name] = value
+        elif isinstance(value, Buffer):
+            _require_init(attributes, "buffer")
+            self._forget(name, "_buffer_names")
+            self.register_buffer(name, value, value.persistent)
+        else:
+            object.__setattr__(self, name, value)
+
+    def _check_replacement(self, name: str, value: Any) -> None:
+        """Refuse to put a value of another kind where a parameter, a module or a buffer is registered."""
+        if value is None:
+            return
+        if name in self._parameter_names:
+            kind, allowed = "parameter", "torch.nn.Parameter or None"
+        elif name in self._module_names and not isinstance(value, Module):
+            kind, allowed = "child module", "torch.nn.Module or None"
+        elif name in self._buffer_names and not isinstance(value, (Tensor, Module)):
+            kind, allowed = "buffer", "torch.nn.Buffer, torch.Tensor or None"
+        else:
+            return
+        raise TypeError(f"cannot assign '{typename(value)}' as {kind} '{name}' ({allowed} expected)")
+
+    def _forget(self, name: str, kept: str) -> None:
+        """Remove an attribute that is about to be registered under another kind."""
+        attributes = self.__dict__
+        if name in attributes and name not in attributes[kept]:
+            for names in ("_parameter_names", "_buffer_names", "_module_names"):
+                attributes[names].pop(name, None)
+            self._non_persistent_buffers_set.discard(name)
+            del attributes[name]
+
+    def __delattr__(self, name: str) -> None:
+        object.__delattr__(self, name)
+        for names in ("_parameter_names", "_buffer_names", "_module_names"):
+            self.__dict__.get(names, {}).pop(name, None)
+        self.__dict__.get("_non_persistent_buffers_set", set()).discard(name)
+
+    def __dir__(self) -> list[str]:
+        return sorted([name for name in super().__dir__() if not name[0].isdigit()])
+
+    def __copy__(self: _Module) -> _Module:
+        copied = type(self).__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        for names in ("_parameter_names", "_buffer_names", "_module_names", "_non_persistent_buffers_set"):
+            if names in self.__dict__:
+                copied.__dict__[names] = self.__dict__[names].copy()
+        return copied
+
+    @property
+    def _parameters(self) -> Registry:
+        return Registry(self.__dict__, self._parameter_names)
+
+    @property
+    def _buffers(self) -> Registry:
+        return Registry(self.__dict__, self._buffer_names)
+
+    @property
+    def _modules(self) -> Registry:
+        return Registry(self.__dict__, self._module_names)
+
+    # -- registration --------------------------------------------------------------------------------------------------
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter, or None as the place of one: the same as assigning it.
+
+        Raises
+        ------
+        KeyError
+            If the name is taken, empty or has a dot.
+        TypeError
+            If *param* is no Parameter.
+        """
+        _require_init(self.__dict__, "parameter")
+        self._check_name(name, "parameter", self._parameter_names)
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)")
+        if param is not None and param.grad_fn is not None:
+            raise ValueError(
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To express "
+                f"'{name}' as a function of another Tensor, compute the value in the forward() method."
+            )
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that is moved and saved with the module but is no parameter.
+
+        Parameters
+        ----------
+        name : str
+            The attribute's name.
+        tensor : Tensor or None
+            The buffer; None stands for its place.
+        persistent : bool, default True
+            Whether ``state_dict()`` has it.
+        """
+        _require_init(self.__dict__, "buffer")
+        self._check_name(name, "buffer", self._buffer_names)
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
+        self._buffers[name] = tensor
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a submodule, or None as the place of one: the same as assigning it."""
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{typename(module)} is not a Module subclass")
+        _require_init(self.__dict__, "module")
+        self._check_name(name, "module", self._module_names)
+        self._modules[name] = module
+
+    register_module = add_module
+
+    def _check_name(self, name: Any, kind: str, taken: dict[str, None]) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
+        if "." in name:
+            raise KeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else ""))
+        if not name:
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+        if hasattr(self, name) and name not in taken:
+            raise KeyError(f"attribute '{name}' already exists")
+
+    # -- looking up ----------------------------------------------------------------------------------------------------
+    def get_submodule(self, target: str) -> Module:
+        """The submodule of this dotted name; ``""`` is the module itself."""
+        module: Module = self
+        for name in target.split(".") if target else ():
+            if not hasattr(module, name):
+                raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+            module = getattr(module, name)
+            if not isinstance(module, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return module
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter of this dotted name."""
+        owner, name = self._owner(target)
+        if name not in owner._parameter_names:
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return getattr(owner, name)  # type: ignore[no-any-return]
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer of this dotted name."""
+        owner, name = self._owner(target)
+        if name not in owner._buffer_names:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return getattr(owner, name)  # type: ignore[no-any-return]
+
+    def _owner(self, target: str) -> tuple[Module, str]:
+        """The submodule that has an attribute of this dotted name, and the last part of the name."""
+        path, _, name = target.rpartition(".")
+        owner = self.get_submodule(path)
+        if not hasattr(owner, name):
+            raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
+        return owner, name
+
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """This module and all below it, with dotted names; one that is reached twice is given once."""
+        memo = set() if memo is None else memo
+        if self not in memo:
+            if remove_duplicate:
+                memo.add(self)
+            yield prefix, self
+            for name, module in self._modules.items():
+                if module is not None:
+                    below = f"{prefix}.{name}" if prefix else name
+                    yield from module.named_modules(memo, below, remove_duplicate)
+
+    def modules(self) -> Iterator[Module]:
+        """This module and all below it."""
+        for _, module in self.named_modules():
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The modules just below, with their names."""
+        seen = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def children(self) -> Iterator[Module]:
+        """The modules just below."""
+        for _, module in self.named_children():
+            yield module
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """All parameters with dotted names; one that is shared is given once, unless *remove_duplicate* is False."""
+        return self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """All parameters, those of submodules too if *recurse*: what an optimizer is given."""
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """All buffers with dotted names."""
+        return self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """All buffers."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def _named_members(
+        self, members: Callable[[Module], Any], prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
+        """What *members* gives for this module and those below, with dotted names."""
+        seen = set()
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for path, module in modules:
+            for name, value in members(module):
+                if value is not None and value not in seen:
+                    if remove_duplicate:
+                        seen.add(value)
+                    yield f"{path}.{name}" if path else name, value
+
+    # -- doing something everywhere ------------------------------------------------------------------------------------
+    def apply(self: _Module, fn: Callable[[Module], None]) -> _Module:
+        """Call ``fn(module)`` for every module, those below first, and return this one; for initialising, mostly."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def train(self: _Module, mode: bool = True) -> _Module:
+        """Switch training mode, which layers such as Dropout ask for, on or off here and below."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self: _Module) -> _Module:
+        """Switch to evaluation mode: ``train(False)``."""
+        return self.train(False)
+
+    def requires_grad_(self: _Module, requires_grad: bool = True) -> _Module:
+        """Set whether gradients are computed for the parameters."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Reset the gradients of all parameters: to None, or in place to zero."""
+        for parameter in self.parameters():
+            clear_grad(parameter, set_to_none)
+
+    def _apply(self: _Module, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> _Module:
+        """Replace the memory of all parameters, their gradients, and all buffers by what *fn* makes of it."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is not None:
+                with no_grad():
+                    grad = parameter.grad
+                    parameter.data = fn(parameter.data)
+                    if grad is not None:
+                        grad.data = fn(grad.data)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self: _Module, *args: Any, **kwargs: Any) -> _Module:
+        """Convert floating-point parameters and buffers in place: ``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(tensor)``.
+
+        Raises
+        ------
+        TypeError
+            For a dtype that is not of floating point.
+        AssertionError
+            For a CUDA device.
+        """
+        dtype = kwargs.get("dtype")
+        for value in args[:2]:
+            if isinstance(value, (_dtypes.dtype, Tensor)):
+                dtype = value if isinstance(value, _dtypes.dtype) else value.dtype
+            elif value is not None and not isinstance(value, bool):
+                _device.check_device(value)
+        if kwargs.get("device") is not None:
+            _device.check_device(kwargs["device"])
+        if kwargs.get("tensor") is not None:
+            dtype = kwargs["tensor"].dtype
+        if dtype is None:
+            return self
+        if not dtype.is_floating_point:
+            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+        return self._to_floating(dtype)
+
+    def _to_floating(self: _Module, dtype: _dtypes.dtype) -> _Module:
+        return self._apply(lambda tensor: tensor.to(dtype) if tensor.dtype.is_floating_point else tensor)
+
+    def float(self: _Module) -> _Module:
+        """Convert floating-point parameters and buffers to float32."""
+        return self._to_floating(_dtypes.float32)
+
+    def double(self: _Module) -> _Module:
+        """Convert floating-point parameters and buffers to float64."""
+        return self._to_floating(_dtypes.float64)
+
+    def half(self: _Module) -> _Module:
+        """Convert floating-point parameters and buffers to float16."""
+        return self._to_floating(_dtypes.float16)
+
+    def type(self: _Module, dst_type: Any) -> _Module:
+        """Convert all parameters and buffers to a dtype, given as one or by name."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
+    def cpu(self: _Module) -> _Module:
+        """Move to the CPU, where everything is already."""
+        return self
+
+    def cuda(self: _Module, device: Any = None) -> _Module:
+        """Refuse: there is only the CPU."""
+        _device.check_device("cuda")
+        return self
+
+    # -- hooks ---------------------------------------------------------------------------------------------------------
+    def _module_hooks(self) -> ModuleHooks:
+        """This module's hooks, made on first use."""
+        if self._hooks is None:
+            self._hooks = ModuleHooks()
+        return self._hooks
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> Handle:
+        """Call ``hook(module, args)`` before ``forward``; what it returns replaces the arguments.
+
+        With *with_kwargs* it is ``hook(module, args, kwargs)``, and it returns None or ``(args, kwargs)``; with *prepend* it
+        runs before the hooks that are there.
+        """
+        return registered(self._module_hooks().forward_pre, (hook, with_kwargs), prepend)
+
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> Handle:
+        """Call ``hook(module, args, output)`` after ``forward``; what it returns, unless None, replaces the output.
+
+        With *with_kwargs* it is ``hook(module, args, kwargs, output)``; with *always_call* it runs even if ``forward`` raises.
+
+        Examples
+        --------
+        >>> import minitorch as torch
+        >>> layer = torch.nn.Identity()
+        >>> handle = layer.register_forward_hook(lambda module, args, output: output * 2)
+        >>> layer(torch.ones(1))
+        tensor([2.])
+        """
+        return registered(self._module_hooks().forward, (hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
+        """Call ``hook(module, grad_output)`` when the gradients of the outputs are known; what it returns replaces them."""
+        return registered(self._module_hooks().backward_pre, hook, prepend)
+
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
+        """Call ``hook(module, grad_input, grad_output)`` when the gradients of the inputs are known.
+
+        Both are tuples; what it returns replaces ``grad_input``.
+        """
+        return registered(self._module_hooks().backward, hook, prepend)
+
+    # -- saving and loading --------------------------------------------------------------------------------------------
+    state_dict = _state_dict.state_dict
+    load_state_dict = _state_dict.load_state_dict
+    get_extra_state = _state_dict.get_extra_state
+    set_extra_state = _state_dict.set_extra_state
+    _save_to_state_dict = _state_dict.save_to_state_dict
+    _load_from_state_dict = _state_dict.load_from_state_dict
+    register_state_dict_pre_hook = _state_dict.register_state_dict_pre_hook
+    register_state_dict_post_hook = _state_dict.register_state_dict_post_hook
+    register_load_state_dict_pre_hook = _state_dict.register_load_state_dict_pre_hook
+    register_load_state_dict_post_hook = _state_dict.register_load_state_dict_post_hook
+    _register_state_dict_hook = _state_dict.register_state_dict_post_hook
+    _register_load_state_dict_pre_hook = _state_dict.register_load_state_dict_pre_hook_without_module
+
+    # -- printing ------------------------------------------------------------------------------------------------------
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What stands between the parentheses when the module is printed."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        children = [f"({name}): " + repr(module).replace("\n", "\n  ") for name, module in self._modules.items()]
+        if len(lines) == 1 and not children:
+            return f"{self._get_name()}({lines[0]})"
+        body = "".join(["\n  " + line for line in lines + children])
+        return f"{self._get_name()}({body}\n)" if body else f"{self._get_name()}()"
+
+
+def _require_init(attributes: dict[str, Any], kind: str) -> None:
+    if "_module_names" not in attributes:
+        raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+
+
+def clear_grad(tensor: Any, set_to_none: bool = True) -> None:
+    """Reset a tensor's gradient: to None, or in place to zero."""
+    grad = tensor.grad
+    if grad is None:
+        return
+    if set_to_none:
+        tensor.grad = None
+        return
+    if grad.grad_fn is not None:
+        grad.detach_()
+    else:
+        grad.requires_grad_(False)
+    grad.zero_()

@@ -1,0 +1,117 @@
+"""Parameters and buffers: the tensors that a module owns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _runtime
+from .._tensor import Tensor
+from .._views import edits_of
+
+
+class Parameter(Tensor):
+    """A tensor that a module optimises: assigned as an attribute of a module, it is listed in ``module.parameters()``.
+
+    It shares the memory of *data*, requires grad by default, and is a leaf; results of operations on it are plain tensors.
+
+    Parameters
+    ----------
+    data : Tensor, optional
+        The initial values, any shape; an empty tensor by default.
+    requires_grad : bool, default True
+        Whether gradients are computed for it.
+
+    Raises
+    ------
+    TypeError
+        If *data* is no tensor.
+    RuntimeError
+        If gradients are required of integers or bools.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.Parameter(torch.ones(2))
+    Parameter containing:
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
+        parameter = _sharing(cls, data)
+        parameter.requires_grad_(requires_grad)
+        return parameter  # type: ignore[no-any-return]
+
+    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+        pass
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(_runtime.wrap(self._array.copy(order="K")), self.requires_grad)
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return _rebuilt, (type(self), self._array, self.requires_grad), self.__dict__ or None
+
+
+class Buffer(Tensor):
+    """A tensor that a module keeps but does not optimise: assigned as an attribute, it is listed in ``module.buffers()``.
+
+    Parameters
+    ----------
+    data : Tensor, optional
+        The values, whose memory is shared; an empty tensor by default.
+    persistent : bool, default True
+        Whether it is part of the module's ``state_dict()``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> module = torch.nn.Module()
+    >>> module.mean = torch.nn.Buffer(torch.zeros(2))
+    >>> module.state_dict()
+    OrderedDict({'mean': tensor([0., 0.])})
+    """
+
+    __slots__ = ("persistent",)
+    persistent: bool
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:
+        buffer = _sharing(cls, data)
+        buffer.persistent = persistent
+        if data is not None and data.requires_grad:
+            buffer.requires_grad_()
+        return buffer  # type: ignore[no-any-return]
+
+    def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
+        pass
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            copied = _runtime.wrap(self._array.copy(order="K"))
+            copied.requires_grad_(self.requires_grad)
+            memo[id(self)] = type(self)(copied, persistent=self.persistent)
+        return memo[id(self)]
+
+
+def _sharing(cls: type[Tensor], data: Any) -> Any:
+    """A tensor of class *cls* with the memory, and the record of edits, of *data*."""
+    if data is None:
+        data = _runtime.wrap(np.empty(0, np.float32))
+    if not isinstance(data, Tensor):
+        raise TypeError(f"{cls.__name__}(): data must be a Tensor, not {type(data).__name__}")
+    tensor = Tensor.__new__(cls)
+    tensor._array, tensor._node, tensor._layout = data._array, None, data._layout
+    tensor._alias = edits_of(data)
+    return tensor
+
+
+def _rebuilt(cls: type[Parameter], array: np.ndarray, requires_grad: bool) -> Parameter:
+    """A parameter from its pickled parts."""
+    return cls(_runtime.wrap(array), requires_grad)

@@ -1,0 +1,557 @@
+"""Activation functions.
+
+Each gradient is a row of its own; where it reads the input, its derivative is given too, in terms of further rows.  At
+their kinks, functions have the derivative that PyTorch has.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._args import dim_of
+from .._errors import scalar_name
+from .._inplace import write
+from .._kernels import activation as kernels
+from .._op import documents, op
+from . import elementary, pointwise, rounding
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+
+def _floats(array: np.ndarray, name: str) -> np.ndarray:
+    """The array; NotImplementedError where it is of integers."""
+    if array.dtype.kind != "f":
+        raise NotImplementedError(f'"{name}" not implemented for {scalar_name(array.dtype)!r}: convert it with .float()')
+    return array
+
+
+def _applied(recorder: Any, input: Tensor, inplace: bool, *params: Any) -> Tensor:
+    """The op's result, or the tensor itself after writing the result into it."""
+    return write(input, recorder, params) if inplace else recorder(input, *params)  # type: ignore[no-any-return]
+
+
+# -- relu and its kin --------------------------------------------------------------------------------------------------
+def _relu_kernel(self: np.ndarray) -> np.ndarray:
+    if self.dtype.kind == "f":
+        return kernels.relu(self)
+    if self.dtype.kind == "b":
+        raise RuntimeError("Boolean inputs not supported for relu")
+    return np.maximum(self, 0, out=...)
+
+
+def _threshold_kernel(self: np.ndarray, *, threshold: float, value: float) -> np.ndarray:
+    return np.where(self <= threshold, self.dtype.type(value), self)
+
+
+def _threshold_backward_kernel(grad: np.ndarray, self: np.ndarray, *, threshold: float) -> np.ndarray:
+    return np.where(self <= threshold, grad.dtype.type(0), grad)
+
+
+def _leaky_relu_kernel(self: np.ndarray, *, negative_slope: float) -> np.ndarray:
+    scaled = _floats(self, "leaky_relu_cpu") * negative_slope
+    if 0 <= negative_slope <= 1:
+        return np.maximum(self, scaled, out=...)
+    return np.where(self > 0, self, scaled)
+
+
+def _leaky_relu_backward_kernel(grad: np.ndarray, self: np.ndarray, *, negative_slope: float) -> np.ndarray:
+    return np.where(self > 0, grad, grad * negative_slope)
+
+
+def _hardtanh_kernel(self: np.ndarray, *, min_val: float, max_val: float) -> np.ndarray:
+    kind = self.dtype.type
+    return np.minimum(np.maximum(self, kind(min_val)), kind(max_val), out=...)
+
+
+def _hardtanh_backward_kernel(grad: np.ndarray, self: np.ndarray, *, min_val: float, max_val: float) -> np.ndarray:
+    return np.where((self <= min_val) | (self >= max_val), grad.dtype.type(0), grad)
+
+
+_relu = op("relu", "ReluBackward0", _relu_kernel, ("self",), elementwise=True,
+           self=lambda F, g, result: F.relu_backward(g, result))  # fmt: skip
+
+op("relu_backward", "ThresholdBackwardBackward0", kernels.relu_backward, ("grad", "output"), elementwise=True,
+   grad=lambda F, g, output: F.relu_backward(g, output))  # fmt: skip
+
+_threshold = op("threshold", "ThresholdBackward0", _threshold_kernel, ("self",), elementwise=True,
+                self=lambda F, g, self, threshold: F.threshold_backward(g, self, threshold=threshold))  # fmt: skip
+
+op("threshold_backward", "ThresholdBackwardBackward0", _threshold_backward_kernel, ("grad", "self"), elementwise=True,
+   grad=lambda F, g, self, threshold: F.threshold_backward(g, self, threshold=threshold))  # fmt: skip
+
+_leaky_relu = op("leaky_relu", "LeakyReluBackward0", _leaky_relu_kernel, ("self",), elementwise=True,
+                 self=lambda F, g, self, negative_slope: F.leaky_relu_backward(g, self, negative_slope=negative_slope))  # fmt: skip
+
+op("leaky_relu_backward", "LeakyReluBackwardBackward0", _leaky_relu_backward_kernel, ("grad", "self"), elementwise=True,
+   grad=lambda F, g, self, negative_slope: F.leaky_relu_backward(g, self, negative_slope=negative_slope))  # fmt: skip
+
+_hardtanh = op("hardtanh", "HardtanhBackward0", _hardtanh_kernel, ("self",), elementwise=True,
+               self=lambda F, g, self, min_val, max_val: F.hardtanh_backward(g, self, min_val=min_val, max_val=max_val))  # fmt: skip
+
+op("hardtanh_backward", "HardtanhBackwardBackward0", _hardtanh_backward_kernel, ("grad", "self"), elementwise=True,
+   grad=lambda F, g, self, min_val, max_val: F.hardtanh_backward(g, self, min_val=min_val, max_val=max_val))  # fmt: skip
+
+
+# -- piecewise linear or quadratic, with three pieces ------------------------------------------------------------------
+def _softshrink_kernel(self: np.ndarray, *, lambd: float) -> np.ndarray:
+    _floats(self, "softshrink_cpu")
+    return np.where(self > lambd, self - lambd, np.where(self < -lambd, self + lambd, self * 0))
+
+
+def _hardshrink_kernel(self: np.ndarray, *, lambd: float) -> np.ndarray:
+    _floats(self, "hardshrink_cpu")
+    return np.where((self >= -lambd) & (self <= lambd), self.dtype.type(0), self)
+
+
+def _shrink_backward_kernel(grad: np.ndarray, self: np.ndarray, *, lambd: float) -> np.ndarray:
+    return np.where((self >= -lambd) & (self <= lambd), grad.dtype.type(0), grad)
+
+
+def _hardsigmoid_kernel(self: np.ndarray) -> np.ndarray:
+    out = np.add(_floats(self, "hardsigmoid_kernel"), 3, out=...)
+    np.minimum(np.maximum(out, 0, out), 6, out)
+    return np.divide(out, 6, out)
+
+
+def _hardsigmoid_backward_kernel(grad: np.ndarray, self: np.ndarray) -> np.ndarray:
+    return np.where((self > -3) & (self < 3), grad / 6, grad.dtype.type(0))
+
+
+def _hardswish_kernel(self: np.ndarray) -> np.ndarray:
+    out = _hardsigmoid_kernel(_floats(self, "hardswish_cpu"))
+    return np.multiply(out, self, out)
+
+
+def _hardswish_backward_kernel(grad: np.ndarray, self: np.ndarray) -> np.ndarray:
+    inside = np.where(self < 3, grad * (self / 3 + self.dtype.type(0.5)), grad)
+    return np.where(self <= -3, grad.dtype.type(0), inside)
+
+
+_softshrink = op("softshrink", "SoftshrinkBackward0", _softshrink_kernel, ("self",), elementwise=True,
+                 self=lambda F, g, self, lambd: F.shrink_backward(g, self, lambd=lambd))  # fmt: skip
+
+_hardshrink = op("hardshrink", "HardshrinkBackward0", _hardshrink_kernel, ("self",), elementwise=True,
+                 self=lambda F, g, self, lambd: F.shrink_backward(g, self, lambd=lambd))  # fmt: skip
+
+op("shrink_backward", "HardshrinkBackwardBackward0", _shrink_backward_kernel, ("grad", "self"), elementwise=True,
+   grad=lambda F, g, self, lambd: F.shrink_backward(g, self, lambd=lambd))  # fmt: skip
+
+_hardsigmoid = op("hardsigmoid", "HardsigmoidBackward0", _hardsigmoid_kernel, ("self",), elementwise=True,
+                  self=lambda F, g, self: F.hardsigmoid_backward(g, self))  # fmt: skip
+
+op("hardsigmoid_backward", "HardsigmoidBackwardBackward0", _hardsigmoid_backward_kernel, ("grad", "self"), elementwise=True,
+   grad=lambda F, g, self: F.hardsigmoid_backward(g, self))  # fmt: skip
+
+_hardswish = op("hardswish", "HardswishBackward0", _hardswish_kernel, ("self",), elementwise=True,
+                self=lambda F, g, self: F.hardswish_backward(g, self))  # fmt: skip
+
+op("hardswish_backward", "HardswishBackwardBackward0", _hardswish_backward_kernel, ("grad", "self"), elementwise=True,
+   grad=lambda F, g, self: F.hardswish_backward(g, self),
+   self=lambda F, g, grad, self: 2.0 * F.hardsigmoid_backward(g * grad, self))  # fmt: skip
+
+
+# -- smooth ones -------------------------------------------------------------------------------------------------------
+def _gelu_kernel(self: np.ndarray, *, approximate: Any = "none") -> np.ndarray:
+    return kernels.gelu(_floats(self, "GeluKernelImpl"), approximate)
+
+
+def _gelu_backward_kernel(grad: np.ndarray, self: np.ndarray, *, approximate: Any) -> np.ndarray:
+    return kernels.gelu_backward(grad, self, approximate)
+
+
+def _gelu_curvature(F: Any, x: Any, approximate: str) -> Any:
+    """gelu's second derivative: the normal density times 2 - x^2; or of x (1 + tanh u) / 2, with u = k (x + c x^3)."""
+    square = x * x
+    if approximate == "none":
+        return (2.0 - square) * F.exp(-0.5 * square) * 0.3989422804014327  # 1 / sqrt(2 pi)
+    k, c = 0.7978845608028654, 0.044715  # k is sqrt(2 / pi)
+    tanh = F.tanh(k * x * (1.0 + c * square))
+    slope, bend = k + 3.0 * k * c * square, 6.0 * k * c * x
+    return (1.0 - tanh * tanh) * (slope + 0.5 * x * (bend - 2.0 * tanh * slope * slope))
+
+
+_gelu = op("gelu", "GeluBackward0", _gelu_kernel, ("self",), elementwise=True,
+           self=lambda F, g, self, approximate: F.gelu_backward(g, self, approximate=approximate))  # fmt: skip
+
+op("gelu_backward", "GeluBackwardBackward0", _gelu_backward_kernel, ("grad", "self"), elementwise=True,
+   grad=lambda F, g, self, approximate: F.gelu_backward(g, self, approximate=approximate),
+   self=lambda F, g, grad, self, approximate: g * grad * _gelu_curvature(F, self, approximate))  # fmt: skip
+
+
+def _silu_curvature(F: Any, x: Any) -> Any:
+    s = F.sigmoid(x)
+    return s * (1.0 - s) * (2.0 + x * (1.0 - 2.0 * s))
+
+
+_silu = op("silu", "SiluBackward0", lambda self: kernels.silu(_floats(self, "silu_cpu")), ("self",), elementwise=True,
+           self=lambda F, g, self: F.silu_backward(g, self))  # fmt: skip
+
+op("silu_backward", "SiluBackwardBackward0", kernels.silu_backward, ("grad", "self"), elementwise=True,
+   grad=lambda F, g, self: F.silu_backward(g, self),
+   self=lambda F, g, grad, self: g * grad * _silu_curvature(F, self))  # fmt: skip
+
+
+def _mish_kernel(self: np.ndarray) -> np.ndarray:
+    out = kernels.softplus(_floats(self, "mish_cpu"))
+    return np.multiply(self, np.tanh(out, out), out)
+
+
+def _mish_slope(F: Any, x: Any) -> Any:
+    tanh = F.tanh(F.softplus(x, beta=1.0, threshold=20.0))
+    return tanh + x * (1.0 - tanh * tanh) * F.sigmoid(x)
+
+
+_mish = op("mish", "MishBackward0", _mish_kernel, ("self",), elementwise=True,
+           self=lambda F, g, self: g * _mish_slope(F, self))  # fmt: skip
+
+
+def _softplus_kernel(self: np.ndarray, *, beta: float, threshold: float) -> np.ndarray:
+    return kernels.softplus(_floats(self, "softplus_cpu"), beta, threshold)
+
+
+def _softplus_backward_kernel(grad: np.ndarray, self: np.ndarray, *, beta: float, threshold: float) -> np.ndarray:
+    return kernels.softplus_backward(grad, self, beta, threshold)
+
+
+def _softplus_curvature(F: Any, x: Any, beta: float, threshold: float) -> Any:
+    s = F.sigmoid(x * beta)
+    return beta * s * (1.0 - s) * (x * beta <= threshold)
+
+
+_softplus = op("softplus", "SoftplusBackward0", _softplus_kernel, ("self",), elementwise=True,
+               self=lambda F, g, self, beta, threshold: F.softplus_backward(g, self, beta=beta, threshold=threshold))  # fmt: skip
+
+op("softplus_backward", "SoftplusBackwardBackward0", _softplus_backward_kernel, ("grad", "self"), elementwise=True,
+   grad=lambda F, g, self, beta, threshold: F.softplus_backward(g, self, beta=beta, threshold=threshold),
+   self=lambda F, g, grad, self, beta, threshold: g * grad * _softplus_curvature(F, self, beta, threshold))  # fmt: skip
+
+
+def _logsigmoid_curvature(F: Any, x: Any) -> Any:
+    s = F.sigmoid(x)
+    return s * (s - 1.0)
+
+
+_logsigmoid = op("logsigmoid", "LogSigmoidBackward0", lambda self: kernels.log_sigmoid(_floats(self, "log_sigmoid_cpu")),
+                 ("self",), elementwise=True, self=lambda F, g, self: F.logsigmoid_backward(g, self))  # fmt: skip
+
+op("logsigmoid_backward", "LogSigmoidBackwardBackward0", kernels.log_sigmoid_backward, ("grad", "self"), elementwise=True,
+   grad=lambda F, g, self: F.logsigmoid_backward(g, self),
+   self=lambda F, g, grad, self: g * grad * _logsigmoid_curvature(F, self))  # fmt: skip
+
+
+# -- elu: exponential below zero ---------------------------------------------------------------------------------------
+def _elu_kernel(self: np.ndarray, *, alpha: float, scale: float, input_scale: float) -> np.ndarray:
+    below = np.expm1(_floats(self, "elu_cpu") * input_scale) * (alpha * scale)
+    return np.where(self <= 0, below, self * scale)
+
+
+def _elu_derivative_kernel(self: np.ndarray, *, alpha: float, scale: float, input_scale: float, order: int) -> np.ndarray:
+    below = np.exp(self * input_scale) * (alpha * scale * input_scale**order)
+    return np.where(self <= 0, below, self.dtype.type(scale if order == 1 else 0))
+
+
+def _elu_self(F: Any, g: Any, self: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    return g * F.elu_derivative(self, alpha=alpha, scale=scale, input_scale=input_scale, order=1)
+
+
+def _elu_derivative_self(F: Any, g: Any, self: Any, alpha: float, scale: float, input_scale: float, order: int) -> Any:
+    return g * F.elu_derivative(self, alpha=alpha, scale=scale, input_scale=input_scale, order=order + 1)
+
+
+_elu = op("elu", "EluBackward0", _elu_kernel, ("self",), elementwise=True, self=_elu_self)
+_celu = op("celu", "CeluBackward0", _elu_kernel, ("self",), elementwise=True, self=_elu_self)
+op("elu_derivative", "EluBackwardBackward0", _elu_derivative_kernel, ("self",), elementwise=True, self=_elu_derivative_self)
+
+
+# -- with weights, and gated -------------------------------------------------------------------------------------------
+def _prelu_backward_kernel(grad: np.ndarray, weight: np.ndarray, self: np.ndarray) -> np.ndarray:
+    return np.where(self > 0, grad, grad * weight)
+
+
+def _where_not_positive_kernel(grad: np.ndarray, self: np.ndarray) -> np.ndarray:
+    return np.where(self > 0, grad.dtype.type(0), grad)
+
+
+_prelu = op("prelu", "PreluKernelBackward0", lambda self, weight: np.where(self > 0, self, self * weight),
+            ("self", "weight"), elementwise=True,
+            self=lambda F, g, weight, self: F.prelu_backward(g, weight, self),
+            weight=lambda F, g, self: F.where_not_positive(g * self, self))  # fmt: skip
+
+op("prelu_backward", "PreluKernelBackwardBackward0", _prelu_backward_kernel, ("grad", "weight", "self"), elementwise=True,
+   grad=lambda F, g, weight, self: F.prelu_backward(g, weight, self),
+   weight=lambda F, g, grad, self: F.where_not_positive(g * grad, self))  # fmt: skip
+
+op("where_not_positive", "WhereBackward0", _where_not_positive_kernel, ("grad", "self"), elementwise=True,
+   grad=lambda F, g, self: F.where_not_positive(g, self))  # fmt: skip
+
+
+def _half_kernel(self: np.ndarray, *, dim: int, second: bool) -> np.ndarray:
+    return np.split(self, 2, dim)[second]
+
+
+def _half_of_kernel(self: np.ndarray, *, dim: int, second: bool) -> np.ndarray:
+    rest = np.zeros_like(self)
+    return np.concatenate([rest, self] if second else [self, rest], dim)
+
+
+def _glu_self(F: Any, g: Any, self: Any, dim: int) -> Any:
+    gate = F.sigmoid(F.half(self, dim=dim, second=True))
+    gated = g * gate
+    return F.halves(gated, gated * (1.0 - gate) * F.half(self, dim=dim, second=False), dim=dim)
+
+
+def _glu_kernel(self: np.ndarray, *, dim: int) -> np.ndarray:
+    values, gate = np.split(_floats(self, "glu_cpu"), 2, dim)
+    return np.multiply(values, kernels.sigmoid(np.ascontiguousarray(gate)))
+
+
+op("half", "SliceBackward0", _half_kernel, ("self",), view=True, tangent="linear",
+   self=lambda F, g, dim, second: F.half_of(g, dim=dim, second=second))  # fmt: skip
+
+op("half_of", "SliceBackwardBackward0", _half_of_kernel, ("self",), tangent="linear",
+   self=lambda F, g, dim, second: F.half(g, dim=dim, second=second))  # fmt: skip
+
+op("halves", "CatBackward0", lambda first, second, *, dim: np.concatenate((first, second), dim), ("first", "second"),
+   tangent="linear",
+   first=lambda F, g, dim: F.half(g, dim=dim, second=False),
+   second=lambda F, g, dim: F.half(g, dim=dim, second=True))  # fmt: skip
+
+_glu = op("glu", "GluBackward0", _glu_kernel, ("self",), self=_glu_self)
+
+
+# -- public functions --------------------------------------------------------------------------------------------------
+@documents(_relu)
+def relu(input: Tensor) -> Tensor:
+    """``max(input, 0)``, elementwise; the derivative at 0 is 0.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.relu(torch.tensor([-1.0, 0.0, 2.0]))
+    tensor([0., 0., 2.])
+    """
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """The input where it exceeds *threshold*, *value* elsewhere.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.threshold(torch.tensor([0.1, 0.5]), 0.2, 9.0)
+    tensor([9.0000, 0.5000])
+    """
+    return _applied(_threshold, input, inplace, threshold, value)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """The input where it is positive, *negative_slope* times the input elsewhere.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.leaky_relu(torch.tensor([-1.0, 2.0]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
+    return _applied(_leaky_relu, input, inplace, negative_slope)
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """The input within bounds; the derivative at the bounds is 0.
+
+    Raises
+    ------
+    ValueError
+        If *min_val* exceeds *max_val*.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.hardtanh(torch.tensor([-3.0, 0.5, 2.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+    if min_val > max_val:
+        raise ValueError(f"min_val cannot be greater than max_val, but got {min_val} and {max_val}")
+    return _applied(_hardtanh, input, inplace, min_val, max_val)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """``min(max(input, 0), 6)``."""
+    return _applied(_hardtanh, input, inplace, 0.0, 6.0)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """The input moved by *lambd* towards zero; zero within *lambd* of it.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.softshrink(torch.tensor([-2.0, 0.2, 1.0]))
+    tensor([-1.5000,  0.0000,  0.5000])
+    """
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    return _softshrink(input, lambd)  # type: ignore[no-any-return]
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """The input, but zero within *lambd* of zero."""
+    return _hardshrink(input, lambd)  # type: ignore[no-any-return]
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """``relu6(input + 3) / 6``."""
+    return _applied(_hardsigmoid, input, inplace)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * relu6(input + 3) / 6``; see A. Howard et al., "Searching for MobileNetV3", 2019."""
+    return _applied(_hardswish, input, inplace)
+
+
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
+    """*input* times the probability that a standard normal variate is below it.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    approximate : {"none", "tanh"}
+        Whether the probability is exact, or Hendrycks and Gimpel's approximation by tanh
+        ("Gaussian Error Linear Units (GELUs)", 2016).
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.gelu(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1587,  0.0000,  0.8413])
+    """
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError(f"approximate argument must be either none or tanh, not {approximate!r}.")
+    return _gelu(input, approximate)  # type: ignore[no-any-return]
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * sigmoid(input)``."""
+    return _applied(_silu, input, inplace)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * tanh(softplus(input))``; see D. Misra, "Mish", 2019."""
+    return _applied(_mish, input, inplace)
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """``log(1 + exp(beta * input)) / beta``, and *input* itself where ``beta * input`` exceeds *threshold*.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.softplus(torch.tensor([0.0, 30.0]))
+    tensor([ 0.6931, 30.0000])
+    """
+    return _softplus(input, beta, threshold)  # type: ignore[no-any-return]
+
+
+@documents(_logsigmoid)
+def logsigmoid(input: Tensor) -> Tensor:
+    """``log(sigmoid(input))``, exact also where the sigmoid is 0 or 1.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.logsigmoid(torch.tensor([-100.0, 0.0]))
+    tensor([-100.0000,   -0.6931])
+    """
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """The input where it is positive, ``alpha * (exp(input) - 1)`` elsewhere.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.elu(torch.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
+    return _applied(_elu, input, inplace, alpha, 1.0, 1.0)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """A scaled `elu` that keeps mean 0 and variance 1; see G. Klambauer et al., "Self-Normalizing Neural Networks", 2017."""
+    return _applied(_elu, input, inplace, 1.6732632423543772, 1.0507009873554805, 1.0)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """The input where it is positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere."""
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _applied(_celu, input, inplace, alpha, 1.0, 1.0 / alpha)
+
+
+def softsign(input: Tensor) -> Tensor:
+    """``input / (1 + abs(input))``."""
+    return pointwise.div(input, pointwise.add(rounding.abs(input), 1))
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """``input - tanh(input)``."""
+    return pointwise.sub(input, elementary.tanh(input))
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """The input where it is positive, *weight* times the input elsewhere.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, C, *)``, or any shape with a single weight.
+    weight : Tensor
+        ``(C,)``, ``(1,)`` or 0-D.
+
+    Raises
+    ------
+    RuntimeError
+        If the number of weights is neither 1 nor the number of channels.
+    """
+    array = weight._array
+    channels = input._array.shape[1] if input._array.ndim > 1 else 1
+    if array.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {array.ndim}")
+    if array.ndim and len(array) not in (1, channels):
+        raise RuntimeError(
+            "Mismatch of parameter numbers and input channel size. "
+            f"Found parameter numbers = {len(array)} and channel size = {channels}."
+        )
+    if array.dtype != input._array.dtype:
+        names = [scalar_name(t._array.dtype) for t in (input, weight)]
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {names[0]} and {names[1]}")
+    if input._array.ndim > 2 and array.ndim:
+        weight = weight.reshape(len(array), *[1] * (input._array.ndim - 2))
+    return _prelu(input, weight)  # type: ignore[no-any-return]
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half of the input along *dim*, times the sigmoid of the second half.
+
+    Raises
+    ------
+    RuntimeError
+        If the size along *dim* is odd, or the input is 0-D.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.glu(torch.tensor([2.0, 4.0, 0.0, 100.0]))
+    tensor([1., 4.])
+    """
+    shape = input._array.shape
+    if not shape:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    dim = dim_of(dim, len(shape))
+    if shape[dim] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {shape[dim]}")
+    return _glu(input, dim)  # type: ignore[no-any-return]

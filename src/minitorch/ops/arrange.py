@@ -1,0 +1,379 @@
+"""Rearranged copies: repeated, flipped, rolled, rotated; triangles and diagonal matrices."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._args import dim_of, dims_of, sizes_given
+from .._dtypes import INT64, to_numpy
+from .._op import documents, op
+from .._runtime import deliver, traced, wrap
+from . import broadcast, copies
+from . import shape as shapes
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+
+# -- repeating ---------------------------------------------------------------------------------------------------------
+def _repeat_kernel(self: np.ndarray, *, repeats: tuple[int, ...]) -> np.ndarray:
+    shape = (1,) * (len(repeats) - self.ndim) + self.shape
+    pairs = list(itertools.chain.from_iterable(zip(repeats, shape)))
+    spread = np.broadcast_to(self.reshape(_paired([1] * len(shape), shape)), pairs)
+    return np.array(spread).reshape([times * n for times, n in zip(repeats, shape)])
+
+
+def _paired(first: Sequence[int], second: Sequence[int]) -> tuple[int, ...]:
+    """The two sequences' elements in turn."""
+    return tuple(itertools.chain.from_iterable(zip(first, second)))
+
+
+def _repeat_self(F: Any, g: Any, self_shape: tuple[int, ...], repeats: tuple[int, ...]) -> Any:
+    shape = (1,) * (len(repeats) - len(self_shape)) + self_shape
+    spread = F.view(g, size=_paired(repeats, shape))
+    return F.view(F.sum_to(spread, shape=_paired([1] * len(shape), shape)), size=self_shape)
+
+
+_repeat = op("repeat", "RepeatBackward0", _repeat_kernel, ("self",), tangent="linear", self=_repeat_self)
+
+
+def repeat(input: Tensor, *times: Any, repeats: Sequence[int] | None = None) -> Tensor:
+    """A copy in which the tensor comes several times along each dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    *times : int, or a sequence of int
+        How often, for each dimension; there may be more than *input* has, which then lead.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
+    given = sizes_given("repeat", times, repeats, "repeats")
+    if len(given) < input._array.ndim:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    if min(given, default=0) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension: repeats are {list(given)}")
+    return _repeat(input, given)  # type: ignore[no-any-return]
+
+
+def tile(input: Tensor, *times: Any, dims: Sequence[int] | None = None) -> Tensor:
+    """`repeat`, where fewer numbers than dimensions are counted from the last one."""
+    given = sizes_given("tile", times, dims, "dims")
+    return repeat(input, (1,) * (input._array.ndim - len(given)) + given)
+
+
+def repeat_interleave(
+    input: Tensor, repeats: int | Tensor, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """A copy in which each element, or slice along *dim*, comes several times in a row.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape; flattened where *dim* is None.
+    repeats : int or Tensor
+        How often, for all alike or for each.
+    dim : int, optional
+        The dimension.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.tensor([1, 2]).repeat_interleave(2)
+    tensor([1, 1, 2, 2])
+    >>> torch.tensor([1, 2]).repeat_interleave(torch.tensor([0, 3]))
+    tensor([2, 2, 2])
+    """
+    if dim is None:
+        input, dim = shapes.flatten(input), 0
+    dim = dim_of(dim, input._array.ndim)
+    shape = input._array.shape or (1,)
+    counts = getattr(repeats, "_array", None)
+    if counts is not None and counts.size > 1:
+        if counts.shape != (shape[dim],):
+            raise RuntimeError(
+                f"repeats must have the same size as input along dim, but got repeats.shape = {list(counts.shape)} and "
+                f"input.shape = {list(shape)}"
+            )
+        if counts.min() < 0:
+            raise RuntimeError("repeats can not be negative")
+        return traced.index_select(input, wrap(np.repeat(np.arange(shape[dim]), counts)), dim=dim)  # type: ignore[no-any-return]
+    times = int(repeats if counts is None else counts.item())  # type: ignore[arg-type]
+    if times < 0:
+        raise RuntimeError("Repeats must be non-negative")
+    spread = broadcast._expand(shapes._unsqueeze(input, dim + 1), (*shape[: dim + 1], times, *shape[dim + 1 :]))
+    return shapes._view(copies._contiguous(spread), (*shape[:dim], shape[dim] * times, *shape[dim + 1 :]))  # type: ignore[no-any-return]
+
+
+# -- reversing and shifting --------------------------------------------------------------------------------------------
+def _flip_kernel(self: np.ndarray, *, dims: tuple[int, ...]) -> np.ndarray:
+    return self[(*[slice(None, None, -1 if d in dims else None) for d in range(self.ndim)], ...)].copy()
+
+
+def _roll_kernel(self: np.ndarray, *, shifts: tuple[int, ...], dims: tuple[int, ...]) -> np.ndarray:
+    return np.roll(self, shifts, dims) if dims else np.roll(self, shifts[0])
+
+
+_flip = op("flip", "FlipBackward0", _flip_kernel, ("self",), tangent="linear", self=lambda F, g, dims: F.flip(g, dims=dims))
+_roll = op("roll", "RollBackward0", _roll_kernel, ("self",), tangent="linear",
+           self=lambda F, g, shifts, dims: F.roll(g, shifts=tuple([-s for s in shifts]), dims=dims))  # fmt: skip
+_rot90 = op("rot90", "Rot90Backward0", lambda self, *, k, dims: np.rot90(self, k, dims).copy("K"), ("self",), tangent="linear",
+            self=lambda F, g, k, dims: F.rot90(g, k=-k, dims=dims))  # fmt: skip
+
+
+def flip(input: Tensor, *order: Any, dims: Sequence[int] | None = None) -> Tensor:
+    """A copy with the order of elements reversed along some dimensions.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    *order : int, or a sequence of int
+        The dimensions.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.tensor([[1, 2], [3, 4]]).flip(0)
+    tensor([[3, 4],
+            [1, 2]])
+    """
+    return _flip(input, dims_of(sizes_given("flip", order, dims, "dims"), input._array.ndim))  # type: ignore[no-any-return]
+
+
+def fliplr(input: Tensor) -> Tensor:
+    """A copy with dimension 1 reversed."""
+    if input._array.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return _flip(input, (1,))  # type: ignore[no-any-return]
+
+
+def flipud(input: Tensor) -> Tensor:
+    """A copy with dimension 0 reversed."""
+    if not input._array.ndim:
+        raise RuntimeError("Input must be >= 1-d.")
+    return _flip(input, (0,))  # type: ignore[no-any-return]
+
+
+def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Tensor:
+    """A copy with elements moved along dimensions; what leaves at the end comes in at the start.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    shifts : int or sequence of int
+        How far.
+    dims : int or sequence of int
+        Along which dimensions, one for each shift; none: the flattened tensor is rolled.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.arange(4).roll(1)
+    tensor([3, 0, 1, 2])
+    """
+    far = sizes_given("roll", (shifts,), argument="shifts")
+    along = tuple([dim_of(d, input._array.ndim) for d in (dims if isinstance(dims, (tuple, list)) else (dims,))])
+    if not far:
+        raise RuntimeError("`shifts` required")
+    if len(far) != len(along) and (along or len(far) > 1):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(far)}, dims:{len(along)}")
+    return _roll(input, far, along if input._array.ndim else ())  # type: ignore[no-any-return]
+
+
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """A copy rotated by *k* right angles in the plane of two dimensions, from the first towards the second.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.tensor([[1, 2], [3, 4]]).rot90()
+    tensor([[2, 4],
+            [1, 3]])
+    """
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if input._array.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input._array.ndim}")
+    plane = tuple([dim_of(d, input._array.ndim) for d in dims])
+    if plane[0] == plane[1]:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    return _rot90(input, k, plane)  # type: ignore[no-any-return]
+
+
+# -- triangles ---------------------------------------------------------------------------------------------------------
+def _tril_kernel(self: np.ndarray, *, diagonal: int = 0) -> np.ndarray:
+    if self.ndim < 2:
+        raise RuntimeError("input tensor must have at least 2 dimensions")
+    return np.tril(self, diagonal)
+
+
+def _triu_kernel(self: np.ndarray, *, diagonal: int = 0) -> np.ndarray:
+    if self.ndim < 2:
+        raise RuntimeError("input tensor must have at least 2 dimensions")
+    return np.triu(self, diagonal)
+
+
+_tril = op("tril", "TrilBackward0", _tril_kernel, ("self",), tangent="linear",
+           self=lambda F, g, diagonal: F.tril(g, diagonal=diagonal))  # fmt: skip
+_triu = op("triu", "TriuBackward0", _triu_kernel, ("self",), tangent="linear",
+           self=lambda F, g, diagonal: F.triu(g, diagonal=diagonal))  # fmt: skip
+
+
+def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The lower triangles of matrices, 0 elsewhere.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(*, n, m)``.
+    diagonal : int
+        The last diagonal that is kept: 0 the main one, positive above it.
+    out : Tensor, optional
+        Where the result is written.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.tensor([[1, 2], [3, 4]]).tril()
+    tensor([[1, 0],
+            [3, 4]])
+    """
+    if out is not None:
+        return deliver("tril", lambda: _tril(input, diagonal), (input,), out)  # type: ignore[no-any-return]
+    return _tril(input, diagonal)  # type: ignore[no-any-return]
+
+
+def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The upper triangles of matrices, 0 elsewhere; see `tril`."""
+    if out is not None:
+        return deliver("triu", lambda: _triu(input, diagonal), (input,), out)  # type: ignore[no-any-return]
+    return _triu(input, diagonal)  # type: ignore[no-any-return]
+
+
+def _indices(name: str, places: tuple[np.ndarray, ...], dtype: Any) -> Tensor:
+    to = INT64 if dtype is None else to_numpy(dtype)
+    if to.kind not in "iu" or to.itemsize < 4:
+        raise NotImplementedError(f'"{name}" not implemented for {to}: use int32 or int64')
+    return wrap(np.stack(places).astype(to))  # type: ignore[no-any-return]
+
+
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Rows and columns of the elements on and below a diagonal of a ``(row, col)`` matrix, row by row: ``(2, n)``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
+    return _indices("tril_indices", np.tril_indices(row, offset, col), dtype)
+
+
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Rows and columns of the elements on and above a diagonal of a ``(row, col)`` matrix, row by row: ``(2, n)``."""
+    return _indices("triu_indices", np.triu_indices(row, offset, col), dtype)
+
+
+# -- diagonal matrices -------------------------------------------------------------------------------------------------
+def _diag_embed_kernel(self: np.ndarray, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> np.ndarray:
+    ndim = self.ndim + 1
+    first, second = dim_of(dim1, ndim), dim_of(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    n = self.shape[-1] + abs(offset)
+    others = iter(self.shape[:-1])
+    out = np.zeros([n if d in (first, second) else next(others) for d in range(ndim)], self.dtype)
+    shapes._diagonal_kernel(out, offset=offset, dim1=first, dim2=second)[...] = self
+    return out
+
+
+_diag_embed = op("diag_embed", "DiagEmbedBackward0", _diag_embed_kernel, ("self",), tangent="linear",
+                 self=lambda F, g, offset, dim1, dim2: F.diagonal(g, offset=offset, dim1=dim1, dim2=dim2))  # fmt: skip
+
+_diagonal_copy = op("diagonal_copy", "DiagonalBackward0_copy", lambda self, *, offset=0: self.diagonal(offset).copy(), ("self",),
+                    tangent="linear",
+                    self=lambda F, g, self_shape, offset:
+                       F.diagonal_backward(g, shape=self_shape, offset=offset, dim1=0, dim2=1))  # fmt: skip
+
+
+@documents(_diag_embed)
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices, 0 but on one diagonal, which holds the last dimension of *input*.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(*, n)``.
+    offset : int
+        Which diagonal: above the main one where positive.
+    dim1, dim2 : int
+        Which dimensions of the result are the rows and the columns.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.diag_embed(torch.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+
+
+def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.diag(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+    if out is not None:
+        return deliver("diag", lambda: diag(input, diagonal), (input,), out)  # type: ignore[no-any-return]
+    if input._array.ndim == 1:
+        return _diag_embed(input, diagonal)  # type: ignore[no-any-return]
+    if input._array.ndim == 2:
+        return _diagonal_copy(input, diagonal)  # type: ignore[no-any-return]
+    raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input._array.ndim}D")
+
+
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """The matrix with all elements of *input* on a diagonal."""
+    return _diag_embed(shapes._reshaped(input, (-1,)), offset)  # type: ignore[no-any-return]
+
+
+def _trace_kernel(self: np.ndarray) -> np.ndarray:
+    if self.ndim != 2:
+        raise RuntimeError(f"expected a matrix, but got tensor with dim {self.ndim}")
+    return np.add.reduce(self.diagonal(), dtype=None if self.dtype.kind == "f" else INT64, out=...)
+
+
+def _trace_self(F: Any, g: Any, self_shape: tuple[int, ...]) -> Any:
+    return F.diagonal_backward(F.expand(g, size=(min(self_shape),)), shape=self_shape, offset=0, dim1=0, dim2=1)
+
+
+_trace = op("trace", "TraceBackward0", _trace_kernel, ("self",), tangent="linear", self=_trace_self)
+
+
+@documents(_trace)
+def trace(input: Tensor) -> Tensor:
+    """The sum of a matrix's diagonal.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.trace(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor(5.)
+    """

@@ -1,0 +1,388 @@
+"""Choices between values: where, masks, bounds, the larger and the smaller of two."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _runtime
+from .._errors import scalar_name
+from .._op import documents, op
+from .._types import Number
+from . import copies
+from .copies import filler, to_dtype_of
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+_FEW = 1024  # up to this many elements, ``np.where`` costs less than the calls of the kernel on bits
+
+
+# -- masks -------------------------------------------------------------------------------------------------------------
+def _keep_kernel(self: np.ndarray, *, mask: np.ndarray) -> np.ndarray:
+    if self.size <= _FEW or self.shape != mask.shape or self.dtype.kind != "f":
+        return np.where(mask, self, 0)
+    integer = np.dtype(f"i{self.itemsize}")
+    bits = np.negative(mask.view(np.int8), dtype=integer)  # all ones where the mask is true
+    return np.bitwise_and(bits, self.view(integer), out=bits).view(self.dtype)
+
+
+def _where_kernel(self: np.ndarray, other: np.ndarray, *, condition: np.ndarray) -> np.ndarray:
+    return np.where(condition, self, other)
+
+
+def _masked_fill_kernel(self: np.ndarray, *, mask: np.ndarray, value: Number) -> np.ndarray:
+    return np.where(mask, filler(value, self.dtype), self)
+
+
+def _masked_fill_tensor_kernel(self: np.ndarray, value: np.ndarray, *, mask: np.ndarray) -> np.ndarray:
+    return np.where(mask, value, self)
+
+
+# What a mask lets through, and 0 elsewhere: its own adjoint, and what the gradients of choices are made of.
+op("keep", "WhereBackward0", _keep_kernel, ("self",), broadcasts=True, tangent="linear",
+   self=lambda F, g, mask: F.keep(g, mask=mask))  # fmt: skip
+
+_where = op("where", "WhereBackward0", _where_kernel, ("self", "other"), broadcasts=True, tangent="linear",
+            self=lambda F, g, condition: F.keep(g, mask=condition),
+            other=lambda F, g, condition: F.keep(g, mask=~condition))  # fmt: skip
+
+_masked_fill = op("masked_fill", "MaskedFillBackward0", _masked_fill_kernel, ("self",), broadcasts=True,
+                  self=lambda F, g, mask: F.keep(g, mask=~mask))  # fmt: skip
+_masked_fill_tensor = op("masked_fill_tensor", "MaskedFillBackward1", _masked_fill_tensor_kernel, ("self", "value"),
+                         broadcasts=True, tangent="linear",
+                         self=lambda F, g, mask: F.keep(g, mask=~mask),
+                         value=lambda F, g, mask: F.keep(g, mask=mask))  # fmt: skip
+
+
+def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
+    """The elements of *input* where *condition* is true, those of *other* elsewhere.
+
+    Parameters
+    ----------
+    condition : Tensor
+        Of bools.  All three broadcast.
+    input, other : Tensor or number, optional
+        Promoted to one dtype.  Without them, the result is a tuple of the indices where *condition* is not zero, one
+        tensor a dimension.
+    out : Tensor, optional
+        Where the result is written.
+
+    Raises
+    ------
+    RuntimeError
+        If *condition* is not of bools, or the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> x = torch.tensor([-1.0, 2.0])
+    >>> torch.where(x > 0, x, 0.0)
+    tensor([0., 2.])
+    >>> torch.where(x > 0)
+    (tensor([1]),)
+    """
+    if not isinstance(condition, _runtime.Tensor):
+        raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
+    if input is None and other is None:
+        return tuple([_runtime.wrap(index) for index in np.atleast_1d(condition._array).nonzero()])
+    mask = condition._array
+    if mask.dtype.kind != "b":
+        if mask.dtype != np.uint8:
+            raise RuntimeError(
+                f"where expected condition to be a boolean tensor, but got a tensor with dtype {scalar_name(mask.dtype)}"
+            )
+        mask = mask != 0
+    like = input if isinstance(input, _runtime.Tensor) else other if isinstance(other, _runtime.Tensor) else _runtime.wrap(mask)
+    first, second = copies.as_operand(input, like, "where"), copies.as_operand(other, like, "where")
+    if out is not None:
+        return _runtime.deliver("where", lambda: _where(first, second, mask), (first, second), out)
+    return _where(first, second, mask)
+
+
+def where_method(input: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """``where(condition, input, other)``."""
+    return where(condition, input, other)
+
+
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
+    """The elements of *input*, and *value* where *mask* is true.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    mask : Tensor
+        Of bools; a shape that broadcasts with *input*.
+    value : number or 0-d Tensor
+        Converted to the dtype of *input*.
+
+    Raises
+    ------
+    RuntimeError
+        If the mask is not of bools, or *value* has dimensions.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.masked_fill(torch.tensor([1.0, 2.0]), torch.tensor([True, False]), 9.0)
+    tensor([9., 2.])
+    """
+    if mask._array.dtype.kind != "b":
+        raise RuntimeError(f"masked_fill only supports boolean masks, but got mask with dtype {mask._array.dtype}")
+    if not isinstance(value, _runtime.Tensor):
+        return _masked_fill(input, mask._array, value)
+    if value._array.ndim:
+        raise RuntimeError(
+            f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
+        )
+    return _masked_fill_tensor(input, copies.converted(value, input._array.dtype), mask._array)
+
+
+# -- bounds ------------------------------------------------------------------------------------------------------------
+def _clamp_kernel(self: np.ndarray, *, min: Number | None = None, max: Number | None = None) -> np.ndarray:
+    out = self
+    if min is not None:
+        out = np.maximum(out, filler(min, self.dtype), out=...)
+    if max is not None:
+        out = np.minimum(out, filler(max, self.dtype), out=...)
+    return out
+
+
+def _clamp_backward_kernel(
+    grad: np.ndarray, self: np.ndarray, *, min: Number | None = None, max: Number | None = None
+) -> np.ndarray:
+    if max is None:
+        inside = np.greater_equal(self, min, out=...)
+    else:
+        inside = np.less_equal(self, max, out=...)
+        if min is not None:
+            inside &= np.greater_equal(self, min)
+    return _keep_kernel(grad, mask=inside)
+
+
+def _clamp_tensors_kernel(self: np.ndarray, min: np.ndarray, max: np.ndarray) -> np.ndarray:
+    return np.minimum(np.maximum(self, min), max, out=...)
+
+
+def _clamp_min(name: str, node_name: str) -> Any:
+    return op(name, node_name, np.maximum, ("self", "min"),
+              self=lambda F, g, self, min: F.keep(g, mask=F.constant(self >= min)),
+              min=lambda F, g, self, min: F.keep(g, mask=F.constant(self < min)))  # fmt: skip
+
+
+def _clamp_max(name: str, node_name: str) -> Any:
+    return op(name, node_name, np.minimum, ("self", "max"),
+              self=lambda F, g, self, max: F.keep(g, mask=F.constant(self <= max)),
+              max=lambda F, g, self, max: F.keep(g, mask=F.constant(self > max)))  # fmt: skip
+
+
+op("clamp_backward", "ClampBackwardBackward0", _clamp_backward_kernel, ("grad", "self"), elementwise=True,
+   grad=lambda F, g, self, min, max: F.clamp_backward(g, self, min=min, max=max))  # fmt: skip
+_clamp = op("clamp", "ClampBackward1", _clamp_kernel, ("self",), elementwise=True,
+            self=lambda F, g, self, min, max: F.clamp_backward(g, self, min=min, max=max))  # fmt: skip
+_clamp_number_min = op("clamp_min", "ClampMinBackward0", lambda self, *, min: _clamp_kernel(self, min=min), ("self",),
+                       elementwise=True, self=lambda F, g, self, min: F.clamp_backward(g, self, min=min))  # fmt: skip
+_clamp_number_max = op("clamp_max", "ClampMaxBackward0", lambda self, *, max: _clamp_kernel(self, max=max), ("self",),
+                       elementwise=True, self=lambda F, g, self, max: F.clamp_backward(g, self, max=max))  # fmt: skip
+_clamp_tensors = op("clamp_tensors", "ClampBackward0", _clamp_tensors_kernel, ("self", "min", "max"), elementwise=True,
+                    self=lambda F, g, self, min, max: F.keep(g, mask=F.constant((self >= min) & (self <= max))),
+                    min=lambda F, g, self, min, max: F.keep(g, mask=F.constant((self < min) & (min < max))),
+                    max=lambda F, g, self, min, max: F.keep(g, mask=F.constant((self > max) | (max < min))))  # fmt: skip
+_clamp_low, _clamp_high = _clamp_min("clamp_low", "ClampBackward0"), _clamp_max("clamp_high", "ClampBackward0")
+_clamp_min_tensor = _clamp_min("clamp_min_tensor", "ClampMinBackward1")
+_clamp_max_tensor = _clamp_max("clamp_max_tensor", "ClampMaxBackward1")
+
+
+def _bounded(input: Tensor, *bounds: Number | None) -> Tensor:
+    """The input in the dtype that it takes beside these numbers."""
+    if input._array.dtype.kind != "f":
+        for bound in bounds:
+            if bound is not None:
+                input = to_dtype_of(input, copies.as_operand(bound, input, "clamp"))
+    return input
+
+
+def clamp(
+    input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The elements, raised to *min* and lowered to *max*; *max* wins where they cross, NaN stays NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    min, max : number or Tensor, optional
+        The bounds, at least one; tensors broadcast with *input*, and get a gradient where they are the result.
+    out : Tensor, optional
+        Where the result is written.
+
+    Raises
+    ------
+    RuntimeError
+        If neither bound is given.
+
+    Notes
+    -----
+    The gradient is 1 at the bounds.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.clamp(torch.tensor([-1.0, 0.5, 3.0]), min=0, max=1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if not isinstance(min, _runtime.Tensor) and not isinstance(max, _runtime.Tensor):
+        return _clamp(_bounded(input, min, max), min, max, out=out)
+    if max is None:
+        return _clamp_low(input, min, out=out)
+    if min is None:
+        return _clamp_high(input, max, out=out)
+    return _clamp_tensors(input, min, max, out=out)
+
+
+def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """``clamp`` with a lower bound only.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.clamp_min(torch.tensor([-1.0, 0.5]), 0)
+    tensor([0.0000, 0.5000])
+    """
+    if isinstance(min, _runtime.Tensor):
+        return _clamp_min_tensor(input, min, out=out)
+    return _clamp_number_min(_bounded(input, min), min, out=out)
+
+
+def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """``clamp`` with an upper bound only.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.clamp_max(torch.tensor([0.5, 3.0]), 1)
+    tensor([0.5000, 1.0000])
+    """
+    if isinstance(max, _runtime.Tensor):
+        return _clamp_max_tensor(input, max, out=out)
+    return _clamp_number_max(_bounded(input, max), max, out=out)
+
+
+# -- the larger and the smaller of two ---------------------------------------------------------------------------------
+def _to_larger_kernel(grad: np.ndarray, self: np.ndarray, other: np.ndarray) -> np.ndarray:
+    out = np.where(np.equal(self, other), grad / 2, grad)
+    np.copyto(out, 0, where=np.less(self, other))
+    return out
+
+
+# The gradient where *self* is the larger, half of it where both are equal: linear, and its own adjoint.
+op("to_larger", "MaximumBackwardBackward0", _to_larger_kernel, ("grad", "self", "other"), elementwise=True,
+   grad=lambda F, g, self, other: F.to_larger(g, self, other))  # fmt: skip
+
+_maximum = op("maximum", "MaximumBackward0", np.maximum, ("self", "other"),
+              self=lambda F, g, self, other: F.to_larger(g, self, other),
+              other=lambda F, g, self, other: F.to_larger(g, other, self))  # fmt: skip
+_minimum = op("minimum", "MinimumBackward0", np.minimum, ("self", "other"),
+              self=lambda F, g, self, other: F.to_larger(g, other, self),
+              other=lambda F, g, self, other: F.to_larger(g, self, other))  # fmt: skip
+_fmax = op("fmax", "FmaxBackward0", np.fmax, ("self", "other"),
+           self=lambda F, g, self, other: F.keep(g, mask=F.constant((self >= other) | (other != other))),
+           other=lambda F, g, self, other: F.keep(g, mask=F.constant(~((self >= other) | (other != other)))))  # fmt: skip
+_fmin = op("fmin", "FminBackward0", np.fmin, ("self", "other"),
+           self=lambda F, g, self, other: F.keep(g, mask=F.constant((self <= other) | (other != other))),
+           other=lambda F, g, self, other: F.keep(g, mask=F.constant(~((self <= other) | (other != other)))))  # fmt: skip
+
+
+@documents(_maximum)
+def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The larger of two elements, NaN where either is; equal ones share the gradient evenly.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.maximum(torch.tensor([1.0, 5.0]), torch.tensor([3.0, 2.0]))
+    tensor([3., 5.])
+    """
+
+
+@documents(_minimum)
+def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smaller of two elements, NaN where either is; equal ones share the gradient evenly.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.minimum(torch.tensor([1.0, 5.0]), torch.tensor([3.0, 2.0]))
+    tensor([1., 2.])
+    """
+
+
+@documents(_fmax)
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The larger of two elements, or the one that is no NaN; of equal ones the first takes the gradient.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.fmax(torch.tensor([1.0, torch.nan]), torch.tensor([3.0, 2.0]))
+    tensor([3., 2.])
+    """
+
+
+@documents(_fmin)
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smaller of two elements, or the one that is no NaN; of equal ones the first takes the gradient.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.fmin(torch.tensor([1.0, torch.nan]), torch.tensor([3.0, 2.0]))
+    tensor([1., 2.])
+    """
+
+
+# -- what replaces NaN and infinities ----------------------------------------------------------------------------------
+def _nan_to_num_kernel(
+    self: np.ndarray, *, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> np.ndarray:
+    if self.dtype.kind != "f":
+        return self.copy()
+    return np.asarray(np.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf))
+
+
+_nan_to_num = op("nan_to_num", "NanToNumBackward0", _nan_to_num_kernel, ("self",), elementwise=True,
+                 self=lambda F, g, self: F.keep(g, mask=F.constant(F.isfinite(self))))  # fmt: skip
+
+
+@documents(_nan_to_num)
+def nan_to_num(
+    input: Tensor,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The elements, with numbers in place of NaN and the infinities.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    nan : float, optional
+        In place of NaN: 0.
+    posinf, neginf : float, optional
+        In place of the infinities: the dtype's largest and smallest number.
+    out : Tensor, optional
+        Where the result is written.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nan_to_num(torch.tensor([torch.nan, 1.0, torch.inf]), posinf=9.0)
+    tensor([0., 1., 9.])
+    """

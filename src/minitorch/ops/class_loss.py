@@ -1,0 +1,276 @@
+"""Losses of classifications into several classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._dtypes import INT64, UINT8
+from .._errors import scalar_name
+from .._op import op
+from .._runtime import wrap
+from . import pointwise
+from . import reduce as reductions
+from .loss import reduced_by, reduction_of
+from .softmax import log_softmax
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+def _nll_kernel(
+    self: np.ndarray, *, target: np.ndarray, weight: Any, kept: Any, divisor: float, summed: bool
+) -> np.ndarray:
+    """The negated scores of the target classes: weighted, 0 where not kept, and summed or not."""
+    if self.ndim == 2:
+        picked = self[np.arange(len(self)), target]
+    else:
+        axis = min(1, self.ndim - 1)
+        picked = np.take_along_axis(self, np.expand_dims(target, axis), axis).squeeze(axis)
+    if weight is not None:
+        picked = picked * weight
+    if kept is not None:
+        picked = np.where(kept, picked, self.dtype.type(0))
+    if summed:
+        return np.asarray(np.add.reduce(picked, None) / -divisor, self.dtype)
+    return np.negative(picked, out=...)
+
+
+def _nll_backward_kernel(
+    self: np.ndarray, *, target: np.ndarray, weight: Any, kept: Any, divisor: float, summed: bool, shape: tuple[int, ...]
+) -> np.ndarray:
+    """The adjoint of `_nll_kernel`, for an input of *shape*."""
+    values = np.divide(self, -divisor, out=...)
+    if weight is not None:
+        values = values * weight
+    if kept is not None:
+        values = np.where(kept, values, self.dtype.type(0))
+    out = np.zeros(shape, self.dtype)
+    if len(shape) == 2:
+        out[np.arange(shape[0]), target] = values
+    else:
+        axis = min(1, len(shape) - 1)
+        values = np.expand_dims(np.broadcast_to(values, target.shape), axis)
+        np.put_along_axis(out, np.expand_dims(target, axis), values, axis)
+    return out
+
+
+def _nll_self(F: Any, g: Any, self_shape: Any, target: Any, weight: Any, kept: Any, divisor: float, summed: bool) -> Any:
+    return F.nll_loss_backward(
+        g, target=target, weight=weight, kept=kept, divisor=divisor, summed=summed, shape=self_shape
+    )
+
+
+def _nll_backward_self(F: Any, g: Any, target: Any, weight: Any, kept: Any, divisor: float, summed: bool) -> Any:
+    return F.nll_loss(g, target=target, weight=weight, kept=kept, divisor=divisor, summed=summed)
+
+
+_nll = op("nll_loss", "NllLossBackward0", _nll_kernel, ("self",), tangent="linear", self=_nll_self)
+_nll2d = op("nll_loss2d", "NllLoss2DBackward0", _nll_kernel, ("self",), tangent="linear", self=_nll_self)
+op("nll_loss_backward", "NllLossBackwardBackward0", _nll_backward_kernel, ("self",), tangent="linear", self=_nll_backward_self)
+
+
+# -- targets -----------------------------------------------------------------------------------------------------------
+def _check_classes(scores: np.ndarray, target: np.ndarray, weight: Any) -> None:
+    """Raise where shapes and dtypes are not those of scores and classes."""
+    if not scores.ndim:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    if target.dtype not in (INT64, UINT8):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {scalar_name(target.dtype)}")
+    shape = scores.shape
+    expected = (*shape[:1], *shape[2:]) if len(shape) > 1 else ()
+    if target.shape != expected:
+        if expected and target.shape[:1] != expected[:1]:
+            raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({(*target.shape, 0)[0]}).")
+        raise RuntimeError(f"Expected target size {list(expected)}, got {list(target.shape)}")
+    if weight is not None:
+        classes = shape[len(shape) > 1]
+        if weight.shape != (classes,):
+            raise RuntimeError(
+                f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+                f"shape: {list(weight.shape)}"
+            )
+        if weight.dtype != scores.dtype:
+            raise RuntimeError(f"expected scalar type {scalar_name(scores.dtype)} but found {scalar_name(weight.dtype)}")
+
+
+def _known(target: np.ndarray, classes: int, ignore_index: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """The targets, those ignored replaced by 0, and which are not ignored (None: all); IndexError where one is no class."""
+    target = target.astype(INT64, copy=False)
+    if not target.size:
+        return target, None
+    largest = target.view(np.uint64).max()  # negative ones are large too
+    if largest < classes and not 0 <= ignore_index < classes:
+        return target, None
+    kept = target != ignore_index
+    target = np.where(kept, target, 0)
+    if largest >= classes and target.view(np.uint64).max() >= classes:
+        wrong = target[(target < 0) | (target >= classes)].flat[0]
+        raise IndexError(f"Target {wrong} is out of bounds: there are {classes} classes.")
+    return target, None if kept.all() else kept
+
+
+def _weights(target: np.ndarray, kept: Any, weight: Any) -> tuple[Any, float]:
+    """The weight of each target, and the sum over those kept."""
+    if weight is None:
+        return None, float(target.size if kept is None else np.count_nonzero(kept))
+    weights = weight[target]
+    return weights, float(np.add.reduce(weights if kept is None else weights[kept], None))
+
+
+# -- public functions --------------------------------------------------------------------------------------------------
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negated score of each target class.
+
+    Parameters
+    ----------
+    input : Tensor
+        Logarithms of probabilities: ``(N, C)``, ``(C,)`` or ``(N, C, *)``.
+    target : Tensor
+        Classes, int64: ``(N,)``, 0-D or ``(N, *)``.
+    weight : Tensor, optional
+        ``(C,)``: factors of the classes' losses; the mean is then that by weight.
+    size_average, reduce : bool, optional
+        Deprecated: use *reduction*.
+    ignore_index : int
+        A target that has no loss.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the samples' losses.
+
+    Raises
+    ------
+    IndexError
+        If a target is no class.
+    RuntimeError, ValueError
+        If shapes or dtypes do not fit.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> scores = torch.tensor([[-0.5, -1.0], [-2.0, -0.25]])
+    >>> torch.nn.functional.nll_loss(scores, torch.tensor([0, 1]))
+    tensor(0.3750)
+    """
+    if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
+        reduction = reduction_of(reduction, size_average, reduce)
+    factors = None if weight is None else weight._array
+    _check_classes(input._array, target._array, factors)
+    return _nll_of(input, target._array, factors, ignore_index, reduction)  # type: ignore[no-any-return]
+
+
+def _nll_of(input: Any, target: np.ndarray, factors: Any, ignore_index: int, reduction: str) -> Any:
+    """`nll_loss` of what was checked."""
+    scores = input._array
+    classes, kept = _known(target, scores.shape[scores.ndim > 1], ignore_index)
+    weights, total = _weights(classes, kept, factors)
+    recorder = _nll if scores.ndim <= 2 else _nll2d
+    return recorder(input, classes, weights, kept, total if reduction == "mean" else 1.0, reduction != "none")
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """The cross-entropy of the targets and the softmax of logits.
+
+    Parameters
+    ----------
+    input : Tensor
+        Logits: ``(N, C)``, ``(C,)`` or ``(N, C, *)``.
+    target : Tensor
+        Classes as for `nll_loss`; or probabilities, of the input's shape.
+    weight, size_average, ignore_index, reduce, reduction
+        As for `nll_loss`.
+    label_smoothing : float
+        The part of each target that is spread evenly over the classes; see C. Szegedy et al., "Rethinking the Inception
+        Architecture for Computer Vision", 2016.
+
+    Raises
+    ------
+    IndexError
+        If a target is no class.
+    RuntimeError, ValueError
+        If shapes or dtypes do not fit.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> logits = torch.tensor([[0.0, 0.0], [0.0, 100.0]])
+    >>> torch.nn.functional.cross_entropy(logits, torch.tensor([0, 1]))
+    tensor(0.3466)
+    """
+    if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
+        reduction = reduction_of(reduction, size_average, reduce)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    shape = input._array.shape
+    classes = int(len(shape) > 1)
+    if shape == target._array.shape and shape:
+        return _probabilities_loss(input, target, weight, ignore_index, reduction, label_smoothing, classes)
+    if not shape:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    factors = None if weight is None else weight._array
+    _check_classes(input._array, target._array, factors)
+    scores = log_softmax(input, classes)
+    loss = _nll_of(scores, target._array, factors, ignore_index, reduction)
+    if not label_smoothing:
+        return loss  # type: ignore[no-any-return]
+    spread = _spread_loss(scores, target._array, weight, ignore_index, reduction, classes)
+    return (1.0 - label_smoothing) * loss + spread * (label_smoothing / shape[classes])  # type: ignore[no-any-return]
+
+
+def _by_class(weight: Any, shape: tuple[int, ...], classes: int) -> Any:
+    """The weights of classes as a constant that broadcasts with scores."""
+    sizes = [1] * len(shape)
+    sizes[classes] = -1
+    return wrap(weight._array.reshape(sizes))
+
+
+def _spread_loss(scores: Any, target: np.ndarray, weight: Any, ignore_index: int, reduction: str, classes: int) -> Any:
+    """The sum over all classes of each sample's losses, reduced as those of the target classes are."""
+    if weight is not None:
+        scores = pointwise.mul(scores, _by_class(weight, scores._array.shape, classes))
+    loss = pointwise.neg(reductions.sum(scores, classes))
+    known, kept = _known(target, scores._array.shape[classes], ignore_index)
+    if kept is not None:
+        loss = loss.masked_fill(wrap(~kept), 0.0)
+    if reduction == "mean":
+        return reductions.sum(loss) / _weights(known, kept, None if weight is None else weight._array)[1]
+    return reduced_by(reduction, loss)
+
+
+def _probabilities_loss(
+    input: Any, target: Any, weight: Any, ignore_index: int, reduction: str, label_smoothing: float, classes: int
+) -> Any:
+    if target._array.dtype.kind != "f":
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {scalar_name(target._array.dtype)}"
+        )
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    shape = input._array.shape
+    if label_smoothing:
+        target = target * (1.0 - label_smoothing) + label_smoothing / shape[classes]
+    terms = log_softmax(input, classes) * target
+    if weight is not None:
+        terms = terms * _by_class(weight, shape, classes)
+    if reduction == "none":
+        return -reductions.sum(terms, classes)
+    loss = -reductions.sum(terms)
+    return loss / (input._array.size / shape[classes]) if reduction == "mean" else loss

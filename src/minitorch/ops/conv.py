@@ -1,0 +1,436 @@
+"""Convolutions.
+
+A convolution, the gradient of its input and the gradient of its weight are the three maps of one trilinear form: each is
+differentiated by the other two.  A transposed convolution is the second of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._errors import not_a_tensor, scalar_name
+from .._kernels import conv as kernels
+from .._kernels._windows import pad
+from .._op import op, rows
+from . import pointwise
+from . import shape as shapes
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+Sizes = tuple[int, ...]
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+def _biased(result: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    result += bias.reshape(-1, *[1] * (result.ndim - 2))
+    return result
+
+
+def _conv(self: np.ndarray, weight: np.ndarray, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> np.ndarray:
+    return kernels.conv(self, weight, stride=stride, padding=padding, dilation=dilation, groups=groups)
+
+
+def _conv_bias(
+    self: np.ndarray, weight: np.ndarray, bias: np.ndarray, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> np.ndarray:
+    return _biased(_conv(self, weight, stride=stride, padding=padding, dilation=dilation, groups=groups), bias)
+
+
+def _input_grad(
+    self: np.ndarray, weight: np.ndarray, *, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> np.ndarray:
+    return kernels.conv_input_grad(
+        self, weight, input_shape=shape, stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
+
+
+def _input_grad_bias(
+    self: np.ndarray,
+    weight: np.ndarray,
+    bias: np.ndarray,
+    *,
+    shape: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+) -> np.ndarray:
+    result = _input_grad(self, weight, shape=shape, stride=stride, padding=padding, dilation=dilation, groups=groups)
+    return _biased(result, bias)
+
+
+def _weight_grad(
+    grad: np.ndarray, self: np.ndarray, *, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> np.ndarray:
+    return kernels.conv_weight_grad(
+        grad, self, weight_shape=shape, stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
+
+
+def _self_of_conv(F: Any, g: Any, weight: Any, self_shape: Sizes, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    return F.conv_input_grad(
+        g, weight, shape=self_shape, stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
+
+
+def _weight_of_conv(F: Any, g: Any, self: Any, weight_shape: Sizes, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    return F.conv_weight_grad(
+        g, self, shape=weight_shape, stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
+
+
+def _self_of_input_grad(F: Any, g: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    return F.conv(g, weight, stride=stride, padding=padding, dilation=dilation, groups=groups)
+
+
+def _weight_of_input_grad(
+    F: Any, g: Any, self: Any, weight_shape: Sizes, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
+    return F.conv_weight_grad(
+        self, g, shape=weight_shape, stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
+
+
+def _grad_of_weight_grad(F: Any, g: Any, self: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    return F.conv(self, g, stride=stride, padding=padding, dilation=dilation, groups=groups)
+
+
+def _self_of_weight_grad(
+    F: Any, g: Any, grad: Any, self_shape: Sizes, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
+    return F.conv_input_grad(
+        grad, g, shape=self_shape, stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
+
+
+_conv_row = op("conv", "ConvolutionBackward0", _conv, ("self", "weight"), self=_self_of_conv, weight=_weight_of_conv)
+_conv_bias_row = op("conv_bias", "ConvolutionBackward0", _conv_bias, ("self", "weight", "bias"),
+                    self=_self_of_conv, weight=_weight_of_conv, bias=lambda F, g: F.channel_sum(g))  # fmt: skip
+_transposed = op("conv_input_grad", "ConvolutionBackward0", _input_grad, ("self", "weight"),
+                 self=_self_of_input_grad, weight=_weight_of_input_grad)  # fmt: skip
+_transposed_bias = op("conv_input_grad_bias", "ConvolutionBackward0", _input_grad_bias, ("self", "weight", "bias"),
+                      self=_self_of_input_grad, weight=_weight_of_input_grad, bias=lambda F, g: F.channel_sum(g))  # fmt: skip
+op("conv_weight_grad", "ConvolutionBackwardBackward0", _weight_grad, ("grad", "self"),
+   grad=_grad_of_weight_grad, self=_self_of_weight_grad)  # fmt: skip
+
+
+def _channel_sum(self: np.ndarray) -> np.ndarray:
+    return np.add.reduce(self, (0, *range(2, self.ndim)), out=...)
+
+
+def _channel_spread(self: np.ndarray, *, shape: Sizes) -> np.ndarray:
+    return np.broadcast_to(self.reshape(-1, *[1] * (len(shape) - 2)), shape)
+
+
+op("channel_sum", "SumBackward1", _channel_sum, ("self",), tangent="linear",
+   self=lambda F, g, self_shape: F.channel_spread(g, shape=self_shape))  # fmt: skip
+op("channel_spread", "ExpandBackward0", _channel_spread, ("self",), view=True, tangent="linear",
+   self=lambda F, g: F.channel_sum(g))  # fmt: skip
+
+
+def _crop_end(self: np.ndarray, *, amounts: Sizes) -> np.ndarray:
+    return self[(..., *[slice(0, size - amount) for size, amount in zip(self.shape[-len(amounts) :], amounts)])]
+
+
+pad_end = op("pad_end", "ConstantPadNdBackward0", lambda self, *, amounts: pad(self, [(0, n) for n in amounts]), ("self",),
+             tangent="linear", self=lambda F, g, amounts: F.crop_end(g, amounts=amounts))  # fmt: skip
+op("crop_end", "SliceBackward0", _crop_end, ("self",), view=True, tangent="linear",
+   self=lambda F, g, amounts: F.pad_end(g, amounts=amounts))  # fmt: skip
+
+
+# -- arguments ---------------------------------------------------------------------------------------------------------
+def per_dim(name: str, given: Any, ndim: int) -> Sizes:
+    """An int, or a sequence of one or *ndim* ints, as *ndim* ints."""
+    if isinstance(given, int):
+        return (given,) * ndim
+    sizes = tuple([int(size) for size in given])
+    if len(sizes) == 1:
+        return sizes * ndim
+    if len(sizes) != ndim:
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of {ndim} values to match the convolution dimensions, "
+            f"but got {name}={list(sizes)}"
+        )
+    return sizes
+
+
+def _check(name: str, tensors: tuple[Any, ...], ndim: int, groups: int, transposed: bool, **sizes: Sizes) -> None:
+    """Raise where the shapes, the dtypes or the numbers cannot be a convolution's."""
+    for tensor in tensors:
+        if not hasattr(tensor, "_array"):
+            raise not_a_tensor(rows["conv_bias"], tensors, type(tensors[0]) if hasattr(tensors[0], "_array") else type(None))
+    input, weight = tensors[0]._array, tensors[1]._array
+    if input.ndim not in (ndim + 1, ndim + 2):
+        raise RuntimeError(
+            f"Expected {ndim + 1}D (unbatched) or {ndim + 2}D (batched) input to {name}, but got input of size: {list(input.shape)}"
+        )
+    if weight.ndim != ndim + 2:
+        raise RuntimeError(f"{name}(): expected a {ndim + 2}D weight, but got weight of size: {list(weight.shape)}")
+    for tensor, which in zip(tensors[1:], ("weight", "bias")):
+        if tensor._array.dtype != input.dtype:
+            raise RuntimeError(
+                f"Input type ({scalar_name(input.dtype)}) and {which} type ({scalar_name(tensor._array.dtype)}) should be the same"
+            )
+    if min(sizes["padding"]) < 0:
+        raise RuntimeError("negative padding is not supported")
+    if min(sizes["stride"]) <= 0:
+        raise RuntimeError("non-positive stride is not supported")
+    if min(sizes["dilation"]) <= 0:
+        raise RuntimeError(f"dilation should be greater than zero, but got {list(sizes['dilation'])}")
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+    _check_channels(input.shape[-ndim - 1], weight, input, groups, transposed)
+    outputs = weight.shape[1] * groups if transposed else weight.shape[0]
+    if len(tensors) > 2 and tensors[2]._array.shape != (outputs,):
+        raise RuntimeError(
+            f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional with {outputs} elements, "
+            f"but got bias of size {list(tensors[2]._array.shape)} instead"
+        )
+
+
+def _check_channels(channels: int, weight: np.ndarray, input: np.ndarray, groups: int, transposed: bool) -> None:
+    given = f"Given {'transposed=1' if transposed else f'groups={groups}'}"
+    if weight.shape[0] % groups:
+        raise RuntimeError(
+            f"{given}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+            f"{list(weight.shape)} instead"
+        )
+    expected = weight.shape[0] if transposed else weight.shape[1] * groups
+    if channels != expected:
+        raise RuntimeError(
+            f"{given}, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have {expected} channels, "
+            f"but got {channels} channels instead"
+        )
+
+
+def _check_kernel(size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> None:
+    """Raise where the kernel does not fit into the padded input."""
+    padded = [n + 2 * p for n, p in zip(size, padding)]
+    reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
+    if any([n < r for n, r in zip(padded, reach)]):
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). Kernel size: "
+            f"({' x '.join(map(str, reach))}). Kernel size can't be greater than actual input size"
+        )
+
+
+# -- convolutions ------------------------------------------------------------------------------------------------------
+def _convolve(
+    name: str, ndim: int, tensors: tuple[Any, ...], stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
+    """A convolution over *ndim* dimensions of ``(input, weight)`` or ``(input, weight, bias)``."""
+    strides, dilations = per_dim("stride", stride, ndim), per_dim("dilation", dilation, ndim)
+    after = (0,) * ndim
+    if not isinstance(padding, str):
+        pads = per_dim("padding", padding, ndim)
+    elif padding == "valid":
+        pads = after
+    elif padding == "same":
+        if any([s != 1 for s in strides]):
+            raise RuntimeError("padding='same' is not supported for strided convolutions")
+        totals = [d * (k - 1) for d, k in zip(dilations, tensors[1]._array.shape[2:])]
+        pads, after = tuple([total // 2 for total in totals]), tuple([total % 2 for total in totals])
+    else:
+        raise RuntimeError(f"Invalid padding string: {padding!r}; it may be 'valid' or 'same'")
+    _check(name, tensors, ndim, groups, False, stride=strides, padding=pads, dilation=dilations)
+    input = tensors[0]
+    if any(after):
+        input = pad_end(input, after)
+    _check_kernel(input._array.shape[-ndim:], tensors[1]._array.shape[2:], pads, dilations)
+    recorder = _conv_row if len(tensors) == 2 else _conv_bias_row
+    if input._array.ndim == ndim + 1:
+        return shapes.squeeze(recorder(shapes.unsqueeze(input, 0), *tensors[1:], strides, pads, dilations, groups), 0)
+    return recorder(input, *tensors[1:], strides, pads, dilations, groups)
+
+
+def _convolve_transposed(
+    name: str, ndim: int, tensors: tuple[Any, ...], stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any
+) -> Any:
+    """A transposed convolution over *ndim* dimensions of ``(input, weight)`` or ``(input, weight, bias)``."""
+    strides, dilations = per_dim("stride", stride, ndim), per_dim("dilation", dilation, ndim)
+    pads, extra = per_dim("padding", padding, ndim), per_dim("output_padding", output_padding, ndim)
+    _check(name, tensors, ndim, groups, True, stride=strides, padding=pads, dilation=dilations)
+    if any([e >= max(s, d) or e < 0 for e, s, d in zip(extra, strides, dilations)]):
+        raise RuntimeError(
+            f"output padding must be smaller than either stride or dilation, but got output_padding={list(extra)}, "
+            f"stride={list(strides)}, dilation={list(dilations)}"
+        )
+    input, weight = tensors[0], tensors[1]._array
+    size = input._array.shape[-ndim:]
+    beyond = tuple([max(0, e - s + 1) for e, s in zip(extra, strides)])  # what no window reaches, nor would a conv see
+    out = [
+        (n - 1) * s - 2 * p + d * (k - 1) + e - b + 1
+        for n, s, p, d, k, e, b in zip(size, strides, pads, dilations, weight.shape[2:], extra, beyond)
+    ]
+    if min(out) < 1:
+        raise RuntimeError(
+            f"Given input size per channel: ({' x '.join(map(str, size))}). Calculated output size per channel: "
+            f"({' x '.join(map(str, out))}). Output size is too small"
+        )
+    batched = input if input._array.ndim == ndim + 2 else shapes.unsqueeze(input, 0)
+    shape = (batched._array.shape[0], weight.shape[1] * groups, *out)
+    numbers = (shape, strides, pads, dilations, groups)
+    if any(beyond):
+        result = pad_end(_transposed(batched, tensors[1], *numbers), beyond)
+        if len(tensors) > 2:
+            result = pointwise.add(result, shapes.reshape(tensors[2], (-1, *[1] * ndim)))
+    else:
+        result = (_transposed if len(tensors) == 2 else _transposed_bias)(batched, *tensors[1:], *numbers)
+    return result if batched is input else shapes.squeeze(result, 0)
+
+
+def _given(input: Any, weight: Any, bias: Any) -> tuple[Any, ...]:
+    return (input, weight) if bias is None else (input, weight, bias)
+
+
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] | str = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """A convolution over one dimension; see `conv2d`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> signal, kernel = torch.tensor([[[1.0, 2.0, 4.0]]]), torch.tensor([[[1.0, 10.0]]])
+    >>> torch.nn.functional.conv1d(signal, kernel)
+    tensor([[[21., 42.]]])
+    """
+    return _convolve("conv1d", 1, _given(input, weight, bias), stride, padding, dilation, groups)  # type: ignore[no-any-return]
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] | str = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """A convolution (strictly: cross-correlation) over two dimensions.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, C, H, W)`` or ``(C, H, W)``.
+    weight : Tensor
+        ``(O, C / groups, kH, kW)``.
+    bias : Tensor, optional
+        ``(O,)``.
+    stride, dilation : int or sequence of int
+        The step of the window, and that between its cells.
+    padding : int, sequence of int, "valid" or "same"
+        Zeros on each side; "valid" is none, "same" keeps the size (of a stride of 1).
+    groups : int
+        How many groups the channels are split into; each is convolved by itself.
+
+    Raises
+    ------
+    RuntimeError
+        If shapes, dtypes or numbers do not fit.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> image = torch.ones(1, 1, 3, 3)
+    >>> torch.nn.functional.conv2d(image, torch.ones(1, 1, 3, 3), padding=1)
+    tensor([[[[4., 6., 4.],
+              [6., 9., 6.],
+              [4., 6., 4.]]]])
+    """
+    return _convolve("conv2d", 2, _given(input, weight, bias), stride, padding, dilation, groups)  # type: ignore[no-any-return]
+
+
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] | str = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """A convolution over three dimensions; see `conv2d`."""
+    return _convolve("conv3d", 3, _given(input, weight, bias), stride, padding, dilation, groups)  # type: ignore[no-any-return]
+
+
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    groups: int = 1,
+    dilation: int | Sequence[int] = 1,
+) -> Tensor:
+    """A transposed convolution over one dimension; see `conv_transpose2d`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> signal, kernel = torch.tensor([[[1.0, 2.0]]]), torch.tensor([[[1.0, 10.0]]])
+    >>> torch.nn.functional.conv_transpose1d(signal, kernel)
+    tensor([[[ 1., 12., 20.]]])
+    """
+    tensors = _given(input, weight, bias)
+    return _convolve_transposed("conv_transpose1d", 1, tensors, stride, padding, output_padding, groups, dilation)  # type: ignore[no-any-return]
+
+
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    groups: int = 1,
+    dilation: int | Sequence[int] = 1,
+) -> Tensor:
+    """A transposed convolution over two dimensions: the adjoint of `conv2d` with the same weight and numbers.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, C, H, W)`` or ``(C, H, W)``.
+    weight : Tensor
+        ``(C, O / groups, kH, kW)``.
+    bias : Tensor, optional
+        ``(O,)``.
+    stride, padding, dilation, groups
+        Those of the convolution.
+    output_padding : int or sequence of int
+        Which of the sizes that the convolution maps to this input's size is meant: how much more than the smallest.
+
+    Raises
+    ------
+    RuntimeError
+        If shapes, dtypes or numbers do not fit.
+    """
+    tensors = _given(input, weight, bias)
+    return _convolve_transposed("conv_transpose2d", 2, tensors, stride, padding, output_padding, groups, dilation)  # type: ignore[no-any-return]
+
+
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    groups: int = 1,
+    dilation: int | Sequence[int] = 1,
+) -> Tensor:
+    """A transposed convolution over three dimensions; see `conv_transpose2d`."""
+    tensors = _given(input, weight, bias)
+    return _convolve_transposed("conv_transpose3d", 3, tensors, stride, padding, output_padding, groups, dilation)  # type: ignore[no-any-return]

@@ -1,0 +1,484 @@
+"""Gather and scatter: reading, writing and adding at places that index tensors and masks name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _runtime
+from .._args import dim_of
+from .._errors import broadcast_problem, scalar_name
+from .._kernels import scatter as kernels
+from .._kernels.scatter import positions
+from .._op import op
+from .._runtime import deliver, traced, wrap
+from .._types import Number
+from .index import first_outside
+from .subscript import number_as
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+
+# -- gather and scatter: kernels ---------------------------------------------------------------------------------------
+def _gather_kernel(self: np.ndarray, index: np.ndarray, *, dim: int) -> np.ndarray:
+    return np.asarray(self.reshape(-1)[positions(index, dim, self.shape)])
+
+
+def _scatter_sum_kernel(src: np.ndarray, index: np.ndarray, *, dim: int, shape: tuple[int, ...]) -> np.ndarray:
+    out = np.zeros(shape, src.dtype)
+    np.add.at(out.reshape(-1), positions(index, dim, shape).reshape(-1), src.reshape(-1))
+    return out
+
+
+def _scatter_kernel(self: np.ndarray, index: np.ndarray, src: Any, *, dim: int) -> np.ndarray:
+    out = self.copy(order="C")
+    out.reshape(-1)[positions(index, dim, self.shape)] = src
+    return out
+
+
+def _scatter_value_kernel(self: np.ndarray, index: np.ndarray, *, dim: int, value: Any) -> np.ndarray:
+    return _scatter_kernel(self, index, value, dim=dim)
+
+
+def _scatter_add_kernel(
+    self: np.ndarray, index: np.ndarray, src: np.ndarray, *, dim: int, include_self: bool = True
+) -> np.ndarray:
+    return kernels.scatter_reduce(self, index, src, dim, "sum", include_self)
+
+
+def _scatter_mean_kernel(
+    self: np.ndarray, index: np.ndarray, src: np.ndarray, *, dim: int, counts: np.ndarray, include_self: bool
+) -> np.ndarray:
+    total = kernels.scatter_reduce(self, index, src, dim, "mean", include_self)
+    divide = np.divide if total.dtype.kind == "f" else np.floor_divide
+    return divide(total, counts, out=total)
+
+
+def _scatter_extreme_kernel(
+    self: np.ndarray, index: np.ndarray, src: np.ndarray, *, dim: int, reduce: str, include_self: bool
+) -> np.ndarray:
+    return kernels.scatter_reduce(self, index, src, dim, reduce, include_self)
+
+
+def _extreme_shares_kernel(
+    self: np.ndarray, index: np.ndarray, src: np.ndarray, result: np.ndarray, *, dim: int, include_self: bool, of: str
+) -> np.ndarray:
+    """The share in the gradient of each entry of ``self`` or of ``src``: those equal to the extreme share it evenly."""
+    chosen = self == result
+    if not include_self:
+        chosen.reshape(-1)[positions(index, dim, self.shape)] = False
+    mine = chosen.astype(self.dtype)
+    theirs = (src == _gather_kernel(result, index, dim=dim)).astype(self.dtype)
+    count = np.maximum(mine + _scatter_sum_kernel(theirs, index, dim=dim, shape=self.shape), 1)
+    return mine / count if of == "self" else theirs / _gather_kernel(count, index, dim=dim)
+
+
+def _scatter_prod_kernel(
+    self: np.ndarray, index: np.ndarray, src: np.ndarray, *, dim: int, include_self: bool = True
+) -> np.ndarray:
+    return kernels.scatter_reduce(self, index, src, dim, "prod", include_self)
+
+
+def _zeros_kernel(src: np.ndarray) -> np.ndarray:
+    """1 where ``src`` is 0."""
+    return (src == 0).astype(src.dtype)
+
+
+def _lone_zeros_kernel(
+    self: np.ndarray, index: np.ndarray, src: np.ndarray, *, dim: int, include_self: bool
+) -> np.ndarray:
+    """1 where ``src`` is the only 0 of a product."""
+    zeros = _zeros_kernel(src)
+    count = kernels.scatter_reduce(_zeros_kernel(self), index, zeros, dim, "sum", include_self)
+    return zeros * (_gather_kernel(count, index, dim=dim) == 1)
+
+
+# -- gather and scatter: rows ------------------------------------------------------------------------------------------
+def _overwritten(F: Any, g: Any, index: Any, dim: int) -> Any:
+    return F.scatter_value(g, index, dim=dim, value=0)
+
+
+def _kept(F: Any, g: Any, index: Any, dim: int, include_self: bool) -> Any:
+    return g if include_self else F.scatter_value(g, index, dim=dim, value=0)
+
+
+def _gathered(F: Any, g: Any, index: Any, dim: int) -> Any:
+    return F.gather(g, index, dim=dim)
+
+
+_gather = op("gather", "GatherBackward0", _gather_kernel, ("self", "index"), tangent="linear",
+             self=lambda F, g, self_shape, index, dim: F.scatter_sum(g, index, dim=dim, shape=self_shape))  # fmt: skip
+op("scatter_sum", "ScatterAddBackward0", _scatter_sum_kernel, ("src", "index"), tangent="linear", src=_gathered)
+_scatter = op("scatter", "ScatterBackward0", _scatter_kernel, ("self", "index", "src"), tangent="linear",
+              self=_overwritten,
+              src=_gathered)  # fmt: skip
+_scatter_value = op("scatter_value", "ScatterBackward1", _scatter_value_kernel, ("self", "index"),
+                    tangent=lambda F, out, self, index, tangents, dim, value: _overwritten(F, tangents[0], index, dim),
+                    self=_overwritten)  # fmt: skip
+_scatter_add = op("scatter_add", "ScatterAddBackward0", _scatter_add_kernel, ("self", "index", "src"), tangent="linear",
+                  self=_kept,
+                  src=_gathered)  # fmt: skip
+_scatter_sum = op("scatter_reduce_sum", "ScatterReduceBackward0", _scatter_add_kernel, ("self", "index", "src"),
+                  tangent="linear",
+                  self=_kept,
+                  src=_gathered)  # fmt: skip
+_scatter_mean = op("scatter_reduce_mean", "ScatterReduceBackward0", _scatter_mean_kernel, ("self", "index", "src"),
+                   tangent="linear",
+                   self=lambda F, g, index, dim, counts, include_self: _kept(F, g / counts, index, dim, include_self),
+                   src=lambda F, g, index, dim, counts: F.gather(g / counts, index, dim=dim))  # fmt: skip
+
+op("scatter_extreme_shares", "", _extreme_shares_kernel, ("self", "index", "src", "result"))
+
+
+def _scatter_extreme_self(
+    F: Any, g: Any, self: Any, index: Any, src: Any, result: Any, dim: int, include_self: bool
+) -> Any:
+    return g * F.scatter_extreme_shares(self, index, src, result, dim=dim, include_self=include_self, of="self")
+
+
+def _scatter_extreme_src(
+    F: Any, g: Any, self: Any, index: Any, src: Any, result: Any, dim: int, include_self: bool
+) -> Any:
+    shares = F.scatter_extreme_shares(self, index, src, result, dim=dim, include_self=include_self, of="src")
+    return F.gather(g, index, dim=dim) * shares
+
+
+_scatter_extreme = op("scatter_reduce_extreme", "ScatterReduceBackward0", _scatter_extreme_kernel,
+                      ("self", "index", "src"),
+                      self=_scatter_extreme_self,
+                      src=_scatter_extreme_src)  # fmt: skip
+
+
+def _scatter_prod_self(F: Any, g: Any, self_shape: Any, index: Any, src: Any, dim: int, include_self: bool) -> Any:
+    if not include_self:
+        return F.scatter_value(g, index, dim=dim, value=0)
+    return g * F.scatter_reduce_prod(F.zeros(self_shape, g) + 1, index, src, dim=dim)
+
+
+def _scatter_prod_src(
+    F: Any, g: Any, self: Any, index: Any, src: Any, result: Any, dim: int, include_self: bool
+) -> Any:
+    """The product of the others: divided out, but for zeros; where one factor alone is 0, the product without it."""
+    zeros = F.zeros_of(src)
+    lone = F.scatter_lone_zeros(self, index, src, dim=dim, include_self=include_self)
+    without = F.scatter_reduce_prod(self, index, src + lone, dim=dim, include_self=include_self)
+    return F.gather(g * without, index, dim=dim) * lone + F.gather(g * result, index, dim=dim) / (src + zeros) * (
+        1 - zeros
+    )
+
+
+op("zeros_of", "", _zeros_kernel, ("src",))
+op("scatter_lone_zeros", "", _lone_zeros_kernel, ("self", "index", "src"))
+_scatter_prod = op("scatter_reduce_prod", "ScatterReduceBackward0", _scatter_prod_kernel, ("self", "index", "src"),
+                   self=_scatter_prod_self,
+                   src=_scatter_prod_src)  # fmt: skip
+
+
+# -- gather and scatter: functions -------------------------------------------------------------------------------------
+def _checked(name: str, input: Any, dim: Any, index: Any, src: Any = None) -> int:
+    """The dimension, for a gather or scatter whose tensors fit one another."""
+    array, where = input._array, index._array
+    if dim.__class__ is not int or not 0 <= dim < array.ndim:
+        dim = dim_of(dim, array.ndim)
+    if where.dtype.char != "l" and where.dtype not in (np.int64, np.int32):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, but got {scalar_name(where.dtype)}")
+    if src is not None and src._array.dtype is not array.dtype and src._array.dtype != array.dtype:
+        came = f"{scalar_name(array.dtype)} and {scalar_name(src._array.dtype)}"
+        raise RuntimeError(f"scatter(): Expected self.dtype to be equal to src.dtype, but got {came}")
+    if not where.size:
+        return dim
+    _check_sizes(name, array.shape, dim, where.shape, None if src is None else src._array.shape)
+    size = array.shape[dim] if array.ndim else 1
+    if (wrong := first_outside(where, size)) is not None:
+        raise RuntimeError(f"{name}(): index {wrong} is out of bounds for dimension {dim} with size {size}")
+    return dim
+
+
+def _check_sizes(
+    name: str, sizes: tuple[int, ...], dim: int, index: tuple[int, ...], src: tuple[int, ...] | None
+) -> None:
+    """Refuse an index that is larger than what it reads or writes."""
+    for which, other in (("input" if name == "gather" else "self", sizes), ("src", src)):
+        if other is not None and len(other) != len(index) and (len(other) or 1) != (len(index) or 1):
+            raise RuntimeError(
+                f"{name}(): Index tensor must have the same number of dimensions as {which} tensor: got {len(index)} "
+                f"and {len(other)}"
+            )
+    too_large = False
+    for d, (wanted, size) in enumerate(zip(index, sizes)):
+        too_large = too_large or (wanted > size and d != dim)
+    if src is not None and (too_large or any([wanted > given for wanted, given in zip(index, src)])):
+        raise RuntimeError(
+            f"Expected index {list(index)} to be no larger than self {list(sizes)} apart from dimension {dim} and to be "
+            f"no larger size than src {list(src)}"
+        )
+    if too_large:
+        raise RuntimeError(
+            f"{name}(): Size does not match: expected index {list(index)} to be no larger than self {list(sizes)} "
+            f"apart from dimension {dim}"
+        )
+
+
+def _narrowed(src: Any, index: Any) -> Any:
+    """The leading part of a source that an index reads."""
+    for dim, size in enumerate(index._array.shape):
+        if src._array.ndim and src._array.shape[dim] != size:
+            src = traced.slice(src, dim, 0, size, 1)
+    return src
+
+
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None) -> Tensor:
+    """Values read along a dimension: ``out[i][j] = input[index[i][j]][j]`` for ``dim=0``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    dim : int
+        Which dimension.
+    index : Tensor
+        int64 or int32, from 0; as many dimensions as *input*, and no larger than it but along *dim*.
+    sparse_grad : bool
+        Has no effect: gradients are dense.
+    out : Tensor, optional
+        Where the result is written.
+
+    Returns
+    -------
+    Tensor
+        Of *index*'s shape.
+
+    Raises
+    ------
+    RuntimeError
+        If an index is out of range, or shapes do not fit.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0], [1]]))
+    tensor([[1],
+            [4]])
+    """
+    if out is not None:
+        return deliver("gather", lambda: gather(input, dim, index), (input, index), out)
+    return _gather(input, index, _checked("gather", input, dim, index))
+
+
+def scatter(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor | Number | None = None,
+    *,
+    value: Number | None = None,
+    reduce: str | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A copy with values written along a dimension: ``out[index[i][j]][j] = src[i][j]`` for ``dim=0``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    dim : int
+        Which dimension.
+    index : Tensor
+        int64 or int32, from 0; as many dimensions as *input*, and no larger than it but along *dim*.  Where it repeats
+        a place, one of the values stays.
+    src : Tensor or number
+        The values: *input*'s dtype, and at least as large as *index*.
+    value : number
+        The same value for all, in place of *src*.
+    reduce : {"add", "multiply"}, optional
+        Combine with what is there, instead of replacing it.
+    out : Tensor, optional
+        Where the result is written.
+
+    Raises
+    ------
+    RuntimeError
+        If an index is out of range, or shapes or dtypes do not fit.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.scatter(torch.zeros(2, 3), 1, torch.tensor([[2], [0]]), 5)
+    tensor([[0., 0., 5.],
+            [5., 0., 0.]])
+    """
+    if out is not None:
+        compute = lambda: scatter(input, dim, index, src, value=value, reduce=reduce)  # noqa: E731
+        return deliver("scatter", compute, (input, index, src), out)
+    if (src is None) == (value is None):
+        raise TypeError("scatter(): give either src or value")
+    if reduce not in (None, "add", "multiply"):
+        raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, but got {reduce!r}.")
+    if isinstance(src, _runtime.Tensor):
+        dim = _checked("scatter", input, dim, index, src)
+        values = _narrowed(src, index)
+    else:
+        dim = _checked("scatter", input, dim, index)
+        number = number_as(value if src is None else src, input._array.dtype)
+        if reduce is None:
+            return _scatter_value(input, index, dim, number.item())
+        values = wrap(np.full(index._array.shape, number))
+    row = {None: _scatter, "add": _scatter_add, "multiply": _scatter_prod}[reduce]
+    return row(input, index, values, dim)
+
+
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A copy with values added along a dimension: ``out[index[i][j]][j] += src[i][j]`` for ``dim=0``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    dim : int
+        Which dimension.
+    index : Tensor
+        int64 or int32, from 0; as many dimensions as *input*, and no larger than it but along *dim*.
+    src : Tensor
+        *input*'s dtype, at least as large as *index*.
+    out : Tensor, optional
+        Where the result is written.
+
+    Raises
+    ------
+    RuntimeError
+        If an index is out of range, or shapes or dtypes do not fit.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2.0, 3.0]))
+    tensor([3., 0., 3.])
+    """
+    if out is not None:
+        return deliver("scatter_add", lambda: scatter_add(input, dim, index, src), (input, index, src), out)
+    _require_tensor("scatter_add", src)
+    dim = _checked("scatter_add", input, dim, index, src)
+    return _scatter_add(input, index, _narrowed(src, index), dim)
+
+
+def _require_tensor(name: str, src: Any) -> None:
+    if not isinstance(src, _runtime.Tensor):
+        raise TypeError(f"{name}(): argument 'src' (position 3) must be Tensor, not {type(src).__name__}")
+
+
+def scatter_reduce(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A copy with values combined along a dimension with those at the places that an index names.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    dim : int
+        Which dimension.
+    index : Tensor
+        int64 or int32, from 0; as many dimensions as *input*, and no larger than it but along *dim*.
+    src : Tensor
+        *input*'s dtype, at least as large as *index*.
+    reduce : {"sum", "prod", "mean", "amax", "amin"}
+        How.  The gradient of an extreme is shared evenly among those equal to it.
+    include_self : bool
+        Whether what is there takes part.
+    out : Tensor, optional
+        Where the result is written.
+
+    Raises
+    ------
+    RuntimeError
+        If an index is out of range, or shapes or dtypes do not fit.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> index, src = torch.tensor([0, 0, 2]), torch.tensor([1.0, 2.0, 3.0])
+    >>> torch.scatter_reduce(torch.ones(3), 0, index, src, "mean", include_self=False)
+    tensor([1.5000, 1.0000, 3.0000])
+    """
+    if out is not None:
+        compute = lambda: scatter_reduce(input, dim, index, src, reduce, include_self=include_self)  # noqa: E731
+        return deliver("scatter_reduce", compute, (input, index, src), out)
+    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    _require_tensor("scatter_reduce", src)
+    dim = _checked("scatter_reduce", input, dim, index, src)
+    src = _narrowed(src, index)
+    if reduce in ("amax", "amin"):
+        return _scatter_extreme(input, index, src, dim, reduce, include_self)
+    if reduce == "mean":
+        ones, base = np.ones(index._array.shape, input._array.dtype), np.ones(input._array.shape, input._array.dtype)
+        counts = kernels.scatter_reduce(base, index._array, ones, dim, "sum", include_self)
+        return _scatter_mean(input, index, src, dim, counts, include_self)
+    return (_scatter_sum if reduce == "sum" else _scatter_prod)(input, index, src, dim, include_self)
+
+
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """``gather`` whose tensors broadcast along the other dimensions; what ``argmax`` and ``argsort`` return fits.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    indices : Tensor
+        int64; negative ones count from the end.
+    dim : int, optional
+        Which dimension; None reads from the flattened input.
+    out : Tensor, optional
+        Where the result is written.
+
+    Raises
+    ------
+    RuntimeError
+        If an index is out of range or not int64, or the numbers of dimensions differ.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.take_along_dim(torch.tensor([[1, 2], [3, 4]]), torch.tensor([[1], [0]]), 1)
+    tensor([[2],
+            [3]])
+    """
+    if out is not None:
+        return deliver("take_along_dim", lambda: take_along_dim(input, indices, dim), (input, indices), out)
+    if indices._array.dtype != np.int64:
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {scalar_name(indices._array.dtype)}"
+        )
+    if dim is None:
+        input, indices, dim = traced.view(input, (-1,)), traced.view(indices, (-1,)), 0
+    sizes, wanted = input._array.shape, indices._array.shape
+    if len(sizes) != len(wanted):
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{len(sizes)} dimensions for input, and {len(wanted)} dimensions for indices"
+        )
+    dim = dim_of(dim, len(sizes))
+    if sizes:
+        rest = _broadcast_shape(sizes[:dim] + (1,) + sizes[dim + 1 :], wanted[:dim] + (1,) + wanted[dim + 1 :])
+        input = traced.expand(input, rest[:dim] + sizes[dim : dim + 1] + rest[dim + 1 :])
+        indices = traced.expand(indices, rest[:dim] + wanted[dim : dim + 1] + rest[dim + 1 :])
+        size = sizes[dim]
+        if first_outside(indices._array, size, -size) is None and (indices._array < 0).any():
+            indices = wrap(indices._array % size)
+    return gather(input, dim, indices)
+
+
+def _broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise RuntimeError(broadcast_problem(list(shapes))) from None

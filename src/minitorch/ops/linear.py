@@ -1,0 +1,100 @@
+"""The affine map of layers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._errors import not_a_tensor
+from .._op import op, rows
+from . import linalg
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+
+def _linear(self: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """``self @ weight^T + bias``, over the last axis."""
+    out = linalg._mm(self, weight.T) if self.ndim > 1 else linalg._vm(self, weight.T)
+    if bias.dtype is not out.dtype:
+        linalg._check_dtypes(bias, out)
+    try:
+        return np.add(out, bias, out)
+    except ValueError:
+        raise RuntimeError(
+            f"The expanded size of the tensor ({out.shape[-1]}) must match the existing size ({bias.shape[-1]}) at "
+            f"non-singleton dimension {out.ndim - 1}.  Target sizes: {list(out.shape)}.  Tensor sizes: {list(bias.shape)}"
+        ) from None
+
+
+def _weight_gradient(F: Any, g: Any, self: Any) -> Any:
+    return F.mm_tn(g, self) if len(g.shape) > 1 else F.rows_times(g, self)
+
+
+def _input_gradient(F: Any, g: Any, weight: Any) -> Any:
+    return F.mm(g, weight) if len(g.shape) > 1 else F.vm(g, weight)
+
+
+_matrix_linear = op("linear", "AddmmBackward0", _linear, ("self", "weight", "bias"),
+                    self=lambda F, g, weight: F.mm(g, weight),
+                    weight=lambda F, g, self: F.mm_tn(g, self),
+                    bias=lambda F, g, bias_shape: F.sum_to(g, shape=bias_shape))  # fmt: skip
+
+_folded_linear = op("folded_linear", "ViewBackward0", _linear, ("self", "weight", "bias"),
+                    self=_input_gradient,
+                    weight=_weight_gradient,
+                    bias=lambda F, g, bias_shape: F.sum_to(g, shape=bias_shape))  # fmt: skip
+
+_vector_linear = op("vector_linear", "SqueezeBackward4", lambda self, weight: linalg._vm(self, weight.T), ("self", "weight"),
+                    self=lambda F, g, weight: F.vm(g, weight),
+                    weight=lambda F, g, self: F.rows_times(g, self))  # fmt: skip
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input @ weight.T + bias``.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(*, in_features)``.
+    weight : Tensor
+        ``(out_features, in_features)``, or ``(in_features,)`` without a bias.
+    bias : Tensor, optional
+        ``(out_features,)``.
+
+    Returns
+    -------
+    Tensor
+        ``(*, out_features)``.
+
+    Raises
+    ------
+    RuntimeError
+        If sizes or dtypes do not fit.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> weight, bias = torch.tensor([[1.0, 2.0]]), torch.tensor([0.5])
+    >>> torch.nn.functional.linear(torch.tensor([[3.0, 4.0]]), weight, bias)
+    tensor([[11.5000]])
+    """
+    try:
+        ndim, weight_ndim = input._array.ndim, weight._array.ndim
+    except AttributeError:
+        tensor = type(input) if hasattr(input, "_array") else type(None)
+        raise not_a_tensor(rows["linear"], (input, weight), tensor) from None
+    if weight_ndim == 2:
+        if bias is None:
+            if ndim == 2:
+                return linalg.mm_nt(input, weight)  # type: ignore[no-any-return]
+            if ndim:
+                return linalg.folded_mm_nt(input, weight) if ndim > 2 else _vector_linear(input, weight)  # type: ignore[no-any-return]
+        elif ndim:
+            return _matrix_linear(input, weight, bias) if ndim == 2 else _folded_linear(input, weight, bias)  # type: ignore[no-any-return]
+    if not ndim:
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are 0D and {weight_ndim}D")
+    if bias is not None or weight_ndim != 1:
+        raise RuntimeError(f"linear(): weight must be a matrix, got a {weight_ndim}-D tensor")
+    return linalg.matmul(input, weight)

@@ -1,0 +1,426 @@
+"""Losses that compare each element with a target, and how losses are reduced."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._errors import scalar_name
+from .._kernels import activation as kernels
+from .._op import op
+from . import elementary, pointwise, rounding, special
+from . import reduce as reductions
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+
+# -- reductions --------------------------------------------------------------------------------------------------------
+def reduction_of(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
+    """The reduction, also from the two arguments that came before it; ValueError where there is none of that name."""
+    if size_average is not None or reduce is not None:
+        summed = "mean" if size_average is None or size_average else "sum"
+        reduction = summed if reduce is None or reduce else "none"
+        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=3)
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction: it may be 'mean', 'sum' or 'none'")
+    return reduction
+
+
+def reduced_by(reduction: str, loss: Any) -> Any:
+    """The loss's mean, its sum, or itself."""
+    return loss if reduction == "none" else reductions.mean(loss) if reduction == "mean" else reductions.sum(loss)
+
+
+def _scale(reduction: str, *tensors: Any) -> tuple[bool, float]:
+    """Whether the elements are summed, and what the sum is multiplied by."""
+    if reduction != "mean":
+        return reduction == "sum", 1.0
+    shape = tensors[0]._array.shape
+    if any([t._array.shape != shape for t in tensors]):
+        shape = np.broadcast_shapes(*[t._array.shape for t in tensors])
+    size = int(np.prod(shape))
+    return True, 1.0 / size if size else float("nan")
+
+
+def _total(loss: np.ndarray, scale: float) -> np.ndarray:
+    """The scaled sum of all elements."""
+    return np.asarray(np.add.reduce(loss, None) * scale, loss.dtype)
+
+
+def _warn_shapes(input: Any, target: Any) -> None:
+    if input._array.shape != target._array.shape:
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead to "
+            "incorrect results due to broadcasting. Please ensure they have the same size.",
+            stacklevel=3,
+        )
+
+
+def _weighted(loss: Any, weight: Any, reduction: str) -> Any:
+    """The loss times *weight*; its mean is that by weight."""
+    loss = loss * weight
+    return reductions.sum(loss) / reductions.sum(weight) if reduction == "mean" else reduced_by(reduction, loss)
+
+
+# -- distances ---------------------------------------------------------------------------------------------------------
+def _difference(self: np.ndarray, target: np.ndarray, name: str) -> np.ndarray:
+    if self.dtype.kind != "f":
+        raise NotImplementedError(f'"{name}" not implemented for {scalar_name(self.dtype)!r}')
+    return np.subtract(self, target, out=...)
+
+
+def _mse_kernel(self: np.ndarray, target: np.ndarray, *, summed: bool, scale: float) -> np.ndarray:
+    difference = _difference(self, target, "mse_cpu")
+    if not summed:
+        return np.multiply(difference, difference, difference)
+    flat = difference.ravel() if difference.itemsize > 2 else difference.ravel().astype(np.float32)
+    return np.asarray(flat.dot(flat) * scale, difference.dtype)
+
+
+def _smooth_l1_kernel(self: np.ndarray, target: np.ndarray, *, beta: float, summed: bool, scale: float) -> np.ndarray:
+    difference = _difference(self, target, "smooth_l1_cpu")
+    size = np.abs(difference)
+    loss = np.where(size < beta, difference * difference * (0.5 / beta), size - 0.5 * beta)
+    return _total(loss, scale) if summed else loss
+
+
+def _huber_kernel(self: np.ndarray, target: np.ndarray, *, delta: float, summed: bool, scale: float) -> np.ndarray:
+    difference = _difference(self, target, "huber_cpu")
+    size = np.abs(difference)
+    loss = np.where(size <= delta, difference * difference * 0.5, (size - 0.5 * delta) * delta)
+    return _total(loss, scale) if summed else loss
+
+
+def _smooth_slope(F: Any, g: Any, self: Any, target: Any, beta: float, factor: float) -> Any:
+    return F.hardtanh(self - target, min_val=-beta, max_val=beta) * (g * factor)
+
+
+_mse = op("mse_loss", "MseLossBackward0", _mse_kernel, ("self", "target"), broadcasts=True,
+          self=lambda F, g, self, target, scale: (self - target) * (g * (2.0 * scale)),
+          target=lambda F, g, self, target, scale: (target - self) * (g * (2.0 * scale)))  # fmt: skip
+
+_smooth_l1 = op("smooth_l1_loss", "SmoothL1LossBackward0", _smooth_l1_kernel, ("self", "target"), broadcasts=True,
+                self=lambda F, g, self, target, beta, scale: _smooth_slope(F, g, self, target, beta, scale / beta),
+                target=lambda F, g, self, target, beta, scale: _smooth_slope(F, g, target, self, beta, scale / beta))  # fmt: skip
+
+_huber = op("huber_loss", "HuberLossBackward0", _huber_kernel, ("self", "target"), broadcasts=True,
+            self=lambda F, g, self, target, delta, scale: _smooth_slope(F, g, self, target, delta, scale),
+            target=lambda F, g, self, target, delta, scale: _smooth_slope(F, g, target, self, delta, scale))  # fmt: skip
+
+
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The squared difference of each element from its target.
+
+    Parameters
+    ----------
+    input, target : Tensor
+        Of one shape; others broadcast, with a warning.
+    size_average, reduce : bool, optional
+        Deprecated: use *reduction*.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the elements' losses.
+    weight : Tensor, optional
+        Factors of the elements' losses; the mean is then that by weight.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    tensor(2.)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    _warn_shapes(input, target)
+    if weight is not None:
+        return _weighted((input - target) ** 2, weight, reduction)  # type: ignore[no-any-return]
+    return _mse(input, target, *_scale(reduction, input, target))  # type: ignore[no-any-return]
+
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The absolute difference of each element from its target; the arguments are those of `mse_loss`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    tensor(1.)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    _warn_shapes(input, target)
+    loss = rounding.abs(pointwise.sub(input, target))
+    return _weighted(loss, weight, reduction) if weight is not None else reduced_by(reduction, loss)  # type: ignore[no-any-return]
+
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """Half the squared difference over *beta* where that difference is below *beta*, linear beyond.
+
+    See R. Girshick, "Fast R-CNN", 2015.  The arguments are those of `mse_loss`, and *beta*, where the pieces meet: not
+    negative; 0 gives `l1_loss`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.0, 0.0]), torch.tensor([1.0, 4.0]), reduction="none")
+    tensor([0.5000, 3.5000])
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    _warn_shapes(input, target)
+    if beta < 0:
+        raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, but got {beta}.")
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
+    return _smooth_l1(input, target, beta, *_scale(reduction, input, target))  # type: ignore[no-any-return]
+
+
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
+    """Half the squared difference where that difference is at most *delta*, linear beyond.
+
+    See P. J. Huber, "Robust Estimation of a Location Parameter", 1964.  The arguments are those of `mse_loss`, and *delta*,
+    where the pieces meet: positive.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.huber_loss(torch.tensor([0.0, 0.0]), torch.tensor([1.0, 4.0]), delta=2.0, reduction="none")
+    tensor([0.5000, 6.0000])
+    """
+    reduction_of(reduction)
+    _warn_shapes(input, target)
+    if delta <= 0:
+        raise RuntimeError(f"huber_loss does not support non-positive values for delta, but got {delta}.")
+    if weight is not None:
+        return _weighted(_huber(input, target, delta, False, 1.0), weight, reduction)  # type: ignore[no-any-return]
+    return _huber(input, target, delta, *_scale(reduction, input, target))  # type: ignore[no-any-return]
+
+
+# -- binary classes ----------------------------------------------------------------------------------------------------
+_LOWEST_LOG = -100.0  # as in PyTorch, so that the loss of a certain and wrong probability is finite
+
+
+def _floored_log_kernel(self: np.ndarray) -> np.ndarray:
+    return np.maximum(np.log(self), _LOWEST_LOG, out=...)
+
+
+def _bce_kernel(self: np.ndarray, target: np.ndarray, *, weight: Any, summed: bool, scale: float) -> np.ndarray:
+    if not ((self >= 0) & (self <= 1)).all():
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    loss = (target - 1) * np.maximum(np.log1p(-self), _LOWEST_LOG) - target * _floored_log_kernel(self)
+    if weight is not None:
+        loss = loss * weight
+    return _total(loss, scale) if summed else np.asarray(loss)
+
+
+def _bce_slope_kernel(self: np.ndarray, target: np.ndarray) -> np.ndarray:
+    return np.divide(self - target, np.maximum((1 - self) * self, 1e-12), out=...)
+
+
+def _times_weight(x: Any, g: Any, weight: Any, scale: float) -> Any:
+    return x * (g * scale) if weight is None else x * weight * (g * scale)
+
+
+def _bce_target(F: Any, g: Any, self: Any, weight: Any, scale: float) -> Any:
+    return _times_weight(F.floored_log(1.0 - self) - F.floored_log(self), g, weight, scale)
+
+
+op("floored_log", "LogBackward0", _floored_log_kernel, ("self",), elementwise=True, self=lambda F, g, self: g / self)
+
+op("bce_slope", "BinaryCrossEntropyBackwardBackward0", _bce_slope_kernel, ("self", "target"), elementwise=True,
+   self=lambda F, g, self, target: g * (target / (self * self) + (1.0 - target) / ((1.0 - self) * (1.0 - self))),
+   target=lambda F, g, self: -g / (self * (1.0 - self)))  # fmt: skip
+
+_bce = op("binary_cross_entropy", "BinaryCrossEntropyBackward0", _bce_kernel, ("self", "target"), tangent="transpose",
+          self=lambda F, g, self, target, weight, scale: _times_weight(F.bce_slope(self, target), g, weight, scale),
+          target=_bce_target)  # fmt: skip
+
+
+def _bce_logits_kernel(
+    self: np.ndarray, target: np.ndarray, *, weight: Any, pos_weight: Any, summed: bool, scale: float
+) -> np.ndarray:
+    log_sigmoid = kernels.log_sigmoid(self)
+    loss = (1 - target) * self - (log_sigmoid if pos_weight is None else log_sigmoid * ((pos_weight - 1) * target + 1))
+    if weight is not None:
+        loss = loss * weight
+    return _total(loss, scale) if summed else np.asarray(loss)
+
+
+def _bce_logits_self(F: Any, g: Any, self: Any, target: Any, weight: Any, pos_weight: Any, scale: float) -> Any:
+    sigmoid = F.sigmoid(self)
+    if pos_weight is None:
+        return _times_weight(sigmoid - target, g, weight, scale)
+    positive = target * pos_weight
+    return _times_weight(sigmoid * (1.0 - target + positive) - positive, g, weight, scale)
+
+
+def _bce_logits_target(F: Any, g: Any, self: Any, weight: Any, pos_weight: Any, scale: float) -> Any:
+    slope = -self if pos_weight is None else F.logsigmoid(self) * (1.0 - pos_weight) - self
+    return _times_weight(slope, g, weight, scale)
+
+
+_bce_logits = op("binary_cross_entropy_with_logits", "BinaryCrossEntropyWithLogitsBackward0", _bce_logits_kernel,
+                 ("self", "target"), self=_bce_logits_self, target=_bce_logits_target)  # fmt: skip
+
+
+def _constant(function: str, name: str, tensor: Any) -> Any:
+    """The array of a tensor that no gradient can flow to."""
+    if tensor is None:
+        return None
+    if tensor.requires_grad:
+        raise RuntimeError(
+            f"The function '{function}' is not differentiable with respect to argument '{name}'. "
+            "This input cannot have requires_grad True."
+        )
+    return tensor._array
+
+
+def _check_alike(function: str, input: Any, target: Any) -> None:
+    one, two = input._array, target._array
+    if one.shape != two.shape:
+        raise ValueError(f"{function}(): Target size ({target.shape}) must be the same as input size ({input.shape})")
+    if one.dtype != two.dtype:
+        raise RuntimeError(f"{function}(): Found dtype {scalar_name(two.dtype)} but expected {scalar_name(one.dtype)}")
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``-(target * log(input) + (1 - target) * log(1 - input))``, logarithms being -100 at least.
+
+    Parameters
+    ----------
+    input : Tensor
+        Probabilities, of any shape.
+    target : Tensor
+        Probabilities, of the same shape and dtype.
+    weight : Tensor, optional
+        Factors of the elements' losses; broadcasts.
+    size_average, reduce, reduction
+        As for `mse_loss`.
+
+    Raises
+    ------
+    RuntimeError
+        If an element of *input* is not between 0 and 1.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5, 1.0]), torch.tensor([1.0, 1.0]))
+    tensor(0.3466)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    _check_alike("binary_cross_entropy", input, target)
+    factors = _constant("binary_cross_entropy", "weight", weight)
+    return _bce(input, target, factors, *_scale(reduction, input))  # type: ignore[no-any-return]
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """`binary_cross_entropy` of ``sigmoid(input)``, exact also where that is 0 or 1.
+
+    Parameters
+    ----------
+    input : Tensor
+        Logits, of any shape.
+    target : Tensor
+        Probabilities, of the same shape.
+    weight : Tensor, optional
+        Factors of the elements' losses; broadcasts.
+    size_average, reduce, reduction
+        As for `mse_loss`.
+    pos_weight : Tensor, optional
+        Factors of the positive parts, ``target * log(sigmoid(input))``; broadcasts.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor([0.0, 200.0]), torch.tensor([1.0, 1.0]))
+    tensor(0.3466)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    name = "binary_cross_entropy_with_logits"
+    _check_alike(name, input, target)
+    factors, positive = _constant(name, "weight", weight), _constant(name, "pos_weight", pos_weight)
+    return _bce_logits(input, target, factors, positive, *_scale(reduction, input))  # type: ignore[no-any-return]
+
+
+# -- distributions -----------------------------------------------------------------------------------------------------
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """The Kullback-Leibler divergence's terms, ``target * (log(target) - input)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Logarithms of probabilities.
+    target : Tensor
+        Probabilities, or their logarithms with *log_target*.
+    size_average, reduce
+        As for `mse_loss`.
+    reduction : {"mean", "batchmean", "sum", "none"}
+        "batchmean" is the sum over the size of the first dimension: the divergence's own mean.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> half = torch.tensor([[0.5, 0.5]])
+    >>> torch.nn.functional.kl_div(torch.tensor([[0.25, 0.75]]).log(), half, reduction="batchmean")
+    tensor(0.1438)
+    """
+    if size_average is not None or reduce is not None:
+        reduction = reduction_of(reduction, size_average, reduce)
+    elif reduction == "mean":
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides only by "
+            "the batch size, and aligns with the KL div math definition.",
+            stacklevel=2,
+        )
+    if log_target:
+        loss = elementary.exp(target) * (target - input)
+    else:
+        loss = special.xlogy(target, target) - target * input
+    if reduction == "batchmean":
+        return reductions.sum(loss) / (input._array.shape[0] if input._array.ndim else 1)  # type: ignore[no-any-return]
+    return reduced_by(reduction_of(reduction), loss)  # type: ignore[no-any-return]

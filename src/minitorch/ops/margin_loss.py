@@ -1,0 +1,223 @@
+"""Losses composed of other operations: margins, embeddings, and negative log-likelihoods of distributions."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._runtime import wrap
+from . import elementary, pointwise, powers, vector_norm
+from . import reduce as reductions
+from .loss import reduced_by, reduction_of
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+
+# -- distances ---------------------------------------------------------------------------------------------------------
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+    """The input over its *p*-norm along *dim*, which counts as *eps* at least.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
+    norms = vector_norm.vector_norm(input, p, dim, True).clamp_min(eps).expand_as(input)
+    return pointwise.div(input, norms, out=out)
+
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The *p*-norm of ``x1 - x2 + eps`` along the last dimension.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.pairwise_distance(torch.tensor([[3.0, 4.0]]), torch.zeros(1, 2))
+    tensor([5.0000])
+    """
+    return vector_norm.vector_norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between *x1* and *x2* along *dim*; norms count as *eps* at least.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.cosine_similarity(torch.tensor([3.0, 4.0]), torch.tensor([4.0, 3.0]), dim=0)
+    tensor(0.9600)
+    """
+    norms = [vector_norm.vector_norm(x, 2, dim, True).clamp_min(eps) for x in (x1, x2)]
+    return reductions.sum(x1 / norms[0] * (x2 / norms[1]), dim)
+
+
+# -- margins -----------------------------------------------------------------------------------------------------------
+def _zero(like: Any) -> Any:
+    return wrap(np.zeros((), like._array.dtype))
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The input where the target is 1, ``max(0, margin - input)`` where it is -1.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.hinge_embedding_loss(torch.tensor([0.5, 0.25]), torch.tensor([1, -1]))
+    tensor(0.6250)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    beyond = (margin - input).clamp_min(0)
+    loss = beyond.where(target != 1, _zero(input)) + input.where(target != -1, _zero(input))
+    return reduced_by(reduction, loss)  # type: ignore[no-any-return]
+
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``max(0, margin - target * (input1 - input2))``: the target 1 ranks the first input higher, -1 the second.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.margin_ranking_loss(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]))
+    tensor(2.)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    return reduced_by(reduction, (-target * (input1 - input2) + margin).clamp_min(0))  # type: ignore[no-any-return]
+
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1: cos is that between rows.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> a, b = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])
+    >>> torch.nn.functional.cosine_embedding_loss(a, b, torch.tensor([1]))
+    tensor(1.)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    squares = [reductions.sum(x * x, -1) + 1e-12 for x in (input1, input2)]
+    cosine = reductions.sum(input1 * input2, -1) / powers.sqrt(squares[0] * squares[1])
+    zero = _zero(cosine)
+    loss = (1 - cosine).where(target == 1, zero) + (cosine - margin).clamp_min(0).where(target == -1, zero)
+    return reduced_by(reduction, loss)  # type: ignore[no-any-return]
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """How much farther from the anchor the positive is than the negative, plus *margin*, and 0 at least.
+
+    With *swap*, the negative's distance is that from the anchor or from the positive, whichever is smaller; see V. Balntas
+    et al., "Learning shallow convolutional feature descriptors with triplet losses", 2016.
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = far.minimum(pairwise_distance(positive, negative, p, eps))
+    return reduced_by(reduction, (margin + near - far).clamp_min(0))  # type: ignore[no-any-return]
+
+
+# -- likelihoods -------------------------------------------------------------------------------------------------------
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
+    """The negative log-likelihood of targets that are normal with mean *input* and variance *var*.
+
+    Parameters
+    ----------
+    input, target : Tensor
+        Of one shape, or broadcasting.
+    var : Tensor or float
+        Variances: the input's shape, or without its last dimension, or with size 1 there.  Below *eps* they count as
+        *eps*, without a gradient of their own.
+    full : bool
+        Whether the constant ``log(2 pi) / 2`` is added.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the elements' losses.
+
+    Raises
+    ------
+    ValueError
+        If *var* has a negative element or a shape that does not fit.
+    """
+    if not hasattr(var, "_array"):
+        var = wrap(np.full(input._array.shape, var, input._array.dtype))
+    if (var._array < 0).any():
+        raise ValueError("var has negative entry/entries")
+    if var._array.shape != input._array.shape:
+        if input._array.shape[:-1] == var._array.shape:
+            var = var.unsqueeze(-1)
+        elif input._array.shape[:-1] != var._array.shape[:-1] or var._array.shape[-1:] != (1,):
+            raise ValueError(f"var is of incorrect size: {list(var._array.shape)} for an input of {list(input._array.shape)}")
+    below = np.maximum(eps - var._array, 0).astype(var._array.dtype)
+    bounded = var + wrap(below)
+    loss = 0.5 * (elementary.log(bounded) + (input - target) ** 2 / bounded)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduced_by(reduction_of(reduction), loss)  # type: ignore[no-any-return]
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log-likelihood of targets that are Poisson with mean ``exp(input)``, or *input* without *log_input*.
+
+    With *full*, Stirling's approximation of the target's factorial is added where the target exceeds 1.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.poisson_nll_loss(torch.tensor([0.0]), torch.tensor([2.0]))
+    tensor(1.)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    loss = elementary.exp(input) - target * input if log_input else input - target * elementary.log(input + eps)
+    if full:
+        stirling = target * elementary.log(target) - target + 0.5 * elementary.log(2 * math.pi * target)
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return reduced_by(reduction, loss)  # type: ignore[no-any-return]

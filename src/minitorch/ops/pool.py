@@ -1,0 +1,561 @@
+"""Max and average pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._kernels import pool as kernels
+from .._op import op
+from .._runtime import silent, wrap
+from . import reduce as reductions
+from . import shape as shapes
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+Sizes = tuple[int, ...]
+
+
+def _planes(array: np.ndarray, ndim: int) -> np.ndarray:
+    """The array as ``(1, planes, *size)``: batches and channels are alike to a pooling."""
+    return array.reshape(1, prod(array.shape[:-ndim]), *array.shape[-ndim:])
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+def _take(self: np.ndarray, *, indices: np.ndarray, ndim: int) -> np.ndarray:
+    return kernels.max_pool_take(_planes(self, ndim), _planes(indices, ndim)).reshape(indices.shape)
+
+
+def _put(self: np.ndarray, *, indices: np.ndarray, ndim: int, shape: Sizes) -> np.ndarray:
+    planes = (1, prod(shape[:-ndim]), *shape[-ndim:])
+    return kernels.max_pool_grad(_planes(self, ndim), _planes(indices, ndim), input_shape=planes).reshape(shape)
+
+
+def _put_formula(F: Any, g: Any, self_shape: Sizes, indices: np.ndarray, ndim: int) -> Any:
+    return F.max_pool_grad(g, indices=indices, ndim=ndim, shape=self_shape)
+
+
+op("max_pool_grad", "MaxPoolBackwardBackward0", _put, ("self",), tangent="linear",
+   self=lambda F, g, indices, ndim: F.max_pool2d(g, indices=indices, ndim=ndim))  # fmt: skip
+
+_max_pools = {
+    2: op("max_pool2d", "MaxPool2DWithIndicesBackward0", _take, ("self",), tangent="linear", self=_put_formula),
+    3: op("max_pool3d", "MaxPool3DWithIndicesBackward0", _take, ("self",), tangent="linear", self=_put_formula),
+}
+_adaptive_max_pools = {
+    2: op("adaptive_max_pool2d", "AdaptiveMaxPool2DBackward0", _take, ("self",), tangent="linear", self=_put_formula),
+    3: op("adaptive_max_pool3d", "AdaptiveMaxPool3DBackward0", _take, ("self",), tangent="linear", self=_put_formula),
+}
+
+
+def _avg_pool(
+    self: np.ndarray,
+    *,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> np.ndarray:
+    ndim = len(kernel_size)
+    result = kernels.avg_pool(
+        _planes(self, ndim),
+        kernel_size=kernel_size,
+        stride=stride,
+        padding=padding,
+        ceil_mode=ceil_mode,
+        count_include_pad=count_include_pad,
+        divisor_override=divisor_override,
+    )
+    return result.reshape(*self.shape[:-ndim], *result.shape[2:])
+
+
+def _avg_pool_grad(
+    self: np.ndarray,
+    *,
+    shape: Sizes,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> np.ndarray:
+    ndim = len(kernel_size)
+    return kernels.avg_pool_grad(
+        _planes(self, ndim),
+        input_shape=(1, prod(shape[:-ndim]), *shape[-ndim:]),
+        kernel_size=kernel_size,
+        stride=stride,
+        padding=padding,
+        ceil_mode=ceil_mode,
+        count_include_pad=count_include_pad,
+        divisor_override=divisor_override,
+    ).reshape(shape)
+
+
+def _avg_pool_self(
+    F: Any,
+    g: Any,
+    self_shape: Sizes,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Any:
+    return F.avg_pool_grad(
+        g,
+        shape=self_shape,
+        kernel_size=kernel_size,
+        stride=stride,
+        padding=padding,
+        ceil_mode=ceil_mode,
+        count_include_pad=count_include_pad,
+        divisor_override=divisor_override,
+    )
+
+
+def _avg_pool_grad_self(
+    F: Any,
+    g: Any,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Any:
+    return F.avg_pool2d(
+        g,
+        kernel_size=kernel_size,
+        stride=stride,
+        padding=padding,
+        ceil_mode=ceil_mode,
+        count_include_pad=count_include_pad,
+        divisor_override=divisor_override,
+    )
+
+
+_avg_pools = {
+    2: op("avg_pool2d", "AvgPool2DBackward0", _avg_pool, ("self",), tangent="linear", self=_avg_pool_self),
+    3: op("avg_pool3d", "AvgPool3DBackward0", _avg_pool, ("self",), tangent="linear", self=_avg_pool_self),
+}
+op("avg_pool_grad", "AvgPoolBackwardBackward0", _avg_pool_grad, ("self",), tangent="linear", self=_avg_pool_grad_self)
+
+
+def _bounds(size: int, out: int) -> list[tuple[int, int]]:
+    """Where each of *out* windows that cover *size* cells starts and stops."""
+    return [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
+
+
+@lru_cache(maxsize=64)
+def _averages(size: int, out: int, dtype: Any) -> np.ndarray:
+    """The matrix, ``(out, size)``, that takes the mean of each window."""
+    matrix = np.zeros((out, size), dtype)
+    for row, (start, stop) in zip(matrix, _bounds(size, out)):
+        row[start:stop] = 1 / (stop - start)
+    return matrix
+
+
+def _along_axes(array: np.ndarray, matrices: list[np.ndarray]) -> np.ndarray:
+    """Apply a matrix along each of the last axes."""
+    for axis, matrix in enumerate(matrices, array.ndim - len(matrices)):
+        array = np.moveaxis(np.tensordot(array, matrix, ([axis], [1])), -1, axis)
+    return np.ascontiguousarray(array)
+
+
+def _adaptive_avg_pool(self: np.ndarray, *, size: Sizes) -> np.ndarray:
+    spatial = self.shape[self.ndim - len(size) :]
+    return _along_axes(self, [_averages(n, out, self.dtype) for n, out in zip(spatial, size)])
+
+
+def _adaptive_avg_pool_grad(self: np.ndarray, *, size: Sizes) -> np.ndarray:
+    spatial = self.shape[self.ndim - len(size) :]
+    return _along_axes(self, [_averages(n, out, self.dtype).T for n, out in zip(size, spatial)])
+
+
+def _adaptive_self(F: Any, g: Any, self_shape: Sizes, size: Sizes) -> Any:
+    return F.adaptive_avg_pool_grad(g, size=self_shape[len(self_shape) - len(size) :])
+
+
+def _adaptive_grad_self(F: Any, g: Any, self_shape: Sizes, size: Sizes) -> Any:
+    return F.adaptive_avg_pool2d(g, size=self_shape[len(self_shape) - len(size) :])
+
+
+_adaptive_avg_pools = {
+    2: op("adaptive_avg_pool2d", "AdaptiveAvgPool2DBackward0", _adaptive_avg_pool, ("self",), tangent="linear",
+          self=_adaptive_self),
+    3: op("adaptive_avg_pool3d", "AdaptiveAvgPool3DBackward0", _adaptive_avg_pool, ("self",), tangent="linear",
+          self=_adaptive_self),
+}  # fmt: skip
+op("adaptive_avg_pool_grad", "AdaptiveAvgPoolBackwardBackward0", _adaptive_avg_pool_grad, ("self",), tangent="linear",
+   self=_adaptive_grad_self)  # fmt: skip
+
+
+# -- arguments ---------------------------------------------------------------------------------------------------------
+def _per_dim(name: str, argument: str, given: Any, ndim: int) -> Sizes:
+    """An int, or a sequence of one or *ndim* ints, as *ndim* ints."""
+    if isinstance(given, int):
+        return (given,) * ndim
+    sizes = tuple([int(size) for size in given])
+    if len(sizes) not in (1, ndim):
+        raise RuntimeError(f"{name}: {argument} must either be a single int, or a tuple of {ndim} ints, but got {sizes}")
+    return sizes if len(sizes) == ndim else sizes * ndim
+
+
+def _check_input(name: str, array: np.ndarray, ndim: int) -> None:
+    if array.ndim not in (ndim + 1, ndim + 2) or 0 in array.shape[1 - array.ndim :]:
+        raise RuntimeError(
+            f"{name}: Expected {ndim + 1}D or {ndim + 2}D (batch mode) tensor with optional 0 dim batch size for input, "
+            f"but got: {list(array.shape)}"
+        )
+
+
+def _check_numbers(kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> None:
+    if min(stride) <= 0:
+        raise RuntimeError(f"stride should not be zero, but got {stride}" if 0 in stride else f"stride must be positive, but got {stride}")
+    if min(kernel_size) <= 0:
+        raise RuntimeError(f"kernel size should be greater than zero, but got {kernel_size}")
+    if min(dilation) <= 0:
+        raise RuntimeError(f"dilation should be greater than zero, but got {dilation}")
+    for k, p, d in zip(kernel_size, padding, dilation):
+        if p < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+        if p > (d * (k - 1) + 1) // 2:
+            raise RuntimeError(
+                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
+            )
+
+
+def _check_output(
+    shape: Sizes, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
+) -> None:
+    size = shape[-len(kernel_size) :]
+    out = kernels.pool_output_size(size, kernel_size, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode)
+    if min(out) < 1:
+        planes = shape[-len(kernel_size) - 1]
+        raise RuntimeError(
+            f"Given input size: ({'x'.join(map(str, (planes, *size)))}). Calculated output size: "
+            f"({'x'.join(map(str, (planes, *out)))}). Output size is too small"
+        )
+
+
+def _windows_of(
+    name: str, array: np.ndarray, ndim: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> tuple[Sizes, Sizes, Sizes, Sizes]:
+    """Kernel sizes, strides, paddings and dilations, checked."""
+    _check_input(name, array, ndim)
+    kernel = _per_dim(name, "kernel_size", kernel_size, ndim)
+    strides = kernel if stride is None or stride == () or stride == [] else _per_dim(name, "stride", stride, ndim)
+    pads, dilations = _per_dim(name, "padding", padding, ndim), _per_dim(name, "dilation", dilation, ndim)
+    _check_numbers(kernel, strides, pads, dilations)
+    _check_output(array.shape, kernel, strides, pads, dilations, ceil_mode)
+    return kernel, strides, pads, dilations
+
+
+# -- max pooling -------------------------------------------------------------------------------------------------------
+def _max_pool(
+    name: str, ndim: int, input: Any, numbers: tuple[Any, ...], ceil_mode: bool, return_indices: bool
+) -> Any:
+    array = input._array
+    kernel, strides, pads, dilations = _windows_of(name, array, ndim, *numbers, ceil_mode)
+    if ndim == 1:  # as pooling over a plane of one row
+        input = shapes.unsqueeze(input, -2)
+        array = input._array
+        kernel, strides, pads, dilations = (1, *kernel), (1, *strides), (0, *pads), (1, *dilations)
+    _, indices = silent(
+        kernels.max_pool,
+        _planes(array, len(kernel)),
+        kernel_size=kernel,
+        stride=strides,
+        padding=pads,
+        dilation=dilations,
+        ceil_mode=ceil_mode,
+    )
+    indices = indices.reshape(*array.shape[: -len(kernel)], *indices.shape[2:])
+    return _chosen(_max_pools, ndim, input, indices, return_indices)
+
+
+def _chosen(pools: dict[int, Any], ndim: int, input: Any, indices: np.ndarray, return_indices: bool) -> Any:
+    """The cells at *indices*, and these too if they are wanted."""
+    values = pools[max(2, ndim)](input, indices, max(2, ndim))
+    if ndim == 1:
+        values, indices = shapes.squeeze(values, -2), indices.squeeze(-2)
+    return (values, wrap(indices.copy())) if return_indices else values
+
+
+def max_pool1d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The maximum of each window of ``(N, C, L)`` or ``(C, L)``; see `max_pool2d`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[3., 2.]])
+    """
+    numbers = (kernel_size, stride, padding, dilation)
+    return _max_pool("max_pool1d", 1, input, numbers, ceil_mode, return_indices)
+
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The maximum of each window.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, C, H, W)`` or ``(C, H, W)``.
+    kernel_size : int or sequence of int
+        The window.
+    stride : int or sequence of int, optional
+        The step between windows: by default the window.
+    padding : int or sequence of int
+        Cells added on each side, which are never chosen: at most half the window.
+    dilation : int or sequence of int
+        The step between a window's cells.
+    ceil_mode : bool
+        Whether a last window that does not fit counts.
+    return_indices : bool
+        Whether the places of the maxima, counted in each plane, are returned too.
+
+    Raises
+    ------
+    RuntimeError
+        If the numbers do not fit the input.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.max_pool2d(torch.arange(16.0).view(1, 4, 4), 2)
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+    """
+    numbers = (kernel_size, stride, padding, dilation)
+    return _max_pool("max_pool2d", 2, input, numbers, ceil_mode, return_indices)
+
+
+def max_pool3d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The maximum of each window of ``(N, C, D, H, W)`` or ``(C, D, H, W)``; see `max_pool2d`."""
+    numbers = (kernel_size, stride, padding, dilation)
+    return _max_pool("max_pool3d", 3, input, numbers, ceil_mode, return_indices)
+
+
+# -- average pooling ---------------------------------------------------------------------------------------------------
+def _average(name: str, ndim: int, input: Any, numbers: tuple[Any, ...], ceil_mode: bool, *options: Any) -> Any:
+    kernel, strides, pads, _ = _windows_of(name, input._array, ndim, *numbers, 1, ceil_mode)
+    if ndim == 1:
+        wide = shapes.unsqueeze(input, -2)
+        pooled = _avg_pools[2](wide, (1, *kernel), (1, *strides), (0, *pads), ceil_mode, *options)
+        return shapes.squeeze(pooled, -2)
+    return _avg_pools[ndim](input, kernel, strides, pads, ceil_mode, *options)
+
+
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The mean of each window of ``(N, C, L)`` or ``(C, L)``; see `avg_pool2d`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.avg_pool1d(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[2., 1.]])
+    """
+    numbers = (kernel_size, stride, padding)
+    return _average("avg_pool1d", 1, input, numbers, ceil_mode, count_include_pad, None)  # type: ignore[no-any-return]
+
+
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each window.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, C, H, W)`` or ``(C, H, W)``.
+    kernel_size, stride, padding, ceil_mode
+        As for `max_pool2d`; added cells are zero.
+    count_include_pad : bool
+        Whether added cells count.
+    divisor_override : int, optional
+        Divides every window's sum.
+
+    Raises
+    ------
+    RuntimeError
+        If the numbers do not fit the input.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.avg_pool2d(torch.arange(16.0).view(1, 4, 4), 2)
+    tensor([[[ 2.5000,  4.5000],
+             [10.5000, 12.5000]]])
+    """
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero")
+    numbers = (kernel_size, stride, padding)
+    return _average("avg_pool2d", 2, input, numbers, ceil_mode, count_include_pad, divisor_override)  # type: ignore[no-any-return]
+
+
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each window of ``(N, C, D, H, W)`` or ``(C, D, H, W)``; see `avg_pool2d`."""
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero")
+    numbers = (kernel_size, stride, padding)
+    return _average("avg_pool3d", 3, input, numbers, ceil_mode, count_include_pad, divisor_override)  # type: ignore[no-any-return]
+
+
+# -- adaptive pooling --------------------------------------------------------------------------------------------------
+def _adaptive_size(name: str, input: Any, output_size: Any, ndim: int) -> Sizes:
+    """The output's size, None taken from the input, checked."""
+    array = input._array
+    if array.ndim not in (ndim + 1, ndim + 2):
+        raise RuntimeError(f"{name}(): Expected {ndim + 1}D or {ndim + 2}D tensor, but got {list(array.shape)}")
+    given = (output_size,) * ndim if output_size is None or isinstance(output_size, int) else tuple(output_size)
+    if len(given) != ndim:
+        raise RuntimeError(f"{name}(): output_size must be {ndim} int(s), but got {list(given)}")
+    size = tuple([n if out is None else out for n, out in zip(array.shape[-ndim:], given)])
+    if min(size) < 0:
+        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {list(size)}")
+    return size
+
+
+def _adaptive_average(name: str, ndim: int, input: Any, output_size: Any) -> Any:
+    size = _adaptive_size(name, input, output_size, ndim)
+    if ndim == 1:
+        return shapes.squeeze(_adaptive_avg_pools[2](shapes.unsqueeze(input, -2), (1, *size)), -2)
+    if all([n == 1 for n in size]):
+        return reductions.mean(input, tuple(range(-ndim, 0)), True)
+    return _adaptive_avg_pools[ndim](input, size)
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
+    """The means of *output_size* windows that cover ``(N, C, L)`` or ``(C, L)`` evenly.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.adaptive_avg_pool1d(torch.tensor([[1.0, 2.0, 6.0]]), 2)
+    tensor([[1.5000, 4.0000]])
+    """
+    return _adaptive_average("adaptive_avg_pool1d", 1, input, output_size)  # type: ignore[no-any-return]
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | None]) -> Tensor:
+    """The means of windows that cover ``(N, C, H, W)`` or ``(C, H, W)`` evenly, for an output of a given size.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, C, H, W)`` or ``(C, H, W)``.
+    output_size : int, None or pair of these
+        None keeps the input's size.
+    """
+    return _adaptive_average("adaptive_avg_pool2d", 2, input, output_size)  # type: ignore[no-any-return]
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: int | None | Sequence[int | None]) -> Tensor:
+    """The means of windows that cover three dimensions evenly; see `adaptive_avg_pool2d`."""
+    return _adaptive_average("adaptive_avg_pool3d", 3, input, output_size)  # type: ignore[no-any-return]
+
+
+def _adaptive_indices(planes: np.ndarray, size: Sizes) -> np.ndarray:
+    """Where in its plane each window's maximum lies; NaN is greater than any number."""
+    spatial = planes.shape[2:]
+    places = np.arange(prod(spatial)).reshape(spatial)
+    indices = np.empty((planes.shape[1], *size), np.int64)
+    bounds = [_bounds(n, out) for n, out in zip(spatial, size)]
+    for cell in product(*map(range, size)):
+        window = tuple([slice(*bound[i]) for bound, i in zip(bounds, cell)])
+        block = planes[(0, slice(None), *window)]
+        indices[(slice(None), *cell)] = places[window].ravel()[block.reshape(len(block), -1).argmax(1)]
+    return indices
+
+
+def _adaptive_maximum(name: str, ndim: int, input: Any, output_size: Any, return_indices: bool) -> Any:
+    size = _adaptive_size(name, input, output_size, ndim)
+    _check_input(name, input._array, ndim)
+    if ndim == 1:
+        input, size = shapes.unsqueeze(input, -2), (1, *size)
+    array = input._array
+    indices = _adaptive_indices(_planes(array, len(size)), size).reshape(*array.shape[: -len(size)], *size)
+    return _chosen(_adaptive_max_pools, ndim, input, indices, return_indices)
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int], return_indices: bool = False) -> Any:
+    """The maxima of *output_size* windows that cover ``(N, C, L)`` or ``(C, L)`` evenly.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.adaptive_max_pool1d(torch.tensor([[1.0, 2.0, 6.0]]), 2)
+    tensor([[2., 6.]])
+    """
+    return _adaptive_maximum("adaptive_max_pool1d", 1, input, output_size, return_indices)
+
+
+def adaptive_max_pool2d(
+    input: Tensor, output_size: int | None | Sequence[int | None], return_indices: bool = False
+) -> Any:
+    """The maxima of windows that cover ``(N, C, H, W)`` or ``(C, H, W)`` evenly; see `adaptive_avg_pool2d`."""
+    return _adaptive_maximum("adaptive_max_pool2d", 2, input, output_size, return_indices)
+
+
+def adaptive_max_pool3d(
+    input: Tensor, output_size: int | None | Sequence[int | None], return_indices: bool = False
+) -> Any:
+    """The maxima of windows that cover three dimensions evenly; see `adaptive_avg_pool2d`."""
+    return _adaptive_maximum("adaptive_max_pool3d", 3, input, output_size, return_indices)

@@ -1,0 +1,218 @@
+"""Quantiles and histograms."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._args import array_of, dim_of
+from .._errors import scalar_name
+from .._runtime import deliver, silent, traced, wrap
+from .._types import Number
+from .sort import sort
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+_INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+# -- quantile ----------------------------------------------------------------------------------------------------------
+def quantile(
+    input: Tensor,
+    q: Number | Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor | None = None,
+) -> Tensor:
+    """Quantiles over all elements or along a dimension, NaN if there is one.
+
+    Parameters
+    ----------
+    input : Tensor
+        float32 or float64, not empty.
+    q : float or Tensor
+        Which, between 0 and 1; a 1-D tensor of *input*'s dtype for several, which then lie along a new first dimension.
+    dim : int, optional
+        The dimension (default: over all elements).
+    keepdim : bool
+        Whether it stays, with size 1.
+    interpolation : str
+        What a quantile between two elements is: "linear", "lower", "higher", "midpoint" or "nearest".
+    out : Tensor, optional
+        Where the result is written.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
+    tensor(2.5000)
+    """
+    if out is not None:
+        compute = partial(quantile, input, q, dim, keepdim, interpolation=interpolation)
+        return deliver("quantile", compute, (input,), out)
+    return _quantile("quantile", input, q, dim, keepdim, interpolation)
+
+
+def nanquantile(
+    input: Tensor,
+    q: Number | Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor | None = None,
+) -> Tensor:
+    """Quantiles of the elements that are not NaN; as `quantile`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nanquantile(torch.tensor([1.0, float("nan"), 3.0]), 0.5)
+    tensor(2.)
+    """
+    if out is not None:
+        compute = partial(nanquantile, input, q, dim, keepdim, interpolation=interpolation)
+        return deliver("nanquantile", compute, (input,), out)
+    return _quantile("nanquantile", input, q, dim, keepdim, interpolation)
+
+
+def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str) -> Tensor:
+    array = array_of(name, input)
+    levels = _checked_levels(name, array, q, interpolation)
+    number = 0 if dim is None or not array.ndim else dim_of(dim, array.ndim)
+    line = traced.view(input, (-1,)) if dim is None or not array.ndim else input
+    ranked = sort(line, number).values
+    missing = silent(np.isnan, ranked._array).sum(number, keepdims=True)
+    last = ranked._array.shape[number] - 1
+    results = []
+    for level in levels.reshape(-1):
+        if name == "quantile":
+            rank = np.where(missing > 0, last, level * last)
+        else:
+            rank = level * np.maximum(last - missing, 0)
+        results.append(_between(ranked, number, rank.astype(array.dtype), keepdim and array.ndim > 0, interpolation))
+    if dim is None and keepdim:
+        results = [traced.view(result, (1,) * array.ndim) for result in results]
+    return traced.stack(results) if levels.ndim else results[0]
+
+
+def _checked_levels(name: str, array: np.ndarray, q: Any, interpolation: str) -> np.ndarray:
+    if array.dtype.kind != "f" or array.dtype.itemsize < 4:
+        came = scalar_name(array.dtype)
+        raise RuntimeError(f"{name}() input tensor must be either float or double dtype, not {came}")
+    if not array.size:
+        raise RuntimeError(f"{name}() input tensor must be non-empty")
+    if interpolation not in _INTERPOLATIONS:
+        allowed = ", ".join(_INTERPOLATIONS)
+        raise RuntimeError(f"{name}() interpolation must be one of {allowed}, but got {interpolation}")
+    if hasattr(q, "_array"):
+        levels: np.ndarray = q._array
+        if levels.dtype != array.dtype:
+            raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor, not {levels.dtype}")
+        if levels.ndim > 1:
+            raise RuntimeError(f"{name}() q must be a scalar or 1D tensor, but has shape {levels.shape}")
+        if not ((levels >= 0) & (levels <= 1)).all():
+            raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+        return levels
+    if not isinstance(q, (int, float)):
+        raise TypeError(f"{name}(): argument 'q' must be float or Tensor, not {type(q).__name__}")
+    if not 0 <= q <= 1:
+        raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
+    return np.asarray(q, array.dtype)
+
+
+def _between(ranked: Tensor, dim: int, rank: np.ndarray, keepdim: bool, interpolation: str) -> Tensor:
+    """The elements at fractional ranks along a dimension."""
+    if interpolation == "nearest":
+        rank = np.rint(rank)
+    low = np.floor(rank)
+    at_low, at_high = low.astype(np.int64), np.ceil(rank).astype(np.int64)
+    if interpolation in ("lower", "nearest"):
+        return traced.take_along(ranked, dim, at_low, keepdim)
+    higher = traced.take_along(ranked, dim, at_high, keepdim)
+    if interpolation == "higher":
+        return higher
+    lower = traced.take_along(ranked, dim, at_low, keepdim)
+    weight = rank - low if interpolation == "linear" else np.where(rank == low, 0, 0.5).astype(rank.dtype)
+    return lower + (higher - lower) * wrap(weight if keepdim else weight.squeeze(dim))
+
+
+# -- histograms --------------------------------------------------------------------------------------------------------
+def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0, *, out: Tensor | None = None) -> Tensor:
+    """How many elements fall into each of equal intervals; those outside are not counted, and there is no gradient.
+
+    Parameters
+    ----------
+    input : Tensor
+        Floats, any shape.
+    bins : int
+        How many intervals.
+    min, max : number
+        The ends of the range, both included; if they are equal, those of the data.
+    out : Tensor, optional
+        Where the result is written.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.histc(torch.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+    tensor([0., 2., 1., 0.])
+    """
+    if out is not None:
+        return deliver("histc", lambda: histc(input, bins, min, max), (input,), out)
+    array = array_of("histc", input).reshape(-1)
+    if array.dtype.kind != "f":
+        raise NotImplementedError(f"histc() is not implemented for {scalar_name(array.dtype)!r}; use .float()")
+    if bins <= 0:
+        raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
+    if max < min:
+        raise RuntimeError("histc(): max must be larger than min")
+    low, high = float(min), float(max)
+    if low == high and array.size:
+        low, high = float(array.min()), float(array.max())
+    if low == high:
+        low, high = low - 1, high + 1
+    if not np.isfinite([low, high]).all():
+        raise RuntimeError(f"histc(): range of [{low}, {high}] is not finite")
+    inside = array[(array >= low) & (array <= high)]
+    places = ((inside - low) * bins / (high - low)).astype(np.int64)
+    counts = np.bincount(np.minimum(places, bins - 1), minlength=bins)
+    return wrap(counts.astype(array.dtype))
+
+
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each integer from 0 occurs, or the sum of its weights; without gradient.
+
+    Parameters
+    ----------
+    input : Tensor
+        1-D, of integers that are not negative.
+    weights : Tensor, optional
+        1-D, as long as *input*.
+    minlength : int
+        The smallest length of the result.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.bincount(torch.tensor([0, 1, 1, 3]))
+    tensor([1, 2, 0, 1])
+    """
+    array = array_of("bincount", input)
+    if array.dtype.kind not in "iu":
+        raise NotImplementedError(f"bincount() is not implemented for {scalar_name(array.dtype)!r}")
+    if array.ndim != 1 or (array < 0).any():
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if minlength < 0:
+        raise RuntimeError(f"bincount(): minlength should be >= 0, but is {minlength}")
+    if weights is None:
+        return wrap(np.bincount(array, minlength=minlength))
+    if weights._array.shape != array.shape:
+        raise RuntimeError("bincount(): weights should be 1-d and have the same length as input")
+    sums = np.bincount(array, weights._array, minlength)
+    return wrap(sums.astype(np.float32) if weights._array.dtype == np.float32 else sums)

@@ -1,0 +1,228 @@
+"""Evenly spaced numbers."""
+
+from __future__ import annotations
+
+import math
+import operator
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _dtypes, _runtime
+from .._runtime import silent
+from .._types import Number
+from .creation import made_by
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from .._tensor import Tensor
+    from .creation import Options
+
+
+def number(name: str, argument: str, value: Any) -> Number:
+    """A Python number, also from a 0-d tensor or NumPy scalar."""
+    if isinstance(value, np.generic) or isinstance(value, _runtime.Tensor) and not value._array.ndim:
+        value = value.item()
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"{name}(): argument '{argument}' must be Number, not {type(value).__name__}")
+    return value
+
+
+def arange(
+    start: Number = 0,
+    end: Number | None = None,
+    step: Number = 1,
+    *,
+    out: Tensor | None = None,
+    **options: Unpack[Options],
+) -> Tensor:
+    """The numbers from *start* up to, not including, *end*: ``arange(end)``, ``arange(start, end)`` or with a step.
+
+    Parameters
+    ----------
+    start : number
+        The first number, 0 where only *end* is given.
+    end : number
+        Where they stop.
+    step : number
+        The distance between them; not 0.
+    out : Tensor, optional
+        Where the result is written.
+    **options
+        dtype (by default int64 if all three are integers, otherwise the default float dtype), layout, device, pin_memory,
+        requires_grad.
+
+    Returns
+    -------
+    Tensor
+        ``ceil((end - start) / step)`` numbers.
+
+    Raises
+    ------
+    RuntimeError
+        If *step* is 0 or leads away from *end*.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.arange(3)
+    tensor([0, 1, 2])
+    >>> torch.arange(1, 2, 0.25)
+    tensor([1.0000, 1.2500, 1.5000, 1.7500])
+    """
+    if end is None:
+        start, end = 0, start
+    first, stop, by = number("arange", "start", start), number("arange", "end", end), number("arange", "step", step)
+    floats = isinstance(first, float) or isinstance(stop, float) or isinstance(by, float)
+    default = _dtypes.default() if floats else _dtypes.INT64
+
+    def make(dtype: np.dtype[Any]) -> np.ndarray:
+        return _range("arange", first, stop, by, dtype, inclusive=False)
+
+    return made_by("arange", make, default, out, options)
+
+
+def _range(name: str, start: Any, end: Any, step: Any, dtype: np.dtype[Any], inclusive: bool) -> np.ndarray:
+    if dtype.kind == "b":
+        raise NotImplementedError(f'"{name}_cpu" not implemented for \'Bool\'')
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"{name}(): unsupported range: {start} -> {end}")
+    if dtype.kind in "iu":
+        start, end, step = int(start), int(end), int(step)
+        if not -(2**63) <= start < 2**63 or not -(2**63) <= end < 2**63:
+            raise RuntimeError(f"{name}(): value cannot be converted to type int64_t without overflow: {start} -> {end}")
+    if not step:
+        raise RuntimeError(f"{name}(): step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError(
+            f"{name}(): upper bound and lower bound inconsistent with step sign: {start} -> {end} in steps of {step}"
+        )
+    if inclusive:
+        count = math.floor((end - start) / step) + 1
+    else:
+        count = -((start - end) // step) if dtype.kind in "iu" else math.ceil((end - start) / step)
+    numbers = np.arange(count, dtype=np.int64 if dtype.kind in "iu" else np.float64)
+    if step != 1:
+        numbers *= step
+    if start:
+        numbers += start
+    return silent(numbers.astype, dtype)
+
+
+def linspace(
+    start: Number | Tensor, end: Number | Tensor, steps: int, *, out: Tensor | None = None, **options: Unpack[Options]
+) -> Tensor:
+    """Evenly spaced numbers from *start* to *end*, both included.
+
+    Parameters
+    ----------
+    start, end : number or 0-d Tensor
+        The first and the last number.
+    steps : int
+        How many.
+    out : Tensor, optional
+        Where the result is written.
+    **options
+        See ``zeros``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+    first, last, count = _linear("linspace", start, end, steps)
+    return made_by("linspace", lambda dtype: _spaced("linspace", first, last, count, dtype), _dtypes.default(), out, options)
+
+
+def _linear(name: str, start: Any, end: Any, steps: Any) -> tuple[Number, Number, int]:
+    """The arguments that ``linspace`` and ``logspace`` share, checked."""
+    try:
+        count = operator.index(steps)
+    except TypeError:
+        raise TypeError(f"{name}(): argument 'steps' must be int, not {type(steps).__name__}") from None
+    if count < 0:
+        raise RuntimeError(f"{name}(): number of steps must be non-negative, got {count}")
+    return number(name, "start", start), number(name, "end", end), count
+
+
+def _spaced(name: str, start: Number, end: Number, steps: int, dtype: np.dtype[Any]) -> np.ndarray:
+    """The numbers of ``linspace``, counted from the nearer end, in the dtype itself where it is of floats."""
+    if dtype.kind == "b":
+        raise NotImplementedError(f'"{name}_cpu" not implemented for \'Bool\'')
+    inner = dtype if dtype.kind == "f" else _dtypes.FLOAT64
+    if dtype.kind in "iu":
+        start, end = int(start), int(end)
+    first, last = inner.type(start), inner.type(end)
+    step = (last - first) / inner.type(max(steps - 1, 1))
+    index = np.arange(steps, dtype=inner)
+    up, down = first + step * index, last - step * index[::-1]
+    return silent(np.where(index < max(steps // 2, steps == 1), up, down).astype, dtype)
+
+
+def logspace(
+    start: Number | Tensor,
+    end: Number | Tensor,
+    steps: int,
+    base: float = 10.0,
+    *,
+    out: Tensor | None = None,
+    **options: Unpack[Options],
+) -> Tensor:
+    """Powers of *base* with evenly spaced exponents from *start* to *end*, both included.
+
+    Parameters
+    ----------
+    start, end : number or 0-d Tensor
+        The first and the last exponent.
+    steps : int
+        How many.
+    base : float
+        What is raised.
+    out : Tensor, optional
+        Where the result is written.
+    **options
+        See ``zeros``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+    first, last, count = _linear("logspace", start, end, steps)
+
+    def make(dtype: np.dtype[Any]) -> np.ndarray:
+        ends = (first, last) if dtype.kind == "f" else (int(first), int(last))
+        exponents = _spaced("logspace", *ends, count, dtype if dtype.kind == "f" else _dtypes.FLOAT64)
+        return silent(silent(np.power, float(base), exponents.astype(np.float64)).astype, dtype)
+
+    return made_by("logspace", make, _dtypes.default(), out, options)
+
+
+def range(
+    start: Number, end: Number, step: Number = 1, *, out: Tensor | None = None, **options: Unpack[Options]
+) -> Tensor:
+    """The numbers from *start* to *end*, both included; deprecated in favour of ``arange``.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import minitorch as torch
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     torch.range(1, 4)
+    tensor([1., 2., 3., 4.])
+    """
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    first, stop, by = number("range", "start", start), number("range", "end", end), number("range", "step", step)
+    return made_by(
+        "range", lambda dtype: _range("range", first, stop, by, dtype, inclusive=True), _dtypes.default(), out, options
+    )

@@ -1,0 +1,261 @@
+"""Running sums, products, maxima and their like along a dimension."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._args import array_of, dim_of
+from .._dtypes import to_numpy
+from .._errors import scalar_name
+from .._kernels import reduce as kernels
+from .._op import op
+from .._runtime import deliver, silent, traced
+from . import _returns
+from ._chosen import choosing, chosen, deliver_pair
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+
+# -- maps of derivatives -----------------------------------------------------------------------------------------------
+def _shift(self: np.ndarray, *, dim: int, by: int) -> np.ndarray:
+    """Each element moved by one or minus one place along a dimension; zero where none comes."""
+    if self.ndim == 0:
+        return np.zeros((), self.dtype)
+    out = np.zeros(self.shape, self.dtype)
+    head, tail = (slice(None),) * dim + (slice(None, -1),), (slice(None),) * dim + (slice(1, None),)
+    if by > 0:
+        out[tail] = self[head]
+    else:
+        out[head] = self[tail]
+    return out
+
+
+def _linear_recurrence(factor: np.ndarray, self: np.ndarray, *, dim: int, reverse: bool = False) -> np.ndarray:
+    return kernels.linear_recurrence(factor, self, dim, reverse)
+
+
+def _recurrence_self(F: Any, g: Any, factor: Any, dim: int, reverse: bool) -> Any:
+    return F.linear_recurrence(F.shift(factor, dim=dim, by=1 if reverse else -1), g, dim=dim, reverse=not reverse)
+
+
+def _recurrence_factor(F: Any, g: Any, factor: Any, result: Any, dim: int, reverse: bool) -> Any:
+    return _recurrence_self(F, g, factor, dim, reverse) * F.shift(result, dim=dim, by=-1 if reverse else 1)
+
+
+def exclusive_cumprod_self(F: Any, g: Any, self: Any, result: Any, dim: int, reverse: bool) -> Any:
+    """The gradient of an exclusive running product: exact with zeros, as nothing is divided."""
+    later = F.linear_recurrence(self, g, dim=dim, reverse=not reverse)
+    return result * F.shift(later, dim=dim, by=1 if reverse else -1)
+
+
+op("shift", "ShiftBackward0", _shift, ("self",), tangent="linear",
+   self=lambda F, g, dim, by: F.shift(g, dim=dim, by=-by))  # fmt: skip
+
+op("linear_recurrence", "LinearRecurrenceBackward0", _linear_recurrence, ("factor", "self"),
+   factor=_recurrence_factor, self=_recurrence_self)  # fmt: skip
+
+op("exclusive_cumprod", "ExclusiveCumprodBackward0",
+   lambda self, *, dim, reverse=False: kernels.exclusive_cumprod(self, dim, reverse), ("self",),
+   self=exclusive_cumprod_self)  # fmt: skip
+
+
+def _exp_difference_kernel(self: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """``exp(self - other)`` where that is at most one; one where both are the same infinity."""
+    out = np.subtract(self, other, out=...)
+    np.minimum(out, 0, out=out)
+    np.exp(out, out)
+    return np.where(self == other, out.dtype.type(1), out)
+
+
+op("exp_difference", "ExpDifferenceBackward0", _exp_difference_kernel, ("self", "other"), elementwise=True,
+   self=lambda F, g, result: g * result,
+   other=lambda F, g, result: -g * result)  # fmt: skip
+
+
+# -- cumsum, cumprod, logcumsumexp -------------------------------------------------------------------------------------
+def _cumsum(self: np.ndarray, *, dim: int, reverse: bool = False) -> np.ndarray:
+    if reverse and self.ndim:
+        return np.flip(kernels.cumsum(np.flip(self, dim), dim), dim)
+    return kernels.cumsum(self, dim)
+
+
+def _cumprod_self(F: Any, g: Any, self: Any, dim: int) -> Any:
+    later = F.linear_recurrence(F.shift(self, dim=dim, by=-1), g, dim=dim, reverse=True)
+    return F.exclusive_cumprod(self, dim=dim) * later
+
+
+def _logcumsumexp(self: np.ndarray, *, dim: int) -> np.ndarray:
+    return np.logaddexp.accumulate(self, dim) if self.ndim else self.copy()
+
+
+def _logcumsumexp_self(F: Any, g: Any, self: Any, result: Any, dim: int) -> Any:
+    """``sum of g[j] exp(x[i] - y[j]) over j >= i``, by a recurrence whose factors do not exceed one."""
+    decay = F.exp_difference(result, F.shift(result, dim=dim, by=-1))
+    return F.exp_difference(self, result) * F.linear_recurrence(decay, g, dim=dim, reverse=True)
+
+
+_cumsum_row = op("cumsum", "CumsumBackward0", _cumsum, ("self",), tangent="linear",
+                 self=lambda F, g, dim, reverse: F.cumsum(g, dim=dim, reverse=not reverse))  # fmt: skip
+_cumprod_row = op("cumprod", "CumprodBackward0", lambda self, *, dim: kernels.cumprod(self, dim), ("self",),
+                  self=_cumprod_self)  # fmt: skip
+_logcumsumexp_row = op("logcumsumexp", "LogcumsumexpBackward0", _logcumsumexp, ("self",), self=_logcumsumexp_self)
+
+
+def _scan(name: str, row: Any, input: Tensor, dim: Any, dtype: Any, out: Tensor | None) -> Tensor:
+    if out is not None:
+        return deliver(name, lambda: _scan(name, row, input, dim, dtype, None), (input,), out)
+    wanted = None if dtype is None else to_numpy(dtype)
+    if wanted is not None:
+        input = traced.to(input, dtype=wanted)
+    result = row(input, dim_of(dim, array_of(name, input).ndim))
+    return result if wanted is None or result._array.dtype == wanted else traced.to(result, dtype=wanted)
+
+
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+    """The running sum along a dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape; integers and bools are added as int64.
+    dim : int
+        The dimension.
+    dtype : dtype, optional
+        What the input is converted to first.
+    out : Tensor, optional
+        Where the result is written.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.cumsum(torch.tensor([1.0, 2.0, 3.0]), 0)
+    tensor([1., 3., 6.])
+    """
+    return _scan("cumsum", _cumsum_row, input, dim, dtype, out)
+
+
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+    """The running product along a dimension; arguments as for `cumsum`, derivatives exact with zeros too.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.cumprod(torch.tensor([1.0, 2.0, 3.0]), 0)
+    tensor([1., 2., 6.])
+    """
+    return _scan("cumprod", _cumprod_row, input, dim, dtype, out)
+
+
+def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the running sum of exponentials along a dimension, without overflow; arguments as for `cumsum`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.logcumsumexp(torch.tensor([0.0, 0.0]), 0)
+    tensor([0.0000, 0.6931])
+    """
+    dtype = array_of("logcumsumexp", input).dtype
+    if dtype.kind != "f":
+        raise NotImplementedError(f"logcumsumexp() is not implemented for {scalar_name(dtype)!r}; use .float()")
+    return _scan("logcumsumexp", _logcumsumexp_row, input, dim, None, out)
+
+
+# -- cummax, cummin ----------------------------------------------------------------------------------------------------
+def _record_indices(array: np.ndarray, ufunc: np.ufunc, dim: int) -> np.ndarray:
+    """Where each element's running extreme stands: the latest of equal ones."""
+    if not array.ndim:
+        return np.zeros((), np.int64)
+    extremes = ufunc.accumulate(array, dim)
+    records = array == extremes
+    if array.dtype.kind == "f":
+        records |= np.isnan(array)
+    places = np.arange(array.shape[dim]).reshape((-1,) + (1,) * (array.ndim - 1 - dim))
+    return np.maximum.accumulate(np.where(records, places, 0), dim)
+
+
+_cummax_row = choosing("cummax", "CummaxBackward0", repeats=True)
+_cummin_row = choosing("cummin", "CumminBackward0", repeats=True)
+
+
+def cummax(input: Tensor, dim: int, *, out: Any = None) -> _returns.cummax:
+    """The running maximum along a dimension and where it stands (the latest of equal elements); NaN propagates.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.cummax(torch.tensor([1.0, 3.0, 2.0]), 0).indices
+    tensor([0, 1, 1])
+    """
+    if out is not None:
+        return deliver_pair("cummax", lambda: cummax(input, dim), (input,), out)
+    array = array_of("cummax", input)
+    number = dim_of(dim, array.ndim)
+    index = silent(_record_indices, array, np.maximum, number)
+    return chosen(_cummax_row, _returns.cummax, input, number, index)
+
+
+def cummin(input: Tensor, dim: int, *, out: Any = None) -> _returns.cummin:
+    """The running minimum along a dimension and where it stands (the latest of equal elements); NaN propagates.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.cummin(torch.tensor([2.0, 1.0, 3.0]), 0).values
+    tensor([2., 1., 1.])
+    """
+    if out is not None:
+        return deliver_pair("cummin", lambda: cummin(input, dim), (input,), out)
+    array = array_of("cummin", input)
+    number = dim_of(dim, array.ndim)
+    index = silent(_record_indices, array, np.minimum, number)
+    return chosen(_cummin_row, _returns.cummin, input, number, index)
+
+
+# -- diff --------------------------------------------------------------------------------------------------------------
+def diff(
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Differences of neighbours along a dimension, taken *n* times.
+
+    Parameters
+    ----------
+    input : Tensor
+        At least one-dimensional; neighbours of bools are compared (exclusive or).
+    n : int
+        How often the differences are taken.
+    dim : int
+        The dimension.
+    prepend, append : Tensor, optional
+        What is put before and after *input* along *dim* first.
+    out : Tensor, optional
+        Where the result is written.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.diff(torch.tensor([1.0, 4.0, 9.0]))
+    tensor([3., 5.])
+    """
+    if out is not None:
+        return deliver("diff", lambda: diff(input, n, dim, prepend, append), (input,), out)
+    array = array_of("diff", input)
+    if array.ndim == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    number = dim_of(dim, array.ndim)
+    parts = [part for part in (prepend, input, append) if part is not None]
+    result = traced.cat(parts, dim=number) if len(parts) > 1 else input
+    before = (slice(None),) * number
+    for _ in range(n):
+        after, ahead = result[(*before, slice(1, None))], result[(*before, slice(None, -1))]
+        result = after != ahead if result._array.dtype.kind == "b" else after - ahead
+    return traced.clone(result) if n == 0 else result

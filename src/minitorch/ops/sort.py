@@ -1,0 +1,368 @@
+"""Sorting, choosing by rank, unique values, and searching sorted ones."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._args import array_of, dim_of
+from .._runtime import deliver, wrap
+from .._types import Number
+from . import _returns
+from ._chosen import choosing, chosen, deliver_pair, places
+from .extrema import checked_dim
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+_sort_row = choosing("sort", "SortBackward0")
+_stable_sort_row = choosing("sort_stable", "SortBackward1")
+_topk_row = choosing("topk", "TopkBackward0")
+_kthvalue_row = choosing("kthvalue", "KthvalueBackward0")
+
+
+# -- sort --------------------------------------------------------------------------------------------------------------
+def along(dim: int, part: slice) -> tuple[slice, ...]:
+    """What takes a part of an array along a dimension."""
+    return (slice(None),) * dim + (part,)
+
+
+def _order(array: np.ndarray, dim: int, descending: bool) -> np.ndarray:
+    """The stable order of the elements along a dimension; NaN counts as the largest."""
+    if not array.ndim:
+        return np.zeros((), np.int64)
+    if not descending:
+        return array.argsort(dim, kind="stable")
+    flip = along(dim, slice(None, None, -1))
+    return array.shape[dim] - 1 - array[flip].argsort(dim, kind="stable")[flip]
+
+
+def sort(
+    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None, out: Any = None
+) -> _returns.sort:
+    """The elements in order along a dimension, and where each stood; equal ones keep their order, NaN is the largest.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    dim : int
+        The dimension.
+    descending : bool
+        Whether the largest comes first.
+    stable : bool, optional
+        Whether equal elements must keep their order: they do anyway.
+    out : pair of Tensors, optional
+        Where the result is written.
+
+    Returns
+    -------
+    torch.return_types.sort
+        ``values``, whose gradients go back to the elements, and ``indices``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.sort(torch.tensor([3.0, 1.0, 2.0])).values
+    tensor([1., 2., 3.])
+    """
+    if out is not None:
+        return deliver_pair("sort", lambda: sort(input, dim, descending, stable=stable), (input,), out)
+    array = array_of("sort", input)
+    number = dim_of(dim, array.ndim)
+    row = _sort_row if stable is None else _stable_sort_row
+    return chosen(row, _returns.sort, input, number, _order(array, number, descending))
+
+
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
+    """The indices that sort along a dimension; arguments as for `sort`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.argsort(torch.tensor([3.0, 1.0, 2.0]), descending=True)
+    tensor([0, 2, 1])
+    """
+    array = array_of("argsort", input)
+    return wrap(_order(array, dim_of(dim, array.ndim), descending))
+
+
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements in order along the first dimension.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.msort(torch.tensor([3.0, 1.0, 2.0]))
+    tensor([1., 2., 3.])
+    """
+    if out is not None:
+        return deliver("msort", lambda: msort(input), (input,), out)
+    return sort(input, 0).values
+
+
+# -- topk, kthvalue ----------------------------------------------------------------------------------------------------
+def _top(array: np.ndarray, k: int, dim: int, largest: bool) -> np.ndarray:
+    """Where the *k* largest (or smallest) elements stand, in order."""
+    size = array.shape[dim]
+    if not k or 8 * k >= size:  # choosing first saves nothing
+        return _order(array, dim, largest)[along(dim, slice(k))]
+    kth, part = (size - k, slice(size - k, None)) if largest else (k - 1, slice(k))
+    some = array.argpartition(kth, dim)[along(dim, part)]
+    order = _order(array[places(some, dim)], dim, largest)
+    return some[places(order, dim)]
+
+
+def topk(
+    input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None
+) -> _returns.topk:
+    """The *k* largest elements along a dimension, and where they stand.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    k : int
+        How many.
+    dim : int
+        The dimension.
+    largest : bool
+        Whether the largest are taken, or the smallest.
+    sorted : bool
+        Whether they must come in order: they do anyway.
+    out : pair of Tensors, optional
+        Where the result is written.
+
+    Returns
+    -------
+    torch.return_types.topk
+        ``values``, whose gradients go back to the elements, and ``indices``.
+
+    Raises
+    ------
+    RuntimeError
+        If there are fewer than *k* elements.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.topk(torch.tensor([3.0, 1.0, 2.0]), 2).indices
+    tensor([0, 2])
+    """
+    if out is not None:
+        return deliver_pair("topk", lambda: topk(input, k, dim, largest), (input,), out)
+    array = array_of("topk", input)
+    number = dim_of(dim, array.ndim)
+    size = array.shape[number] if array.ndim else 1
+    if not 0 <= k <= size:
+        raise RuntimeError(f"topk(): selected index k out of range: k is {k}, but dimension {number} has size {size}")
+    index = _top(array, k, number, largest) if array.ndim else np.zeros((), np.int64)
+    return chosen(_topk_row, _returns.topk, input, number, index)
+
+
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> _returns.kthvalue:
+    """The *k*-th smallest element along a dimension, counted from 1, and where it stands.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    k : int
+        Which.
+    dim : int
+        The dimension.
+    keepdim : bool
+        Whether it stays, with size 1.
+    out : pair of Tensors, optional
+        Where the result is written.
+
+    Raises
+    ------
+    RuntimeError
+        If there are fewer than *k* elements.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.kthvalue(torch.tensor([3.0, 1.0, 2.0]), 2).values
+    tensor(2.)
+    """
+    if out is not None:
+        return deliver_pair("kthvalue", lambda: kthvalue(input, k, dim, keepdim), (input,), out)
+    array = array_of("kthvalue", input)
+    number = checked_dim("kthvalue", input, dim)
+    size = array.shape[number] if array.ndim else 1
+    if not 1 <= k <= size:
+        raise RuntimeError(
+            f"kthvalue(): selected number k out of range for dimension {number}: k is {k}, but its size is {size}"
+        )
+    index = array.argpartition(k - 1, number)[along(number, slice(k - 1, k))] if array.ndim else np.zeros((), np.int64)
+    return chosen(_kthvalue_row, _returns.kthvalue, input, number, index, keepdim)
+
+
+# -- unique ------------------------------------------------------------------------------------------------------------
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The different elements, or slices along a dimension, in order; no NaN equals another. It has no gradient.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    sorted : bool
+        Whether they must come in order: they do anyway.
+    return_inverse : bool
+        Whether to tell which one each element of *input* is.
+    return_counts : bool
+        Whether to tell how often each occurs.
+    dim : int, optional
+        The dimension (default: single elements).
+
+    Returns
+    -------
+    Tensor, or tuple of Tensors
+        The elements; the inverse and the counts, if asked for.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.unique(torch.tensor([2, 1, 2]), return_counts=True)
+    (tensor([1, 2]), tensor([1, 2]))
+    """
+    array = array_of("unique", input)
+    axis = None if dim is None else dim_of(dim, array.ndim)
+    found = np.unique(
+        array, return_inverse=True, return_counts=True, axis=axis if array.ndim else None, equal_nan=False
+    )
+    return _unique_results(found, return_inverse, return_counts)
+
+
+def _unique_results(found: Any, return_inverse: bool, return_counts: bool) -> Any:
+    values, inverse, counts = [wrap(np.asarray(part)) for part in found]
+    if not (return_inverse or return_counts):
+        return values
+    return (values, *[inverse] * return_inverse, *[counts] * return_counts)
+
+
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The first of each run of equal elements, or of equal slices along a dimension; results as of `unique`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+    array = array_of("unique_consecutive", input)
+    if dim is None:
+        lines = array.reshape(-1, 1)
+    else:
+        number = dim_of(dim, array.ndim)
+        lines = np.moveaxis(array, number, 0).reshape(array.shape[number], -1)
+    starts = np.ones(len(lines), bool)
+    starts[1:] = (lines[1:] != lines[:-1]).any(1)
+    places = np.flatnonzero(starts)
+    inverse = np.cumsum(starts) - 1
+    counts = np.diff(places, append=len(lines))
+    if dim is None:
+        return _unique_results((lines[places, 0], inverse.reshape(array.shape), counts), return_inverse, return_counts)
+    return _unique_results((array.take(places, number), inverse, counts), return_inverse, return_counts)
+
+
+# -- searchsorted, bucketize -------------------------------------------------------------------------------------------
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Tensor | Number,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Where values would be inserted into a sorted sequence to keep it sorted.
+
+    Parameters
+    ----------
+    sorted_sequence : Tensor
+        Sorted along its last dimension: one sequence, or one for each of *input*'s rows.
+    input : Tensor or number
+        The values.
+    out_int32 : bool
+        Whether the result is of int32 rather than int64.
+    right : bool
+        Whether a value is inserted after its equals rather than before them.
+    side : "left" or "right", optional
+        The same in words.
+    sorter : Tensor, optional
+        The order that sorts *sorted_sequence* along its last dimension, if it is not.
+    out : Tensor, optional
+        Where the result is written.
+
+    Raises
+    ------
+    RuntimeError
+        If there are several sequences and their leading dimensions are not those of *input*.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 6]))
+    tensor([1, 3])
+    """
+    if out is not None:
+        options = {"out_int32": out_int32, "right": right, "side": side, "sorter": sorter}
+        search = partial(searchsorted, sorted_sequence, input, **options)  # type: ignore[arg-type]
+        return deliver("searchsorted", search, (sorted_sequence,), out)
+    if side == "left" and right:
+        raise RuntimeError("searchsorted(): side and right can't be opposites, got side 'left' while right was True")
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side!r}")
+    sequences = sorted_sequence._array
+    values = input._array if hasattr(input, "_array") else np.asarray(input)
+    if sorter is not None:
+        sequences = np.take_along_axis(sequences, sorter._array, -1)
+    if sequences.ndim != 1 and sequences.shape[:-1] != values.shape[:-1]:
+        raise RuntimeError(
+            "searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
+            f"and input value tensor must match, but we got boundaries tensor {list(sequences.shape)} and input value "
+            f"tensor {list(values.shape)}"
+        )
+    which = "right" if right or side == "right" else "left"
+    if sequences.ndim == 1:
+        found = np.asarray(sequences.searchsorted(values, which))
+    else:
+        found = np.empty(values.shape, np.int64)
+        for row in np.ndindex(values.shape[:-1]):
+            found[row] = sequences[row].searchsorted(values[row], which)
+    return wrap(found.astype(np.int32) if out_int32 else found)
+
+
+def bucketize(
+    input: Tensor | Number,
+    boundaries: Tensor,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Which interval between sorted boundaries each value falls into: `searchsorted` with the arguments exchanged.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.bucketize(torch.tensor([0.5, 1.0, 4.0]), torch.tensor([1.0, 3.0]))
+    tensor([0, 0, 2])
+    """
+    if boundaries._array.ndim != 1:
+        raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries._array.ndim})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)

@@ -1,0 +1,324 @@
+"""The base of optimizers whose rule treats every element alike: they run it on flat arrays.
+
+A NumPy call costs about as much as updating a thousand elements.  So small parameters are taken together: their gradients
+are gathered into one flat array, the rule runs once for all of them, on state that lies flat too, and what it gives is
+subtracted from each parameter.  Large parameters are updated block by block, so that what the rule touches stays in the
+processor's cache.  A parameter's own memory is never moved.  See docs/design/09-optimizers.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from .. import _runtime
+from .._modes import inference_mode_on
+from .._tape import AccumulateGrad, next_position
+from .._views import INFERENCE_WRITE, Edits, edits_of
+from .optimizer import Optimizer, evaluated
+
+BLOCK = 1 << 14
+"""Elements that are updated at a time."""
+
+
+class ElementwiseOptimizer(Optimizer):
+    """An optimizer that changes each element by what its own gradient and state tell.
+
+    A subclass says what it remembers (``state_names``) and how to change a block (``rule``).  Weight decay that is added to
+    the gradient, and ``maximize``, are taken care of before the rule.
+    """
+
+    counts_steps = True
+    """Whether the state of each parameter has its number of steps, as ``step``."""
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        if defaults.get("differentiable"):
+            raise RuntimeError(
+                f"{type(self).__name__}: differentiable=True is not supported; to differentiate through a step, compute new "
+                "tensors from the parameters and their gradients, and use torch.func.functional_call"
+            )
+        if defaults.get("fused") and defaults.get("foreach"):
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        self._plans: dict[int, Plan] = {}
+        super().__init__(params, defaults)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, default in self.defaults.items():
+                group.setdefault(name, default)
+        self._plans = {}
+
+    def state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        """The names of the arrays that are kept for each parameter; they start as zeros."""
+        raise NotImplementedError
+
+    def rule(self, group: dict[str, Any], block: Block, gradient: np.ndarray, values: np.ndarray | None) -> None:
+        """Update ``block.state`` and write into ``block.change`` what is to be subtracted from the parameters.
+
+        *gradient* is not to be written; *values* are the parameters where ``reads_values`` said so.
+        """
+        raise NotImplementedError
+
+    def reads_values(self, group: dict[str, Any]) -> bool:
+        """Whether the rule needs the parameters' values."""
+        return bool(group["weight_decay"])
+
+    def coupled_decay(self, group: dict[str, Any]) -> float:
+        """The weight decay that is added to the gradient."""
+        return float(group["weight_decay"])
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change all parameters that have a gradient.
+
+        Parameters
+        ----------
+        closure : callable, optional
+            Computes the loss anew, calls ``backward()`` and returns the loss, which the step returns.
+        """
+        loss = evaluated(closure)
+        for number, group in enumerate(self.param_groups):
+            params, arrays, gradients = [], [], []
+            for param in group["params"]:
+                node = param._node
+                grad = node.grad if node.__class__ is AccumulateGrad else param.grad
+                if grad is not None:
+                    params.append(param)
+                    arrays.append(param._array)
+                    gradients.append(grad._array)
+            if params:
+                names = self.state_names(group)
+                plan = self._plans.get(number)
+                if plan is None or not plan.fits(params, arrays, names, self.state):
+                    check_gradients(params, gradients)
+                    plan = self._plans[number] = Plan(params, names, self.state, self.counts_steps)
+                plan.note_edits()
+                _runtime.silent(plan.run, self, group, gradients)
+        return loss
+
+
+class Plan:
+    """How a group's parameters that have gradients are updated: made once, used as long as nothing is moved or replaced."""
+
+    __slots__ = ("params", "arrays", "names", "entries", "states", "edits", "buckets")
+
+    def __init__(self, params: list[Any], names: tuple[str, ...], state: dict[Any, Any], counts_steps: bool) -> None:
+        self.params, self.names = params, names
+        self.arrays = [param._array for param in params]
+        self.edits: list[Edits] = [edits_of(param) for param in params]
+        if any([edits.inference for edits in self.edits]) and not inference_mode_on.get():
+            raise RuntimeError(INFERENCE_WRITE)
+        kept = names if not counts_steps else ("step", *names)
+        self.buckets = [Bucket(members, params, names, state, counts_steps) for members in divided(params, names, state)]
+        self.states = [state[param] for param in params] if kept else []
+        self.entries = [(s, name, s[name], s[name]._array) for s in self.states for name in kept]
+
+    def fits(self, params: list[Any], arrays: list[np.ndarray], names: tuple[str, ...], state: dict[Any, Any]) -> bool:
+        """Whether the parameters, their memory and their state are still those that the plan was made for."""
+        if len(params) != len(self.params) or names != self.names:
+            return False
+        if not all(map(is_, params, self.params)) or not all(map(is_, arrays, self.arrays)):
+            return False
+        if not all(map(is_, map(state.get, params), self.states)):
+            return False
+        for entries, name, tensor, array in self.entries:
+            if entries.get(name) is not tensor or tensor._array is not array:
+                return False
+        return True
+
+    def note_edits(self) -> None:
+        """Note that all parameters are about to be written: ``_views.edited`` for many at once."""
+        position = next_position()
+        for edits in self.edits:
+            if edits.watchers is not None:
+                for watcher in tuple(edits.watchers):
+                    watcher.about_to_be_written()
+                edits.watchers = None
+            edits.count += 1
+            edits.position = position
+
+    def run(self, optimizer: ElementwiseOptimizer, group: dict[str, Any], gradients: list[np.ndarray]) -> None:
+        """Update everything."""
+        reads, decay, maximize = optimizer.reads_values(group), optimizer.coupled_decay(group), group["maximize"]
+        for bucket in self.buckets:
+            gathered = bucket.gathered(gradients, bucket.gradient)
+            values = bucket.gathered(self.arrays, bucket.values) if reads else None
+            if bucket.steps is not None:
+                bucket.steps += 1
+                count = bucket.steps.item(0)
+            else:
+                count = 0
+            for block in bucket.blocks:
+                block.count = count
+                gradient = gathered if block.span is None else gathered[block.span]
+                value = values if values is None or block.span is None else values[block.span]
+                if decay:
+                    np.multiply(value, decay, block.given)
+                    (np.subtract if maximize else np.add)(block.given, gradient, block.given)
+                    gradient = block.given
+                elif maximize:
+                    gradient = np.negative(gradient, block.given)
+                optimizer.rule(group, block, gradient, value)
+                block.fresh = False
+                for target, change in block.changes:
+                    target -= change
+
+
+class Bucket:
+    """Parameters whose elements lie one after the other in flat arrays: several small ones, or a large one.
+
+    Attributes
+    ----------
+    members : list of int
+        Which of the plan's parameters they are.
+    gradient, values : ndarray or None
+        Where gradients and parameters are gathered; None for a large one, which is used in place.
+    steps : ndarray or None
+        The members' numbers of steps, which are all the same.
+    blocks : list of Block
+        The parts that are updated one after the other.
+    """
+
+    __slots__ = ("members", "gradient", "values", "steps", "blocks")
+
+    def __init__(
+        self, members: list[int], params: list[Any], names: tuple[str, ...], state: dict[Any, Any], counts_steps: bool
+    ) -> None:
+        self.members = members
+        own = [params[i] for i in members]
+        arrays = [param._array for param in own]
+        dtype, size = arrays[0].dtype, sum([array.size for array in arrays])
+        fresh = not has_state(own[0], names, state)
+        self.steps = np.empty(len(own), np.float32) if counts_steps else None
+        if self.steps is not None:
+            for i, param in enumerate(own):
+                self.steps[i] = count_of(param, state)
+                keep(state[param], "step", self.steps[i : i + 1].reshape(()))
+        flat = {name: np.zeros(size, dtype) for name in names}
+        for name, array in flat.items():
+            for param, part in zip(own, parts_of(array, arrays)):
+                put(part, state[param].get(name), name)
+                keep(state[param], name, part)
+        if len(own) == 1 and arrays[0].flags.c_contiguous:
+            self.gradient = self.values = None
+            whole = arrays[0].reshape(-1)
+            scratch = np.empty((3, min(size, BLOCK)), dtype)
+            spans = [slice(start, min(start + BLOCK, size)) for start in range(0, size, BLOCK)]
+            self.blocks = [
+                Block(span, {name: array[span] for name, array in flat.items()}, scratch[:, : span.stop - span.start], fresh)
+                for span in spans
+            ]
+            for span, block in zip(spans, self.blocks):
+                block.changes = [(whole[span], block.change)]
+        else:
+            self.gradient, self.values = np.empty(size, dtype), np.empty(size, dtype)
+            block = Block(None, flat, np.empty((3, size), dtype), fresh)
+            block.changes = list(zip(arrays, parts_of(block.change, arrays)))
+            self.blocks = [block]
+
+    def gathered(self, arrays: list[np.ndarray], out: np.ndarray | None) -> np.ndarray:
+        """The members' arrays as one flat array."""
+        members = self.members
+        if out is None:
+            return arrays[members[0]].reshape(-1)
+        return np.concatenate(arrays if len(members) == len(arrays) else [arrays[i] for i in members], None, out)
+
+
+class Block:
+    """A part that is updated at a time.
+
+    Attributes
+    ----------
+    span : slice or None
+        Which elements of the bucket; None: all.
+    state : dict of ndarray
+        The arrays of ``state_names``, flat.
+    change : ndarray
+        Where the rule writes what is to be subtracted.
+    spare : ndarray
+        For the rule's own use.
+    given : ndarray
+        Where the gradient stands that has weight decay added, or its sign changed.
+    fresh : bool
+        Whether this is the first update: the state is still zeros.
+    count : float
+        The number of this update, from 1, where steps are counted.
+    changes : list of (ndarray, ndarray)
+        The parameters' memory and the parts of ``change`` that belong to it.
+    """
+
+    __slots__ = ("span", "state", "change", "spare", "given", "fresh", "count", "changes")
+
+    def __init__(self, span: slice | None, state: dict[str, np.ndarray], scratch: np.ndarray, fresh: bool) -> None:
+        self.span, self.state, self.fresh = span, state, fresh
+        self.change, self.spare, self.given = scratch
+        self.count = 0.0
+        self.changes: list[tuple[np.ndarray, np.ndarray]] = []
+
+
+def divided(params: list[Any], names: tuple[str, ...], state: dict[Any, Any]) -> list[list[int]]:
+    """The positions of parameters that go together: of one dtype and history, and not too many elements."""
+    groups: list[list[int]] = []
+    open_groups: dict[Any, tuple[list[int], int]] = {}
+    for i, param in enumerate(params):
+        size = param._array.size
+        key = param._array.dtype, has_state(param, names, state), count_of(param, state)
+        group, filled = open_groups.get(key, ([], BLOCK))
+        if filled + size > BLOCK:
+            group, filled = [], 0
+            groups.append(group)
+        group.append(i)
+        open_groups[key] = group, filled + size
+    return groups
+
+
+def has_state(param: Any, names: tuple[str, ...], state: dict[Any, Any]) -> bool:
+    """Whether the parameter was updated before."""
+    return bool(names) and param in state and state[param].get(names[0]) is not None
+
+
+def count_of(param: Any, state: dict[Any, Any]) -> float:
+    """How often the parameter was updated, where that is counted."""
+    return float(state[param].get("step", 0)) if param in state else 0.0
+
+
+def parts_of(flat: np.ndarray, arrays: list[np.ndarray]) -> list[np.ndarray]:
+    """Views of a flat array, one for each of *arrays* and of its shape."""
+    parts, start = [], 0
+    for array in arrays:
+        parts.append(flat[start : start + array.size].reshape(array.shape))
+        start += array.size
+    return parts
+
+
+def put(part: np.ndarray, value: Any, name: str) -> None:
+    """Copy a state that is there already into its place in the flat array."""
+    if value is not None:
+        if value._array.shape != part.shape:
+            raise RuntimeError(
+                f"optimizer state {name!r} has shape {tuple(value._array.shape)}, but its parameter has shape {part.shape}: "
+                "the parameter was given other data since; remove its entry from optimizer.state"
+            )
+        part[...] = value._array
+
+
+def keep(entries: dict[str, Any], name: str, array: np.ndarray) -> None:
+    """Show an array as a state tensor; one that is there already stays the same object, with other memory."""
+    tensor = entries.get(name)
+    if isinstance(tensor, _runtime.Tensor):
+        tensor._array, tensor._layout = array, None
+    else:
+        entries[name] = _runtime.wrap(array)
+
+
+def check_gradients(params: list[Any], gradients: list[np.ndarray]) -> None:
+    """Refuse a gradient that was left from before its parameter was given other data."""
+    for number, (param, gradient) in enumerate(zip(params, gradients)):
+        if param._array.shape != gradient.shape:
+            raise RuntimeError(
+                f"parameter {number} of the optimizer's group has shape {tuple(param._array.shape)}, but its gradient has shape "
+                f"{tuple(gradient.shape)}: call zero_grad() after giving it other data"
+            )
