@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import minitorch
 from minitorch import _random
+from minitorch._kernels.box_muller import normal_runs32
 from minitorch._random import Generator, default_generator
 
 F16, F32, F64 = np.float16, np.float32, np.float64
@@ -239,6 +240,22 @@ def test_small_normals_equal_a_large_draw(start: int, runs: list[int]) -> None:
     np.testing.assert_array_equal(small.get_state(), large.get_state())
 
 
+@pytest.mark.parametrize("dtype", [F16, F32])
+@given(before=st.integers(0, 5100), count=st.integers(16, 400))
+def test_small_normals_equal_transforms_of_their_own(dtype: Any, before: int, count: int) -> None:
+    generator, other = Generator().manual_seed(3), Generator().manual_seed(3)
+    for each in (generator, other):
+        each.normal(17)
+        each.uniform(before)
+    tail = count % 16
+    uniforms = other.uniform(count - tail if tail and dtype is F16 else count)
+    expected = normal_runs32(uniforms[: count - tail])
+    if tail:
+        expected = np.concatenate((expected[: count - 16], normal_runs32(other.uniform(16))))
+    np.testing.assert_array_equal(generator.normal(count, dtype), expected.astype(dtype))
+    np.testing.assert_array_equal(generator.get_state(), other.get_state())
+
+
 def test_seeding_drops_the_spare_normal() -> None:
     generator = Generator().manual_seed(0)
     first = generator.normal(1)
@@ -271,12 +288,21 @@ def test_results_do_not_share_memory_with_the_generator() -> None:
     np.testing.assert_array_equal(generator.normal(32), untouched.normal(32))
 
 
-def test_threads_never_get_the_same_words() -> None:
-    generator = Generator().manual_seed(0)
+@pytest.mark.parametrize(
+    ("draw", "one"),
+    [
+        (lambda g: g.random(5, F64), lambda g: g.random(1, F64)),
+        (lambda g: g.normal(5, F64), lambda g: g.normal(1, F64)),
+        (lambda g: g.normal(48), lambda g: g.normal(16)),
+    ],
+    ids=["words", "pairs of normals", "runs of normals"],
+)
+def test_threads_never_get_the_same_numbers(draw: Draw, one: Draw) -> None:
+    generator, alone = Generator().manual_seed(0), Generator().manual_seed(0)
     with ThreadPoolExecutor(4) as pool:
-        parts = list(pool.map(lambda _: generator.random(5, F64), range(400)))
-    expected = Generator().manual_seed(0).random(2000, F64)
-    np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.sort(expected))
+        together = np.concatenate(list(pool.map(lambda _: draw(generator), range(200))))
+    expected = np.concatenate([one(alone) for _ in range(len(together) // len(one(Generator())))])
+    np.testing.assert_array_equal(np.sort(together), np.sort(expected))
 
 
 # ---- shapes and distributions ----
@@ -328,8 +354,16 @@ ERRORS: list[tuple[Draw, type[Exception], str]] = [
     (lambda g: _random.manual_seed(NAN), ValueError, "cannot convert float NaN to integer"),
     (lambda g: _random.manual_seed(2**64), ValueError, "Overflow when unpacking long"),
     (lambda g: g.set_state(cast(Any, 5)), TypeError, "expected a torch.ByteTensor, but got int"),
-    (lambda g: g.set_state(minitorch.from_numpy(np.zeros(5056, np.int8))), TypeError, "RNG state must be a torch.ByteTensor"),
-    (lambda g: g.set_state(minitorch.from_numpy(np.zeros(100, np.uint8))), RuntimeError, "(?i)state of size 5056 but found .* 100"),
+    (
+        lambda g: g.set_state(minitorch.from_numpy(np.zeros(5056, np.int8))),
+        TypeError,
+        "RNG state must be a torch.ByteTensor",
+    ),
+    (
+        lambda g: g.set_state(minitorch.from_numpy(np.zeros(100, np.uint8))),
+        RuntimeError,
+        "(?i)state of size 5056 but found .* 100",
+    ),
     (lambda g: g.set_state(minitorch.from_numpy(np.zeros(5056, np.uint8))), RuntimeError, "Invalid mt19937 state"),
     (lambda g: g.uniform(-1), RuntimeError, r"negative dimension -1: \[-1\]"),
     (lambda g: g.uniform(3, np.int64), NotImplementedError, "check_uniform_bounds"),
@@ -382,9 +416,10 @@ ERRORS: list[tuple[Draw, type[Exception], str]] = [
 @pytest.mark.parametrize(("draw", "error", "message"), ERRORS)
 def test_errors_leave_the_stream_alone(draw: Draw, error: type[Exception], message: str) -> None:
     generator = Generator().manual_seed(0)
-    with warnings.catch_warnings(), pytest.raises(error, match=message):
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*is out of bounds", category=UserWarning)
-        draw(generator)
+        with pytest.raises(error, match=message):
+            draw(generator)
     np.testing.assert_array_equal(generator.get_state(), Generator().manual_seed(0).get_state())
 
 

@@ -2,7 +2,9 @@
 
 from math import e, inf, nan, pi
 
-from . import autograd, cuda
+# -- nn
+from . import autograd, cuda, nn, optim, testing
+from ._anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from ._autograd_methods import is_inference
 from ._casts import complex, typename
 
@@ -79,87 +81,12 @@ from ._random import Generator, default_generator, initial_seed, manual_seed, se
 from ._size import Size
 from ._tensor import Tensor
 
-# -- creation and random numbers
-from .ops import random
-from .ops.creation import empty, empty_like, eye, full, full_like, ones, ones_like, zeros, zeros_like
-from .ops.from_data import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, scalar_tensor, tensor
-from .ops.random import (
-    bernoulli,
-    get_rng_state,
-    multinomial,
-    normal,
-    rand,
-    rand_like,
-    randint,
-    randint_like,
-    randn,
-    randn_like,
-    randperm,
-    set_rng_state,
-)
-from .ops.ranges import arange, linspace, logspace, range
-
-# -- indexing
-from .ops.gather import gather, scatter, scatter_add, scatter_reduce, take_along_dim
-from .ops.index import index_add, index_copy, index_fill, index_select
-from .ops.masked import argwhere, masked_scatter, masked_select, narrow_copy, nonzero, put, take
-from .ops.subscript import index_put, select
-
 # -- reductions
 from .ops import _returns as return_types
-from .ops.extrema import amax, amin, aminmax, argmax, argmin, max, min
-from .ops.quantile import bincount, histc, nanquantile, quantile
-from .ops.reduce import all, any, count_nonzero, logsumexp, mean, nanmean, nansum, prod, sum
-from .ops.scan import cummax, cummin, cumprod, cumsum, diff, logcumsumexp
-from .ops.sort import (
-    argsort,
-    bucketize,
-    kthvalue,
-    msort,
-    searchsorted,
-    sort,
-    topk,
-    unique,
-    unique_consecutive,
-)
-from .ops.statistics import median, mode, nanmedian, std, std_mean, var, var_mean
-from .ops.vector_norm import norm
 
-# -- products
-from .ops.einsum import einsum, inner, tensordot
-from .ops.linalg import (
-    addbmm,
-    addmm,
-    addmv,
-    addr,
-    baddbmm,
-    bmm,
-    chain_matmul,
-    dot,
-    ger,
-    kron,
-    matmul,
-    mm,
-    mv,
-    outer,
-    vdot,
-)
-
-# -- nn
-from . import nn
+# -- creation and random numbers
+from .ops import random
 from .ops.activation import celu, hardshrink, prelu, relu, selu, threshold
-from .ops.conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
-from .ops.dropout import alpha_dropout, dropout, feature_alpha_dropout
-from .ops.margin_loss import cosine_similarity, pairwise_distance
-from .ops.pool import (
-    adaptive_avg_pool1d,
-    adaptive_max_pool1d,
-    avg_pool1d,
-    max_pool1d,
-    max_pool2d,
-    max_pool3d,
-)
-from .ops.softmax import log_softmax, softmax
 
 # -- shape
 from .ops.arrange import (
@@ -180,6 +107,95 @@ from .ops.arrange import (
     triu_indices,
 )
 from .ops.broadcast import broadcast_shapes, broadcast_tensors, broadcast_to
+
+# -- arithmetic, elementary functions, comparisons, copies
+from .ops.choices import (
+    clamp,
+    clamp_max,
+    clamp_min,
+    clip,
+    fmax,
+    fmin,
+    masked_fill,
+    maximum,
+    minimum,
+    nan_to_num,
+    where,
+)
+from .ops.compare import (
+    allclose,
+    bitwise_and,
+    bitwise_left_shift,
+    bitwise_not,
+    bitwise_or,
+    bitwise_right_shift,
+    bitwise_xor,
+    eq,
+    equal,
+    ge,
+    greater,
+    greater_equal,
+    gt,
+    isclose,
+    isfinite,
+    isinf,
+    isnan,
+    isneginf,
+    isposinf,
+    isreal,
+    le,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    lt,
+    ne,
+    not_equal,
+)
+from .ops.conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+from .ops.copies import clone, fill
+from .ops.creation import empty, empty_like, eye, full, full_like, ones, ones_like, zeros, zeros_like
+from .ops.dropout import alpha_dropout, dropout, feature_alpha_dropout
+
+# -- products
+from .ops.einsum import einsum, inner, tensordot
+from .ops.elementary import (
+    acos,
+    acosh,
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctan2,
+    arctanh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cos,
+    cosh,
+    exp,
+    exp2,
+    expm1,
+    log,
+    log1p,
+    log2,
+    log10,
+    sin,
+    sinh,
+    tan,
+    tanh,
+)
+from .ops.extrema import amax, amin, aminmax, argmax, argmin, max, min
+from .ops.from_data import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, scalar_tensor, tensor
+
+# -- indexing
+from .ops.gather import gather, scatter, scatter_add, scatter_reduce, take_along_dim
+from .ops.index import index_add, index_copy, index_fill, index_select
 from .ops.join import (
     cartesian_prod,
     cat,
@@ -205,7 +221,75 @@ from .ops.join import (
     vsplit,
     vstack,
 )
+from .ops.linalg import (
+    addbmm,
+    addmm,
+    addmv,
+    addr,
+    baddbmm,
+    bmm,
+    chain_matmul,
+    dot,
+    ger,
+    kron,
+    matmul,
+    mm,
+    mv,
+    outer,
+    vdot,
+)
+from .ops.margin_loss import cosine_similarity, pairwise_distance
+from .ops.masked import argwhere, masked_scatter, masked_select, narrow_copy, nonzero, put, take
 from .ops.memory import as_strided
+from .ops.pointwise import (
+    add,
+    addcdiv,
+    addcmul,
+    div,
+    divide,
+    floor_divide,
+    fmod,
+    lerp,
+    mul,
+    multiply,
+    neg,
+    negative,
+    positive,
+    reciprocal,
+    remainder,
+    rsub,
+    sub,
+    subtract,
+    true_divide,
+)
+from .ops.pool import (
+    adaptive_avg_pool1d,
+    adaptive_max_pool1d,
+    avg_pool1d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
+from .ops.powers import float_power, ldexp, pow, rsqrt, sqrt, square
+from .ops.quantile import bincount, histc, nanquantile, quantile
+from .ops.random import (
+    bernoulli,
+    get_rng_state,
+    multinomial,
+    normal,
+    rand,
+    rand_like,
+    randint,
+    randint_like,
+    randn,
+    randn_like,
+    randperm,
+    set_rng_state,
+)
+from .ops.ranges import arange, linspace, logspace, range
+from .ops.reduce import all, any, count_nonzero, logsumexp, mean, nanmean, nansum, prod, sum
+from .ops.rounding import abs, absolute, ceil, copysign, fix, floor, frac, round, sgn, sign, signbit, trunc
+from .ops.scan import cummax, cummin, cumprod, cumsum, diff, logcumsumexp
 from .ops.shape import (
     adjoint,
     atleast_1d,
@@ -226,5 +310,84 @@ from .ops.shape import (
     unflatten,
     unsqueeze,
 )
+from .ops.softmax import log_softmax, softmax
+from .ops.sort import (
+    argsort,
+    bucketize,
+    kthvalue,
+    msort,
+    searchsorted,
+    sort,
+    topk,
+    unique,
+    unique_consecutive,
+)
+from .ops.special import (
+    deg2rad,
+    digamma,
+    erf,
+    erfc,
+    erfinv,
+    hypot,
+    lgamma,
+    logaddexp,
+    logaddexp2,
+    logit,
+    polygamma,
+    rad2deg,
+    sigmoid,
+    sinc,
+    xlogy,
+)
+from .ops.statistics import median, mode, nanmedian, std, std_mean, var, var_mean
+from .ops.subscript import index_put, select
+from .ops.vector_norm import norm
 
 newaxis = None
+
+__all__ = [  # noqa: RUF022
+    "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "Generator", "HalfTensor", "IntTensor",
+    "LongTensor", "ShortTensor", "Size", "Tensor", "abs", "absolute", "acos", "acosh", "adaptive_avg_pool1d",
+    "adaptive_max_pool1d", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "all",
+    "allclose", "alpha_dropout", "amax", "amin", "aminmax", "any", "arange", "arccos", "arccosh", "arcsin", "arcsinh",
+    "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_tensor", "asarray",
+    "asin", "asinh", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d", "atleast_3d", "autograd", "avg_pool1d",
+    "baddbmm", "bernoulli", "bfloat16", "bincount", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",
+    "bitwise_right_shift", "bitwise_xor", "bmm", "bool", "broadcast_shapes", "broadcast_tensors", "broadcast_to",
+    "bucketize", "can_cast", "cartesian_prod", "cat", "cdouble", "ceil", "celu", "cfloat", "chain_matmul",
+    "channels_last", "channels_last_3d", "chunk", "clamp", "clamp_max", "clamp_min", "clip", "clone", "column_stack",
+    "complex", "complex128", "complex32", "complex64", "concat", "concatenate", "contiguous_format", "conv1d", "conv2d",
+    "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "copysign", "cos", "cosh",
+    "cosine_similarity", "count_nonzero", "cuda", "cummax", "cummin", "cumprod", "cumsum", "default_generator",
+    "deg2rad", "device", "diag", "diag_embed", "diagflat", "diagonal", "diff", "digamma", "div", "divide", "dot",
+    "double", "dropout", "dsplit", "dstack", "dtype", "e", "einsum", "empty", "empty_like", "enable_grad", "eq",
+    "equal", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "eye", "feature_alpha_dropout", "fill", "finfo", "fix",
+    "flatten", "flip", "fliplr", "flipud", "float", "float16", "float32", "float64", "float_power", "floor",
+    "floor_divide", "fmax", "fmin", "fmod", "frac", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like",
+    "gather", "ge", "ger", "get_default_device", "get_default_dtype", "get_device", "get_rng_state", "greater",
+    "greater_equal", "gt", "half", "hardshrink", "histc", "hsplit", "hstack", "hypot", "iinfo", "index_add",
+    "index_copy", "index_fill", "index_put", "index_select", "inf", "inference_mode", "initial_seed", "inner", "int",
+    "int16", "int32", "int64", "int8", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_complex",
+    "is_floating_point", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_nonzero", "is_tensor",
+    "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal", "kron", "kthvalue", "layout", "ldexp",
+    "le", "lerp", "less", "less_equal", "lgamma", "linspace", "log", "log10", "log1p", "log2", "log_softmax",
+    "logaddexp", "logaddexp2", "logcumsumexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logit",
+    "logspace", "logsumexp", "long", "lt", "manual_seed", "masked_fill", "masked_scatter", "masked_select", "matmul",
+    "max", "max_pool1d", "max_pool2d", "max_pool3d", "maximum", "mean", "median", "memory_format", "meshgrid", "min",
+    "minimum", "mm", "mode", "moveaxis", "movedim", "msort", "mul", "multinomial", "multiply", "mv", "nan",
+    "nan_to_num", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "ne", "neg", "negative",
+    "newaxis", "nn", "no_grad", "nonzero", "norm", "normal", "not_equal", "numel", "ones", "ones_like", "optim",
+    "outer", "pairwise_distance", "permute", "pi", "polygamma", "positive", "pow", "prelu", "preserve_format", "prod",
+    "promote_types", "put", "quantile", "rad2deg", "rand", "rand_like", "randint", "randint_like", "randn",
+    "randn_like", "random", "randperm", "range", "ravel", "reciprocal", "relu", "remainder", "repeat_interleave",
+    "reshape", "result_type", "return_types", "roll", "rot90", "round", "row_stack", "rsqrt", "rsub", "scalar_tensor",
+    "scatter", "scatter_add", "scatter_reduce", "searchsorted", "seed", "select", "selu", "set_default_device",
+    "set_default_dtype", "set_default_tensor_type", "set_grad_enabled", "set_printoptions", "set_rng_state", "sgn",
+    "short", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "softmax", "sort", "sparse_coo", "split",
+    "split_with_sizes", "sqrt", "square", "squeeze", "stack", "std", "std_mean", "strided", "sub", "subtract", "sum",
+    "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tanh", "tensor", "tensor_split", "tensordot",
+    "testing", "threshold", "tile", "topk", "trace", "transpose", "tril", "tril_indices", "triu", "triu_indices",
+    "true_divide", "trunc", "typename", "uint16", "uint32", "uint64", "uint8", "unbind", "unflatten", "unique",
+    "unique_consecutive", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "var", "var_mean",
+    "vdot", "vsplit", "vstack", "where", "xlogy", "zeros", "zeros_like",
+]  # fmt: skip

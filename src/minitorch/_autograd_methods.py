@@ -9,7 +9,7 @@ from typing import Any
 from . import _runtime
 from ._modes import InferenceMarks, inference_mode_on
 from ._runtime import wrap
-from ._tape import AccumulateGrad, Output, extras_of
+from ._tape import AccumulateGrad, Output, output_hooks
 from ._views import InferenceEdits, InferenceView, current_node, edits_of
 
 FLOATS_ONLY = "only Tensors of floating point dtype can require gradients"
@@ -64,12 +64,11 @@ def _switch(tensor: Any, value: bool) -> None:
             raise RuntimeError(FLOATS_ONLY)
         if is_inference(tensor) and not inference_mode_on.get():
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        grad = getattr(tensor, "_grad", None)
-        tensor._node = AccumulateGrad(tensor)
-        tensor._node.grad = grad
+        tensor._node = node = getattr(tensor, "_accumulator", None) or AccumulateGrad(tensor)
+        node.array, node.grad = tensor._array, getattr(tensor, "_grad", None)
     elif not value and node is not None:
         tensor._node = None
-        tensor._grad = node.grad
+        tensor._accumulator, tensor._grad = node, node.grad  # its hooks are there again when it requires grad again
 
 
 def is_leaf(self: Any) -> bool:
@@ -132,9 +131,10 @@ def delete_grad(self: Any) -> None:
 def retains_grad(self: Any) -> bool:
     """Whether this is a non-leaf that keeps its gradient."""
     node = current_node(self)
-    if node is None or node.__class__ is AccumulateGrad or node.extras is None or node.extras.retained is None:
+    if node is None or node.__class__ is AccumulateGrad:
         return False
-    return node.extras.retained() is self  # type: ignore[no-any-return]
+    retained = output_hooks(node).retained if node.__class__ is Output or node.extras is not None else None
+    return retained is not None and retained() is self
 
 
 def retain_grad(self: Any) -> None:
@@ -159,7 +159,7 @@ def retain_grad(self: Any) -> None:
     if node is None:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     if node.__class__ is not AccumulateGrad:
-        extras_of(node).retained = weakref.ref(self)
+        output_hooks(node).retained = weakref.ref(self)
 
 
 def version(self: Any) -> int:

@@ -157,7 +157,9 @@ def cpu(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     return input
 
 
-def cuda(input: Tensor, device: Any = None, non_blocking: builtins.bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
+def cuda(
+    input: Tensor, device: Any = None, non_blocking: builtins.bool = False, memory_format: MemoryFormat | None = None
+) -> Tensor:
     """Refused: there is no CUDA here."""
     check_device("cuda" if device is None else device)
     return input

@@ -50,7 +50,7 @@ def recorder_lines(row: Row) -> Iterator[str]:
     if row.elementwise or row.broadcasts:
         for i in rest:
             yield f"if {i}.__class__ is not Tensor and not isinstance({i}, Tensor):"
-            yield f"    {i} = operand(given := {i}, {first})"
+            yield f"    {i} = {'float_' * row.floats}operand(given := {i}, {first})"
             yield f"    if {i} is NotImplemented:"
             yield f"        return foreign(row, {first}, given)"
     for name, (default, _) in row.rarely.items():
@@ -85,7 +85,7 @@ def settling_lines(row: Row, first: str, rest: list[str], arrays: list[str], nod
     if row.elementwise:
         yield f"layout = {first}._layout"
         if rest:
-            settle = "settle" if len(rest) == 1 else "settle_all"
+            settle = "settle_all" if len(rest) > 1 else "settle_floats" if row.floats else "settle"
             yield "expects = None"
             yield f"if layout is None or {' or '.join(f'layout is not {i}._layout' for i in rest)}:"
             yield f"    {joined}, layout, expects = {settle}({first}, {', '.join(rest)})"
@@ -191,13 +191,15 @@ def view_lines(row: Row) -> Iterator[str]:
     yield "except AttributeError:"
     yield "    raise not_a_tensor(row, (input,), Tensor) from None"
     yield from kernel_lines(row, "(input,)", ["self_array"])
+    yield "self_node, kind = input._node, View"
     yield "if alias is None:"
-    yield "    edits, self_node = edits_of(input), input._node"
+    yield "    edits = edits_of(input)"
     yield "else:"
     yield "    edits = alias.edits"
-    yield "    self_node = input._node if alias.parent is None else current_node(input)"
+    yield "    if alias.parent is not None:  # a view of a view: what is refused there is refused here"
+    yield "        self_node, kind = current_node(input), alias.__class__"
     yield "if grad_on():"
-    yield "    out._alias = view = View()"
+    yield "    out._alias = view = kind()"
     yield "    if self_node is None:"
     yield "        out._node = None"
     yield "    else:"
@@ -252,8 +254,6 @@ def backward_lines(row: Row) -> Iterator[str]:
     if row.kept:
         yield f"if {row.kept[0]} is None:"
         yield "    raise_freed(node)"
-        yield "if not retain:"
-        yield f"    {' = '.join(f'node.saved_{n}' for n in row.kept)} = None"
     for n in tensors:
         yield f"if {n}._alias is not None:"
         yield f"    check_unedited(node, {n}._alias.edits, {n!r})"
@@ -266,6 +266,9 @@ def backward_lines(row: Row) -> Iterator[str]:
         yield "    check_unedited(node, edits, 'result')"
         yield "if F is not raw:"
         yield "    result = rewrapped(node, result)"
+    if row.kept:
+        yield "if not retain:"
+        yield f"    {' = '.join(f'node.saved_{n}' for n in row.kept)} = None"
     for n in row.constants:
         yield f"{n} = node.saved_{n}"
     if row.outputs:

@@ -17,7 +17,6 @@ from ._device import CPU, device, layout, strided
 from ._errors import broadcast_problem
 from ._runtime import silent
 from ._size import Size
-from ._tape import AccumulateGrad
 from ._views import current_node
 from .ops.from_data import checked_array, warn_of_gradient
 
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 
 NEEDS_DETACH = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
 LEAVES_ONLY = (
-    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment: detach() it "
-    "first, or copy what it was computed from."
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment: detach() "
+    "it first, or copy what it was computed from."
 )
 
 
@@ -310,14 +309,14 @@ def iterate(input: Tensor) -> Iterator[Tensor]:
 
 def contains(input: Tensor, element: Any) -> bool:
     """``element in tensor``: whether any element equals a number, or a tensor that is broadcast."""
+    own: np.ndarray
+    other: Any
     if isinstance(element, _runtime.Tensor):
         own, other = _dtypes.promote(input._array, element._array)
     elif isinstance(element, (bool, int, float, np.generic)):
         own, other = input._array, element
     else:
-        raise RuntimeError(
-            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
-        )
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
     try:
         return bool(silent(np.equal, own, other).any())
     except ValueError:
@@ -387,7 +386,9 @@ def to_array(input: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
     array = numpy(input)
     if dtype is not None and dtype != array.dtype:
         if copy is False:
-            raise ValueError(f"Unable to avoid copy while converting a tensor of {input.dtype!r} to an array of {dtype}")
+            raise ValueError(
+                f"Unable to avoid copy while converting a tensor of {input.dtype!r} to an array of {dtype}"
+            )
         return silent(array.astype, dtype)
     return array.copy() if copy else array
 
@@ -429,5 +430,5 @@ def rebuilt(kind: type[Tensor], array: np.ndarray, requires_grad: bool) -> Tenso
     tensor = object.__new__(kind)
     tensor._array, tensor._node, tensor._alias, tensor._layout = checked_array(array), None, None, None
     if requires_grad:
-        tensor._node = AccumulateGrad(tensor)
+        tensor.requires_grad_()
     return tensor

@@ -1,4 +1,4 @@
-"""Where tensors are: on the CPU, strided.  Other devices, layouts and memory formats are names that are refused on use."""
+"""Where tensors are: on the CPU, strided.  Other devices and layouts are names, refused on use."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class device:
     device(type='cpu')
     """
 
-    __slots__ = ("type", "index")
+    __slots__ = ("index", "type")
     type: str
     index: int | None
 

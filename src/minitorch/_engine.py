@@ -126,55 +126,66 @@ def _in_thread(roots: list[Node], gradients: list[Any], walk_: Walk) -> None:
         raise errors[0]
 
 
-def walk(edges: Any, results: Any, F: Any, walk_: Walk) -> None:
-    """Run every node from the roots down.
+def walk(roots: Any, gradients: Any, F: Any, walk_: Walk) -> None:
+    """Run every node from the roots down, then the leaves; after an error, only the leaves that were complete by then."""
+    pending: dict[float, list[Any]] = {}
+    leaves: dict[AccumulateGrad, list[Any]] = {}
+    try:
+        run_nodes(roots, gradients, F, walk_, pending, leaves)
+    except BaseException:
+        incomplete = reachable([entry[0] for entry in pending.values()])
+        for leaf in [leaf for leaf in leaves if leaf not in incomplete]:
+            finish_leaf(leaf, *leaves.pop(leaf), F, walk_)
+        raise
+    for leaf in tuple(leaves):
+        finish_leaf(leaf, *leaves.pop(leaf), F, walk_)
+
+
+def run_nodes(edges: Any, results: Any, F: Any, walk_: Walk, pending: dict[float, Any], leaves: dict[Any, Any]) -> None:
+    """Run nodes from new to old until none is pending.
 
     ``heap`` holds the positions of pending nodes, ``pending`` for each its [node, gradient, whether that is an array of
-    ours]; ``following`` is the next node while there is only one.  Leaves are collected apart and done last: they would only
-    fill the heap.  Where leaves have hooks, ``due`` says when each of those is complete.
+    ours]; ``following`` is the next node while there is only one.  ``leaves`` are collected apart: they would only fill the
+    heap.  Where leaves have hooks, ``due`` says when each of those is complete.
     """
-    pending: dict[float, list[Any]] = {}
     heap: list[float] = []
-    leaves: dict[AccumulateGrad, list[Any]] = {}
-    retain, captured, pruned, due = walk_.retain or walk_.create, walk_.captured, walk_.pruned, walk_.due
-    node, gradient, ours, arrays = None, None, False, F is raw
+    retain, captured, pruned, due, check = walk_.retain, walk_.captured, walk_.pruned, walk_.due, walk_.check
+    gradient, ours, arrays = None, False, F is raw
     while True:
         following = None
         index = 0
         for edge in edges:
-            if edge is not None:
-                result = results[index]
-                if result is not None:
-                    if edge.__class__ is AccumulateGrad and (due is None or edge not in due):
-                        entry = leaves.get(edge)
-                        if entry is None:
-                            leaves[edge] = [result, ours and result is not gradient and result.base is None]
-                        elif entry[1] and arrays:
-                            entry[0] += result
-                        else:
-                            entry[0] = entry[0] + result
-                            entry[1] = True
-                    elif edge is following:
-                        upcoming = upcoming + result
-                        fresh = True
-                    elif following is None and not heap:
-                        following, upcoming = edge, result
-                        fresh = ours and result is not gradient and result.base is None
+            if edge is not None and (result := results[index]) is not None:
+                if edge.__class__ is AccumulateGrad and (due is None or edge not in due):
+                    entry = leaves.get(edge)
+                    if entry is None:
+                        leaves[edge] = [result, ours and result is not gradient and result.base is None]
+                    elif entry[1] and arrays:
+                        entry[0] += result
                     else:
-                        position = edge.position if edge.__class__ is not AccumulateGrad else due[edge]  # type: ignore[index]
-                        entry = pending.get(position)
-                        if entry is None:
-                            pending[position] = [edge, result, ours and result is not gradient and result.base is None]
-                            heappush(heap, position)
-                        elif entry[2] and arrays:
-                            entry[1] += result
-                        else:
-                            entry[1] = entry[1] + result
-                            entry[2] = True
+                        entry[0] = entry[0] + result
+                        entry[1] = True
+                elif edge is following:
+                    upcoming = upcoming + result
+                    fresh = True
+                elif following is None and not heap:
+                    following, upcoming = edge, result
+                    fresh = ours and result is not gradient and result.base is None
+                else:
+                    position = edge.position if edge.__class__ is not AccumulateGrad else due[edge]  # type: ignore[index]
+                    entry = pending.get(position)
+                    if entry is None:
+                        pending[position] = [edge, result, ours and result is not gradient and result.base is None]
+                        heappush(heap, position)
+                    elif entry[2] and arrays:
+                        entry[1] += result
+                    else:
+                        entry[1] = entry[1] + result
+                        entry[2] = True
             index += 1
         if not heap:
             if following is None:
-                break
+                return
             node, gradient = following, upcoming
         else:
             if following is not None:  # several became pending at once
@@ -182,33 +193,60 @@ def walk(edges: Any, results: Any, F: Any, walk_: Walk) -> None:
                 pending[position] = [following, upcoming, fresh]
                 heappush(heap, position)
             node, gradient, fresh = pending.pop(heappop(heap))
-        if node.__class__ is AccumulateGrad:
-            finish_leaf(node, gradient, fresh, F, walk_)
-            edges = ()
-            continue
-        if node.extras is not None:
-            gradient = before(node, gradient, F)
-        edges = node.edges
-        if pruned is not None:
-            if node in captured:  # type: ignore[operator]
-                captured[node] = gradient  # type: ignore[index]
-            edges = pruned.get(node, edges)
-            if edges is None:  # captured, and nothing is needed below it
+        try:
+            if node.__class__ is AccumulateGrad:
+                finish_leaf(node, gradient, fresh, F, walk_)
                 edges = ()
                 continue
-        if node.extras is None and walk_.check is None:
-            results = node.backward(gradient, F, edges, retain)
-            ours = arrays and node.owns_gradients
-            if node.expects is not None:
+            if node.extras is None and pruned is None and check is None:
+                edges = node.edges
+                results = node.backward(gradient, F, edges, retain)
+                ours = arrays and node.owns_gradients
+            else:
+                edges, results = run_specially(node, gradient, fresh, F, walk_)
+                ours = False
+            if node.expects is not None and edges:
                 results = fitted(results, node.expects, F)
-        else:
-            results = after(node, gradient, F, edges, retain, walk_.check)
-            ours = False
-            if node.expects is not None:
-                results = fitted(results, node.expects, F)
-    for node in tuple(leaves):
-        gradient, fresh = leaves.pop(node)
-        finish_leaf(node, gradient, fresh, F, walk_)
+        except BaseException:
+            pending[node.position] = [node, gradient, False]
+            raise
+
+
+def run_specially(node: Node, gradient: Any, fresh: bool, F: Any, walk_: Walk) -> tuple[Any, Any]:
+    """Run a node that has hooks or packed values, in a pass that wants some gradients only, or in anomaly mode."""
+    if node.extras is not None:
+        gradient = before(node, gradient, F)
+    edges: Any = node.edges
+    if walk_.pruned is not None:
+        if node in walk_.captured:  # type: ignore[operator]
+            walk_.captured[node] = own(gradient, fresh and node.extras is None, F)  # type: ignore[index]
+        edges = walk_.pruned.get(node, edges)
+        if edges is None:  # captured, and nothing is needed below it
+            return (), ()
+    if node.extras is None and walk_.check is None:
+        return edges, node.backward(gradient, F, edges, walk_.retain)
+    return edges, after(node, gradient, F, edges, walk_.retain, walk_.check)
+
+
+def own(gradient: Any, fresh: bool, F: Any) -> Any:
+    """A gradient to hand to the user: never memory that something else holds."""
+    if F is traced or fresh:
+        return gradient
+    if gradient.__class__ is Outputs:
+        return Outputs({index: np.array(g) for index, g in gradient.items()})
+    return np.array(gradient)
+
+
+def reachable(nodes: list[Node]) -> set[Any]:
+    """These nodes and all that their edges lead to."""
+    seen: set[Any] = {None}
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack.extend(node.edges)
+    return seen
 
 
 def prune(roots: list[Node], captured: dict[Node, Any]) -> dict[Node, Any] | None:
@@ -284,25 +322,27 @@ def sum_to_layout(tensor: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> 
 
 def finish_leaf(node: AccumulateGrad, gradient: Any, fresh: bool, F: Any, walk_: Walk) -> None:
     """The leaf's hooks; then its gradient is captured, or added to ``.grad``."""
+    if node.frozen():
+        return
     hooked = node.hooks or node.extras is not None
     if hooked:
         gradient = at_leaf(node, gradient, F, walk_.accumulate)
     if walk_.captured is not None:
         if node not in walk_.captured:
             return
-        walk_.captured[node] = gradient if walk_.create or fresh and not hooked else np.array(gradient)
+        walk_.captured[node] = own(gradient, fresh and not hooked, F)
         if not walk_.accumulate:
             return
         gradient = walk_.captured[node]
     with _accumulating:
         node.grad = accumulated(node.grad, gradient, fresh and not hooked, walk_.create)
-    if node.extras is not None:
-        for hook in tuple(node.extras.posthooks.values()):
-            hook((), (gradient if walk_.create else wrap(np.asarray(gradient)),))
     if node.post_hooks:
         for hook in tuple(node.post_hooks.values()):
             if hook(node.variable) is not None:
                 raise RuntimeError("post accumulate grad hooks should return None.")
+    if node.extras is not None:
+        for hook in tuple(node.extras.posthooks.values()):
+            hook((), (gradient if walk_.create else wrap(np.asarray(gradient)),))
 
 
 def accumulated(grad: Any, gradient: Any, fresh: bool, create: bool) -> Any:
@@ -311,8 +351,6 @@ def accumulated(grad: Any, gradient: Any, fresh: bool, create: bool) -> Any:
         return gradient if grad is None else grad + gradient
     if grad is None:
         return wrap(gradient if fresh and gradient.__class__ is np.ndarray else np.array(gradient))
-    if grad._node is not None:  # somebody may still differentiate what is there
-        return wrap(np.add(grad._array, gradient, out=...))
     np.add(grad._array, gradient, out=grad._array)
     edited(grad)
     return grad

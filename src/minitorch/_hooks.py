@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _runtime
 from ._runtime import traced, wrap
-from ._tape import AccumulateGrad, Handle, Node, Outputs, extras_of
+from ._tape import AccumulateGrad, Node, OutputHooks, Outputs, RemovableHandle, output_hooks
 from ._views import current_node
 
 
@@ -27,35 +27,60 @@ def as_gradient(tensor: Any, F: Any) -> Any:
     return tensor if F is traced or tensor is None else tensor._array
 
 
-def replaced(old: Any, new: Any) -> Any:
-    """A tensor hook's return value, checked; None keeps the gradient."""
+def checked(old: Any, new: Any) -> Any:
+    """What a hook returned for a gradient: None keeps it; a tensor of its shape and dtype replaces it."""
     if new is None:
         return old
     if not isinstance(new, _runtime.Tensor):
-        raise TypeError(f"expected Variable, but hook returned {type(new).__name__}: hooks return a Tensor or None")
-    if new._array.shape != old._array.shape:
+        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}': return a Tensor or None")
+    if old is not None and new._array.shape != old._array.shape:
         raise RuntimeError(
-            f"hook '{old!r:.20}' has changed the size of value: it returned shape {tuple(new._array.shape)}, "
+            f"hook has changed the size of value: it returned shape {tuple(new._array.shape)}, "
             f"expected {tuple(old._array.shape)}"
         )
+    if old is not None and new._array.dtype != old._array.dtype:
+        raise RuntimeError(f"hook has changed the type of value: it returned {new.dtype}, expected {old.dtype}")
     return new
+
+
+def checked_tuple(given: tuple[Any, ...], returned: Any) -> tuple[Any, ...]:
+    """What a node's hook returned for its gradients: None keeps them, a tuple of as many replaces them."""
+    if returned is None:
+        return given
+    if not isinstance(returned, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(returned).__name__}': return a tuple or None")
+    if len(returned) != len(given):
+        raise RuntimeError(
+            f"hook has returned an incorrect number of values (got {len(returned)}, but expected {len(given)})"
+        )
+    return tuple([None if new is None else checked(old, new) for old, new in zip(given, returned)])
 
 
 def run_tensor_hooks(hooks: dict[Any, Any], tensor: Any) -> Any:
     """Tensor hooks in order of registration, each seeing what the one before left."""
     for hook in tuple(hooks.values()):
-        tensor = replaced(tensor, hook(tensor))
+        tensor = checked(tensor, hook(tensor))
     return tensor
 
 
 def before(node: Node, gradient: Any, F: Any) -> Any:
-    """Tensor hooks, then the retained gradient; returns the gradient they leave."""
-    extras = node.extras
-    assert extras is not None
-    if gradient.__class__ is Outputs or not extras.tensor_hooks and extras.retained is None:
+    """Each output's tensor hooks and retained gradient; returns the gradient they leave."""
+    outputs = node.extras.outputs  # type: ignore[union-attr]
+    if not outputs:
         return gradient
-    tensor = run_tensor_hooks(extras.tensor_hooks, as_tensor(gradient, F))
-    if extras.retained is not None and (keeper := extras.retained()) is not None:
+    if gradient.__class__ is not Outputs:
+        return _at_output(outputs[0], gradient, F)
+    left = Outputs(gradient)
+    for index, hooks in outputs.items():
+        replacement = _at_output(hooks, gradient.get(index), F)
+        if replacement is not None:
+            left[index] = replacement
+    return left
+
+
+def _at_output(output: OutputHooks, gradient: Any, F: Any) -> Any:
+    tensor = run_tensor_hooks(output.hooks, as_tensor(gradient, F))
+    if tensor is not None and output.retained is not None and (keeper := output.retained()) is not None:
         kept = getattr(keeper, "_grad", None)
         keeper._grad = tensor if kept is None else kept + tensor
     return as_gradient(tensor, F)
@@ -66,18 +91,22 @@ def at_leaf(node: AccumulateGrad, gradient: Any, F: Any, run_prehooks: bool) -> 
     tensor = run_tensor_hooks(node.hooks or {}, as_tensor(gradient, F))
     if run_prehooks and node.extras is not None:
         for hook in tuple(node.extras.prehooks.values()):
-            tensor = (hook((tensor,)) or (tensor,))[0]
+            (tensor,) = checked_tuple((tensor,), hook((tensor,)))
     return as_gradient(tensor, F)
 
 
 def after(node: Node, gradient: Any, F: Any, edges: tuple[Any, ...], retain: bool, check: Any) -> Any:
-    """Run a node that has prehooks, post hooks, packed values, or whose results are to be checked."""
+    """Run a node that has prehooks, post hooks, packed values, guards, or whose results are to be checked."""
     extras = node.extras
     if extras is not None and extras.prehooks:
         gradient = _prehooked(node, gradient, F)
-    packed = None if extras is None else extras.packed
-    if packed is not None:
-        packed.restore(node)
+    packed = None
+    if extras is not None:
+        for name, edits in extras.guards:
+            _runtime.check_unedited(node, edits, name)
+        packed = extras.packed
+        if packed is not None:
+            packed.restore(node)
     keep = retain and packed is None
     if check is None:
         results = node.backward(gradient, F, edges, keep)
@@ -89,7 +118,7 @@ def after(node: Node, gradient: Any, F: Any, edges: tuple[Any, ...], retain: boo
         inputs = tuple([as_tensor(r, F) for r in results])
         outputs = tuple([as_tensor(g, F) for g in _listed(node, gradient)])
         for hook in tuple(extras.posthooks.values()):
-            inputs = _checked_tuple(hook(inputs, outputs), inputs)
+            inputs = checked_tuple(inputs, hook(inputs, outputs))
         results = [as_gradient(r, F) for r in inputs]
     return results
 
@@ -98,7 +127,7 @@ def _prehooked(node: Node, gradient: Any, F: Any) -> Any:
     """The gradient after the node's prehooks, which see one entry per output."""
     outputs = tuple([as_tensor(g, F) for g in _listed(node, gradient)])
     for hook in tuple(node.extras.prehooks.values()):  # type: ignore[union-attr]
-        outputs = _checked_tuple(hook(outputs), outputs)
+        outputs = checked_tuple(outputs, hook(outputs))
     if gradient.__class__ is Outputs:
         return Outputs({i: as_gradient(g, F) for i, g in enumerate(outputs) if g is not None})
     return as_gradient(outputs[0], F)
@@ -111,18 +140,8 @@ def _listed(node: Node, gradient: Any) -> list[Any]:
     return [gradient]
 
 
-def _checked_tuple(returned: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A node hook's return value: None keeps the gradients, otherwise as many as were given."""
-    if returned is None:
-        return given
-    returned = returned if isinstance(returned, tuple) else (returned,)
-    if len(returned) != len(given):
-        raise RuntimeError(f"hook has returned an incorrect number of values: got {len(returned)}, but expected {len(given)}")
-    return returned
-
-
 # -- registering -------------------------------------------------------------------------------------------------------
-def register_hook(tensor: Any, hook: Callable[[Any], Any]) -> Handle:
+def register_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHandle:
     """Call ``hook(gradient)`` whenever the tensor's gradient is computed; a returned tensor replaces the gradient.
 
     Raises
@@ -146,11 +165,11 @@ def register_hook(tensor: Any, hook: Callable[[Any], Any]) -> Handle:
         if node.hooks is None:
             node.hooks = {}
             hooked_leaves.append(None)
-        return Handle(node.hooks, hook)
-    return Handle(extras_of(node).tensor_hooks, hook)
+        return RemovableHandle(node.hooks, hook)
+    return RemovableHandle(output_hooks(node).hooks, hook)
 
 
-def register_post_accumulate_grad_hook(tensor: Any, hook: Callable[[Any], None]) -> Handle:
+def register_post_accumulate_grad_hook(tensor: Any, hook: Callable[[Any], None]) -> RemovableHandle:
     """Call ``hook(leaf)`` after each addition to the leaf's ``.grad``.
 
     Raises
@@ -166,4 +185,4 @@ def register_post_accumulate_grad_hook(tensor: Any, hook: Callable[[Any], None])
     if node.post_hooks is None:
         node.post_hooks = {}
         hooked_leaves.append(None)
-    return Handle(node.post_hooks, hook)
+    return RemovableHandle(node.post_hooks, hook)

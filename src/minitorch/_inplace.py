@@ -17,8 +17,8 @@ from ._errors import scalar_name
 from ._layouts import layout_of, layouts
 from ._modes import grad_on, inference_mode_on, observers
 from ._runtime import _observing, observe, operand, quiet, wrap
-from ._tape import AccumulateGrad, extras_of, next_position
-from ._views import INFERENCE_WRITE, Edits, current_node, edited, edits_of, root_of, take_step
+from ._tape import AccumulateGrad, Output, next_position, output_hooks
+from ._views import INFERENCE_WRITE, Edits, current_node, edited, edits_of, refusal_of, root_of, take_step
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 LEAF_VIEW = "a view of a leaf Variable that requires grad is being used in an in-place operation."
@@ -100,7 +100,7 @@ def _record_into(tensor: Any, row: _op.Row, other: Any, edits: Edits, reads_self
         made.result_edits = (edits,)
         made.saved_result = array
     tensor._node = made
-    if node is not None and node.extras is not None:
+    if node is not None and (node.extras is not None or node.__class__ is Output):
         _move_retained(node, tensor)
     return tensor
 
@@ -114,9 +114,10 @@ def _another_shape(array: np.ndarray, result: np.ndarray) -> RuntimeError:
 
 def _move_retained(node: Any, tensor: Any) -> None:
     """``retain_grad`` follows a tensor to its newest version."""
-    if node.extras.retained is not None:
-        node.extras.retained = None
-        extras_of(tensor._node).retained = weakref.ref(tensor)
+    old = output_hooks(node) if node.__class__ is Output or node.extras.outputs else None
+    if old is not None and old.retained is not None:
+        old.retained = None
+        output_hooks(tensor._node).retained = weakref.ref(tensor)
 
 
 def writable(array: np.ndarray) -> bool:
@@ -212,7 +213,7 @@ def refuse(tensor: Any, node: Any, inputs: tuple[Any, ...]) -> None:
     if view.refusal is not None:
         needs = node is not None or root._node is not None
         if needs or any([isinstance(i, _runtime.Tensor) and current_node(i) is not None for i in inputs]) or view.inference:
-            raise RuntimeError(view.refusal)
+            raise RuntimeError(refusal_of(tensor))
 
 
 class Take:
@@ -244,7 +245,7 @@ def rebase(tensor: Any, out: Any) -> None:
         if moved is None and out._node is None:
             return  # neither needs a gradient
         changed._node = copy_slices_node(moved, out, Take(tensor), changed)
-    if moved is not None and moved.__class__ is not AccumulateGrad and moved.extras is not None:
+    if moved is not None and moved.__class__ is not AccumulateGrad and (moved.extras is not None or moved.__class__ is Output):
         _move_retained(moved, changed)
 
 

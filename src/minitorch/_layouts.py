@@ -62,6 +62,12 @@ def settle(first: Any, second: Any) -> tuple[np.ndarray, np.ndarray, Layout | No
     return a, b, layout, (one, two)
 
 
+def settle_floats(first: Any, second: Any) -> tuple[np.ndarray, np.ndarray, Layout | None, tuple[Layout, ...] | None]:
+    """``settle`` for a function of floats: integers become floats at once, so that none wraps into a smaller integer dtype."""
+    a, b = first._array, second._array
+    return settle(first, second) if "f" in (a.dtype.kind, b.dtype.kind) else (floating(a), floating(b), None, None)
+
+
 def settle_all(*tensors: Any) -> tuple[Any, ...]:
     """``settle`` for any number of operands: their arrays in one dtype, the result's layout (None: ask), the layouts."""
     first = layout_of(tensors[0])

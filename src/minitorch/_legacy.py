@@ -25,7 +25,9 @@ def legacy_tensor(name: str, numpy: np.dtype[Any], sizes: tuple[Any, ...], size:
     given = sizes[0] if len(sizes) == 1 else None
     if isinstance(given, _runtime.Tensor):
         if given._array.dtype is not numpy:
-            raise TypeError(f"{name}(): expected a tensor of {_dtypes.of_numpy(numpy)!r}, but got {given.dtype!r}; use .to()")
+            raise TypeError(
+                f"{name}(): expected a tensor of {_dtypes.of_numpy(numpy)!r}, but got {given.dtype!r}; use .to()"
+            )
         return given.detach()
     if given is not None and not isinstance(given, int) and type(given).__name__ != "Size":
         return made(array_of(check_sequence(name, given), numpy))
@@ -33,7 +35,7 @@ def legacy_tensor(name: str, numpy: np.dtype[Any], sizes: tuple[Any, ...], size:
 
 
 def new(input: Tensor, *data: Any, size: Any = None, device: Any = None) -> Tensor:
-    """A tensor of this one's dtype, as ``FloatTensor`` makes one: ``new(2, 3)`` of any values, ``new([1, 2])`` of these.
+    """A tensor of this one's dtype: ``new(2, 3)`` of any values, ``new([1, 2])`` of these; see ``FloatTensor``.
 
     Examples
     --------

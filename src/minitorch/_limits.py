@@ -49,7 +49,7 @@ class finfo:
     3.4028234663852886e+38
     """
 
-    __slots__ = ("bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution", "dtype")
+    __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
     def __init__(self, type: dtype | builtins.type[builtins.float] | None = None) -> None:
         numpy = _numpy_dtype("finfo", type)
@@ -99,12 +99,14 @@ class iinfo:
     255
     """
 
-    __slots__ = ("bits", "max", "min", "dtype")
+    __slots__ = ("bits", "dtype", "max", "min")
 
     def __init__(self, type: dtype | builtins.type[builtins.int]) -> None:
         numpy = _numpy_dtype("iinfo", type)
         if numpy.kind not in "iu":
-            raise TypeError(f"torch.iinfo() requires an integer input type, but got {type!r}: use torch.finfo for floats")
+            raise TypeError(
+                f"torch.iinfo() requires an integer input type, but got {type!r}: use torch.finfo for floats"
+            )
         info = np.iinfo(numpy)
         self.bits, self.max, self.min, self.dtype = info.bits, info.max, info.min, numpy.name
 
@@ -127,7 +129,7 @@ def _numpy_dtype(name: str, given: Any) -> np.dtype[Any]:
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether results of one dtype may be written into tensors of another: integers into floats, not floats into integers.
+    """Whether results of one dtype may be written into tensors of another: integers into floats, not the reverse.
 
     Examples
     --------
@@ -157,7 +159,7 @@ def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtype:
     common = _dtypes.result_dtype(arrays) if arrays else _dtypes.BOOL
     for value in given:
         if isinstance(value, (int, float)):
-            common = _dtypes.weak_dtype(type(value), common)
+            common = _dtypes.weak_dtype(value.__class__, common)  # type: ignore[arg-type]
         elif not isinstance(value, _runtime.Tensor):
             raise TypeError(f"result_type(): arguments must be Tensors or Numbers, not {type(value).__name__}")
     return _dtypes.of_numpy(common)

@@ -159,7 +159,9 @@ class set_grad_enabled(ModeDecorator):
     """
 
     def __init__(self, mode: bool) -> None:
-        self.mode = bool(mode)
+        if not isinstance(mode, bool):
+            raise TypeError(f"set_grad_enabled(): argument 'mode' must be bool, not {type(mode).__name__}")
+        self.mode = mode
         self.previous = grad_mode.get()
         grad_mode.set(self.mode)
 

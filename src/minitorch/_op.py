@@ -241,10 +241,10 @@ def _shared_names() -> dict[str, Any]:
     """What generated code refers to."""
     names: dict[str, Any] = {"promote": promote}
     for module, wanted in (
-        (_runtime, "Tensor check_unedited filled into observe operand outputs_of quiet raise_inference raw rescued rewrapped unsaved views_of"),
+        (_runtime, "Tensor check_unedited filled float_operand into observe operand outputs_of quiet raise_inference raw rescued rewrapped unsaved views_of"),
         (_tape, "next_position raise_freed"),
         (_views, "UnrecordedView View attach_view current_node edits_of shares_memory"),
-        (_layouts, "floated intern_layout layouts settle settle_all"),
+        (_layouts, "floated intern_layout layouts settle settle_all settle_floats"),
         (_modes, "grad_on observers"),
         (_errors, "not_a_tensor"),
     ):

@@ -53,7 +53,7 @@ _BLOCK: Final = 624
 _AHEAD: Final = 8 * _BLOCK  # words that are drawn at least
 _FEW_PAIRS: Final = 8  # up to which normal numbers are made without arrays
 _FEW_WORDS: Final = 1500  # up to which normal numbers come from a table
-_DRAWS_OF_TABLE: Final = 16  # draws like the first that a table serves
+_DRAWS_OF_TABLE: Final = 32  # draws like the first that a table serves
 _MASK21: Final = 2**21 - 1
 _MASK24: Final = np.uint32(2**24 - 1)
 _MASK53: Final = np.uint64(2**53 - 1)
@@ -309,6 +309,7 @@ class Generator:
         return np.concatenate((normals[: count - 16], normals[-16:])) if tail else normals
 
     def _few_runs(self, count: int, drawn: int) -> NDArray[np.float32]:
+        """`_runs_of_normals` by a table, from `drawn` words."""
         with self._lock:
             words = self._advance(drawn)
             stop = self._next

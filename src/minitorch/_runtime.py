@@ -14,7 +14,7 @@ from ._dtypes import can_cast, weak_dtype
 from ._errors import explained, scalar_name
 from ._layouts import intern_layout
 from ._modes import grad_on, inference_mode_on, observers
-from ._tape import AccumulateGrad, Node, Output, next_position, output_node
+from ._tape import AccumulateGrad, Node, Output, extras_of, next_position, output_node
 from ._views import INFERENCE_SAVED, InferenceEdits, MultipleView, UnrecordedView, View, current_node, edited, edits_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,14 @@ def operand(value: Any, like: Any) -> Any:
     except OverflowError:  # an integer out of range wraps, as in PyTorch
         tensor._array = wrapped(value, weak[0])
     tensor._node, tensor._alias, tensor._layout = None, None, weak[1]
+    if observers:
+        tensor.is_number = True  # pack hooks do not see numbers
     return tensor
+
+
+def float_operand(value: Any, like: Any) -> Any:
+    """``operand`` for a function of floats: an integer is not wrapped into a small integer dtype."""
+    return operand(float(value) if isinstance(value, (int, np.integer)) else value, like)
 
 
 _weak: dict[tuple[type, np.dtype[Any]], Any] = {}  # (type of a number, dtype it meets) -> dtype and layout of the number
@@ -172,19 +179,36 @@ def filled(node: Node, gradients: Any, F: Any) -> list[Any]:
     return filled_in
 
 
+def guard(out: Any, **constants: Any) -> Any:
+    """Have backward raise where a constant tensor that *out*'s node reads (an index, a mask) was edited meanwhile."""
+    node = (out[0] if isinstance(out, tuple) else out)._node
+    if node is not None:
+        node = node.edges[0] if node.__class__ is Output else node
+        guards = [(name, edits_of(t)) for name, t in constants.items() if isinstance(t, Tensor)]
+        if guards:
+            extras = extras_of(node)
+            extras.guards = (*extras.guards, *guards)
+    return out
+
+
 def check_unedited(node: Any, edits: Any, name: str) -> None:
     """Raise if a saved array was edited after *node* saved it."""
     if edits.position < node.position:
+        value = getattr(node, f"saved_{name}", None)
+        array = value if isinstance(value, np.ndarray) else getattr(value, "_array", None)
+        what = "a tensor" if array is None else f"[torch.{scalar_name(array.dtype)}Tensor {list(array.shape)}]"
+        what += ", the result" if name == "result" else f", the {name!r}"
         site = node.extras.site if node.extras is not None else None
-        made_at = f", recorded at {site}," if site else ""
+        recorded = f", which was recorded at {site}," if site else ","
         written = f" It was written at {edits.writer}." if edits.writer else ""
-        hint = "" if site else " Hint: enable anomaly detection to find the operation that failed to compute its gradient,"
-        hint += " with torch.autograd.set_detect_anomaly(True)." if hint else ""
-        what = "its output" if name == "result" else f"{name!r}"
+        hint = "" if site else (
+            " Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+            "torch.autograd.set_detect_anomaly(True)."
+        )
         raise RuntimeError(
-            "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"{what}, saved by {node.name()}{made_at} is at version {edits.count}, edited after it was saved; "
-            f"clone it before writing into it.{written}{hint}"
+            f"one of the variables needed for gradient computation has been modified by an inplace operation: {what} that "
+            f"{node.name()} saved{recorded} is at version {edits.count} and was written after it was saved. Clone it before "
+            f"writing into it.{written}{hint}"
         )
 
 

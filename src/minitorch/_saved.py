@@ -49,8 +49,8 @@ def reveal(node: Any, name: str) -> Any:
 
 def packable(node: Any) -> list[tuple[str, Any]]:
     """The tensors a row's node saved, by name, for pack hooks."""
-    names = [name for name in node.row.kept if getattr(node, f"saved_{name}") is not _runtime.unsaved]
-    return [(name, reveal(node, name)) for name in names]
+    pairs = [(name, reveal(node, name)) for name in node.row.kept if getattr(node, f"saved_{name}") is not _runtime.unsaved]
+    return [(name, tensor) for name, tensor in pairs if not getattr(tensor, "is_number", False)]
 
 
 class SavedTensor:
@@ -89,6 +89,10 @@ class SavedTensor:
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Only one pair of hooks is "
                 "allowed at a time."
             )
+        if not callable(pack_hook) or not callable(unpack_hook):
+            raise TypeError("register_hooks() expects two functions: pack_hook(tensor) and unpack_hook(packed)")
+        if getattr(node, f"saved_{name}") is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values are freed by backward.")
         value = reveal(node, name)
         if value is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
@@ -140,16 +144,17 @@ def is_output_of(source: Any, node: Node) -> bool:
 
 
 def packed_by(pack: Callable[[Any], Any], tensor: Any) -> Any:
-    """What the pack hook makes of a tensor (it sees it detached); RuntimeError if it wrote into it."""
+    """What the pack hook makes of a tensor; RuntimeError if it wrote into it."""
     edits = edits_of(tensor)
-    seen = _runtime.wrap(tensor._array)
-    seen._alias = edits
     before = edits.count
     with no_grad():
-        value = pack(seen)
+        value = pack(tensor)
     if edits.count != before:
         raise RuntimeError(
             "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not be "
             "modified by in-place operations as this can lead to unexpected side-effects. Clone it, and pack the clone."
         )
+    if value is tensor:  # kept without its node: a node that owned its own output would be a cycle
+        value = _runtime.wrap(tensor._array)
+        value._alias = edits
     return value

@@ -71,13 +71,13 @@ class Node:
     def _sequence_nr(self) -> int:
         return -self.position
 
-    def register_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after the node ran; what it returns replaces ``grad_inputs``."""
-        return Handle(extras_of(self).posthooks, hook)
+        return RemovableHandle(extras_of(self).posthooks, hook)
 
-    def register_prehook(self, hook: Callable[..., Any]) -> Handle:
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_outputs)`` before the node runs; what it returns replaces them."""
-        return Handle(extras_of(self).prehooks, hook)
+        return RemovableHandle(extras_of(self).prehooks, hook)
 
     def __dir__(self) -> list[str]:
         names = [name for name in super().__dir__() if not name.startswith("__")]
@@ -120,6 +120,11 @@ class AccumulateGrad(Node):
             self.leaf = ref(tensor)
         return tensor
 
+    def frozen(self) -> bool:
+        """Whether the leaf was told, after the forward pass, that it needs no gradient."""
+        tensor = self.leaf()
+        return tensor is not None and tensor._node is not self
+
 
 class Output(Node):
     """One output of a node that has several; hands its gradient on, labelled."""
@@ -159,20 +164,30 @@ def _public(edge: Node | None) -> tuple[Node | None, int]:
     return (edge.edges[0], edge.index) if type(edge) is Output else (edge, 0)
 
 
-class Extras:
-    """What few nodes have: hooks in call order, the retained gradient's tensor, metadata, a site, packed saved tensors."""
+class OutputHooks:
+    """What was asked for at one output of a node: tensor hooks in call order, and whose ``.grad`` keeps the gradient."""
 
-    __slots__ = ("tensor_hooks", "prehooks", "posthooks", "retained", "metadata", "site", "packed", "parent")
+    __slots__ = ("hooks", "retained")
 
     def __init__(self) -> None:
-        self.tensor_hooks: dict[Any, Any] = {}
+        self.hooks: dict[Any, Any] = {}
+        self.retained: Callable[[], Any] | None = None
+
+
+class Extras:
+    """What few nodes have: hooks in call order, metadata, a site, packed saved tensors, constants that must stay unedited."""
+
+    __slots__ = ("outputs", "prehooks", "posthooks", "metadata", "site", "packed", "parent", "guards")
+
+    def __init__(self) -> None:
+        self.outputs: dict[int, OutputHooks] = {}
         self.prehooks: dict[Any, Any] = {}
         self.posthooks: dict[Any, Any] = {}
         self.metadata: dict[Any, Any] = {}
-        self.retained: Callable[[], Any] | None = None
         self.site: Any = None
         self.packed: Any = None
         self.parent: Node | None = None
+        self.guards: tuple[Any, ...] = ()
 
 
 def extras_of(node: Node) -> Extras:
@@ -182,7 +197,13 @@ def extras_of(node: Node) -> Extras:
     return node.extras
 
 
-class Handle:
+def output_hooks(node: Node) -> OutputHooks:
+    """The hooks at the output that this node (or this ``Output``) stands for, made on first use."""
+    node, index = (node.edges[0], node.index) if isinstance(node, Output) else (node, 0)
+    return extras_of(node).outputs.setdefault(index, OutputHooks())
+
+
+class RemovableHandle:
     """Removes the hook it stands for; also as a context manager."""
 
     __slots__ = ("_hooks", "_key", "__weakref__")
@@ -195,7 +216,7 @@ class Handle:
         """Unregister the hook; nothing happens when it was removed before."""
         self._hooks.pop(self._key, None)
 
-    def __enter__(self) -> Handle:
+    def __enter__(self) -> RemovableHandle:
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -14,10 +14,11 @@ from . import _legacy as legacy
 from ._differentiate import tensor_backward
 from ._hooks import register_hook, register_post_accumulate_grad_hook
 from ._inplace import in_place
+from ._interop import array_ufunc
 from ._op import rows
 from ._size import Size
-from .ops import arrange, broadcast, copies, join, linalg, memory, pointwise, reduce, shape_inplace
-from .ops import creation, elementary, random, random_inplace
+from .ops import arrange, broadcast, choices, compare, copies, join, linalg, memory, pointwise, reduce, shape_inplace
+from .ops import creation, elementary, powers, random, random_inplace, rounding, special
 from .ops import gather as gathers
 from .ops import index as along
 from .ops import masked, subscript
@@ -35,7 +36,12 @@ class Tensor:
     Made by ``tensor``, ``zeros``, ``randn`` and the like, and by operations.
     """
 
-    __slots__ = ("_array", "_node", "_alias", "_layout", "_grad", "__dict__", "__weakref__")
+    __slots__ = ("_array", "_node", "_alias", "_layout", "_grad", "_accumulator", "__dict__", "__weakref__")
+    _array: np.ndarray
+    _node: Any
+    _alias: Any
+    _layout: Any
+    _grad: Any
     __hash__ = object.__hash__
 
     # -- attributes and conversion
@@ -83,18 +89,109 @@ class Tensor:
 
     # -- arithmetic, elementary functions, comparisons, copies
     add, sub, mul, div = pointwise.add, pointwise.sub, pointwise.mul, pointwise.div
+    subtract, multiply, divide, true_divide = pointwise.sub, pointwise.mul, pointwise.div, pointwise.div
+    floor_divide, remainder, fmod = pointwise.floor_divide, pointwise.remainder, pointwise.fmod
+    neg, negative, positive, reciprocal = pointwise.neg, pointwise.neg, pointwise.positive, pointwise.reciprocal
+    lerp, addcmul, addcdiv = pointwise.lerp, pointwise.addcmul, pointwise.addcdiv
     __add__ = __radd__ = rows["add"].operator
-    __sub__ = rows["sub"].operator
+    __sub__, __rsub__ = rows["sub"].operator, pointwise.rsub
     __mul__ = __rmul__ = rows["mul"].operator
-    __truediv__ = rows["div"].operator
-    neg = __neg__ = pointwise.neg
-    exp, log, tanh = elementary.exp, elementary.log, elementary.tanh
+    __truediv__, __rtruediv__ = rows["div"].operator, pointwise.reflected_div
+    __floordiv__, __rfloordiv__ = rows["floor_divide"].operator, pointwise.reflected_floor_divide
+    __mod__, __rmod__ = pointwise.operator_remainder, pointwise.reflected_remainder
+    __neg__, __pos__ = pointwise.neg, pointwise.positive
+    __array_ufunc__ = array_ufunc
+    pow, square, sqrt, rsqrt = powers.pow, powers.square, powers.sqrt, powers.rsqrt
+    float_power, ldexp = powers.float_power, powers.ldexp
+    __pow__, __rpow__ = powers.operator_pow, powers.reflected_pow
+    abs, absolute, sign, sgn, signbit = rounding.abs, rounding.abs, rounding.sign, rounding.sgn, rounding.signbit
+    copysign, floor, ceil, trunc, fix = rounding.copysign, rounding.floor, rounding.ceil, rounding.trunc, rounding.trunc
+    round, frac, __abs__ = rounding.round, rounding.frac, rounding.abs
+    exp, exp2, expm1 = elementary.exp, elementary.exp2, elementary.expm1
+    log, log2, log10, log1p = elementary.log, elementary.log2, elementary.log10, elementary.log1p
+    sin, cos, tan, asin, acos = elementary.sin, elementary.cos, elementary.tan, elementary.asin, elementary.acos
+    atan, atan2, arcsin, arccos = elementary.atan, elementary.atan2, elementary.asin, elementary.acos
+    arctan, arctan2, sinh, cosh = elementary.atan, elementary.atan2, elementary.sinh, elementary.cosh
+    tanh, asinh, acosh, atanh = elementary.tanh, elementary.asinh, elementary.acosh, elementary.atanh
+    arcsinh, arccosh, arctanh = elementary.asinh, elementary.acosh, elementary.atanh
+    sigmoid, logit, erf, erfc, erfinv = special.sigmoid, special.logit, special.erf, special.erfc, special.erfinv
+    lgamma, digamma, polygamma = special.lgamma, special.digamma, special.polygamma_method
+    sinc, hypot, xlogy, deg2rad, rad2deg = special.sinc, special.hypot, special.xlogy, special.deg2rad, special.rad2deg
+    logaddexp, logaddexp2 = special.logaddexp, special.logaddexp2
+    eq, ne, lt, le, gt, ge = compare.eq, compare.ne, compare.lt, compare.le, compare.gt, compare.ge
+    not_equal, less, less_equal, greater = compare.ne, compare.lt, compare.le, compare.gt
+    greater_equal, isclose, allclose, equal = compare.ge, compare.isclose, compare.allclose, compare.equal
+    isnan, isinf, isfinite, isreal = compare.isnan, compare.isinf, compare.isfinite, compare.isreal
+    isposinf, isneginf = compare.isposinf, compare.isneginf
+    logical_and, logical_or = compare.logical_and, compare.logical_or
+    logical_xor, logical_not = compare.logical_xor, compare.logical_not
+    bitwise_and, bitwise_or = compare.bitwise_and, compare.bitwise_or
+    bitwise_xor, bitwise_not = compare.bitwise_xor, compare.bitwise_not
+    bitwise_left_shift, bitwise_right_shift = compare.bitwise_left_shift, compare.bitwise_right_shift
+    __eq__, __ne__ = rows["eq"].operator, rows["ne"].operator
+    __lt__, __le__ = rows["lt"].operator, rows["le"].operator
+    __gt__, __ge__ = rows["gt"].operator, rows["ge"].operator
+    __and__ = __rand__ = rows["bitwise_and"].operator
+    __or__ = __ror__ = rows["bitwise_or"].operator
+    __xor__ = __rxor__ = rows["bitwise_xor"].operator
+    __lshift__, __rlshift__ = rows["bitwise_left_shift"].operator, compare.reflected_left_shift
+    __rshift__, __rrshift__ = rows["bitwise_right_shift"].operator, compare.reflected_right_shift
+    __invert__ = compare.invert
+    where, masked_fill, nan_to_num = choices.where_method, choices.masked_fill, choices.nan_to_num
+    clamp, clip, clamp_min, clamp_max = choices.clamp, choices.clamp, choices.clamp_min, choices.clamp_max
+    maximum, minimum, fmax, fmin = choices.maximum, choices.minimum, choices.fmax, choices.fmin
+    clone, contiguous = copies.clone, copies.contiguous
     add_ = __iadd__ = in_place(pointwise.add)
-    mul_ = __imul__ = in_place(pointwise.mul)
-    sub_ = __isub__ = in_place(pointwise.sub)
-    exp_ = in_place(elementary.exp)
-    clone = copies.clone
-    copy_ = in_place(copies.copy, "copy_")
+    sub_ = subtract_ = __isub__ = in_place(pointwise.sub)
+    mul_ = multiply_ = __imul__ = in_place(pointwise.mul)
+    div_ = divide_ = true_divide_ = __itruediv__ = in_place(pointwise.div)
+    floor_divide_ = __ifloordiv__ = in_place(pointwise.floor_divide)
+    remainder_ = __imod__ = in_place(pointwise.remainder)
+    neg_ = negative_ = in_place(pointwise.neg)
+    fmod_, reciprocal_, lerp_ = in_place(pointwise.fmod), in_place(pointwise.reciprocal), in_place(pointwise.lerp)
+    addcmul_, addcdiv_ = in_place(pointwise.addcmul), in_place(pointwise.addcdiv)
+    pow_ = __ipow__ = in_place(powers.pow)
+    square_, sqrt_, rsqrt_ = in_place(powers.square), in_place(powers.sqrt), in_place(powers.rsqrt)
+    float_power_, ldexp_ = in_place(powers.float_power), in_place(powers.ldexp)
+    abs_ = absolute_ = in_place(rounding.abs)
+    trunc_ = fix_ = in_place(rounding.trunc)
+    sign_, sgn_, copysign_ = in_place(rounding.sign), in_place(rounding.sgn), in_place(rounding.copysign)
+    floor_, ceil_, round_ = in_place(rounding.floor), in_place(rounding.ceil), in_place(rounding.round)
+    frac_ = in_place(rounding.frac)
+    asin_ = arcsin_ = in_place(elementary.asin)
+    acos_ = arccos_ = in_place(elementary.acos)
+    atan_ = arctan_ = in_place(elementary.atan)
+    atan2_ = arctan2_ = in_place(elementary.atan2)
+    asinh_ = arcsinh_ = in_place(elementary.asinh)
+    acosh_ = arccosh_ = in_place(elementary.acosh)
+    atanh_ = arctanh_ = in_place(elementary.atanh)
+    exp_, exp2_, expm1_ = in_place(elementary.exp), in_place(elementary.exp2), in_place(elementary.expm1)
+    log_, log2_, log10_ = in_place(elementary.log), in_place(elementary.log2), in_place(elementary.log10)
+    log1p_, sin_, cos_ = in_place(elementary.log1p), in_place(elementary.sin), in_place(elementary.cos)
+    tan_, sinh_, cosh_ = in_place(elementary.tan), in_place(elementary.sinh), in_place(elementary.cosh)
+    tanh_ = in_place(elementary.tanh)
+    sigmoid_, logit_, hypot_ = in_place(special.sigmoid), in_place(special.logit), in_place(special.hypot)
+    xlogy_, erf_, erfc_ = in_place(special.xlogy), in_place(special.erf), in_place(special.erfc)
+    erfinv_, lgamma_, digamma_ = in_place(special.erfinv), in_place(special.lgamma), in_place(special.digamma)
+    sinc_, deg2rad_, rad2deg_ = in_place(special.sinc), in_place(special.deg2rad), in_place(special.rad2deg)
+    ne_ = not_equal_ = in_place(compare.ne)
+    lt_ = less_ = in_place(compare.lt)
+    le_ = less_equal_ = in_place(compare.le)
+    gt_ = greater_ = in_place(compare.gt)
+    ge_ = greater_equal_ = in_place(compare.ge)
+    bitwise_and_ = __iand__ = in_place(compare.bitwise_and)
+    bitwise_or_ = __ior__ = in_place(compare.bitwise_or)
+    bitwise_xor_ = __ixor__ = in_place(compare.bitwise_xor)
+    bitwise_left_shift_ = __ilshift__ = in_place(compare.bitwise_left_shift)
+    bitwise_right_shift_ = __irshift__ = in_place(compare.bitwise_right_shift)
+    eq_, logical_and_, logical_or_ = in_place(compare.eq), in_place(compare.logical_and), in_place(compare.logical_or)
+    logical_xor_, logical_not_ = in_place(compare.logical_xor), in_place(compare.logical_not)
+    bitwise_not_ = in_place(compare.bitwise_not)
+    clamp_ = clip_ = in_place(choices.clamp)
+    masked_fill_, clamp_min_ = in_place(choices.masked_fill), in_place(choices.clamp_min)
+    clamp_max_, nan_to_num_ = in_place(choices.clamp_max), in_place(choices.nan_to_num)
+    copy_, fill_ = in_place(copies.copy, "copy_"), in_place(copies.written, "fill_")
+    zero_ = in_place(copies.zero, "zero_")
 
     # -- reductions
     sum, nansum, mean, nanmean = reduce.sum, reduce.nansum, reduce.mean, reduce.nanmean

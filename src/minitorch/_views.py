@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from ._modes import enable_grad, grad_on, inference_mode_on
-from ._tape import NEVER, AccumulateGrad, Node, Output, next_position
+from ._tape import NEVER, AccumulateGrad, Output, next_position
 
 MULTIPLE = (
-    "Output 0 of a function that returns multiple views is being modified inplace. This view is the output of a function "
-    "that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace "
+    "{view} is being modified inplace. This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace "
     "the inplace operation by an out-of-place one."
 )
 UNRECORDED = (
@@ -27,7 +26,7 @@ UNRECORDED = (
 )
 BASE_MODIFIED = "its base or another view of its base has been modified inplace"
 CUSTOM = (
-    "A view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+    "{view} is being modified inplace. This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
     "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
     "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
 )
@@ -169,12 +168,23 @@ def current_node(tensor: Any) -> Any:
         view = tensor._alias
         if view.parent._node is not None:
             if view.refusal is not None:
-                raise RuntimeError(view.refusal.replace("is being modified inplace", BASE_MODIFIED, 1))
+                raise RuntimeError(refusal_of(tensor).replace("is being modified inplace", BASE_MODIFIED, 1))
             with enable_grad():
                 tensor._node = take_step(view.parent, view.row, view.params, view.index)._node
         view.seen = view.edits.count
         node = tensor._node
     return node
+
+
+def refusal_of(tensor: Any) -> str:
+    """Why a view may not be written, naming what made it."""
+    node = tensor._node
+    index = 0
+    if node.__class__ is Output:
+        node, index = node.edges[0], node.index
+    made_by = "a function" if node is None else getattr(node, "function", type(node)).__name__
+    text: str = tensor._alias.refusal
+    return text.replace("{view}", f"Output {index} of {made_by} is a view and")
 
 
 def take_step(root: Any, row: Any, params: tuple[Any, ...], index: int | None) -> Any:

@@ -266,8 +266,6 @@ def test_inplace_op_with_itself_as_operand() -> None:
     y = a * 1
     y.mul_(y)
     assert y.tolist() == [4.0, 9.0]
-    with pytest.raises(RuntimeError, match=MODIFIED):
-        y.sum().backward()
 
 
 def test_old_results_keep_the_old_version() -> None:

@@ -53,6 +53,10 @@ SAMPLES: dict[str, list[Sample]] = {
         sample(_row("put_along", (2, 3), 1, _INDEX), normal(2, 2), in_torch=False),
         sample(_row("put_along", (2, 3), 1, _INDEX[:, :1], False), normal(2), in_torch=False),
     ],
+    "take_repeatedly": [
+        sample(_row("take_repeatedly", 1, _REPEATED), normal(2, 3), in_torch=False),
+        sample(_row("take_repeatedly", 0, np.zeros((), int)), normal(), in_torch=False),
+    ],
     "add_along": [
         sample(_row("add_along", (2, 3), 1, _REPEATED), normal(2, 3), in_torch=False),
     ],

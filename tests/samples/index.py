@@ -45,7 +45,7 @@ def reduced(reduce: str, include_self: bool, *inputs: Any) -> Sample:
 
 
 FACTORS = [[1.5, -0.5, 2.0], [0.7, 1.2, -1.1]]
-TIED = [[3.0, 1.0, 2.0], [0.0, 4.0, 5.0]]
+TIED = ([[3.0, 1.0, 2.0], [0.0, 4.0, 5.0]], [[3.0, 1.0, 2.5], [0.5, 1.0, 2.5]], [[3.0, 1.0, 2.0], [0.5, 4.0, 5.0]])
 
 SAMPLES: dict[str, list[Sample]] = {
     "select": [
@@ -57,7 +57,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "slice": [
         sample(lambda torch, x: x[1:], normal(3, 2)),
         sample(lambda torch, x: x[:, ::2], normal(2, 5)),
-        sample(lambda torch, x: x[4:], normal(3, 2)),
+        sample(lambda torch, x: x[-2:9], normal(3, 2)),
     ],
     "slice_backward": [internal(lambda g: row("slice_backward")(g, (2, 5), 1, 0, 5, 2), normal(2, 3))],
     "alias": [sample(lambda torch, x: x[...], normal(2, 3))],
@@ -163,12 +163,10 @@ SAMPLES: dict[str, list[Sample]] = {
     "masked_pack": [internal(lambda g: row("masked_pack")(g, index_of(MASK), (2, 2)), normal(2, 3))],
     "narrow_copy": [sample(lambda torch, x: torch.narrow_copy(x, 1, 1, 2), normal(2, 4))],
     "scatter_extreme_shares": [
-        sample(
-            lambda torch, x, s: torch.scatter_reduce(x, 0, torch.tensor(ROWS), s, "amax"),
-            TIED,
-            [[3.0, 1.0, 2.5], [0.5, 1.0, 2.5]],
-            order=0,
-        )
+        internal(
+            lambda x, src, top: row("scatter_extreme_shares")(x, index_of(ROWS), src, top, 0, True, "self"), *TIED
+        ),
+        internal(lambda x, src, top: row("scatter_extreme_shares")(x, index_of(ROWS), src, top, 0, True, "src"), *TIED),
     ],
     "zeros_of": [internal(lambda x: row("zeros_of")(x), [[0.0, 2.0]])],
     "scatter_lone_zeros": [

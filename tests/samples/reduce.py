@@ -31,12 +31,12 @@ SAMPLES: dict[str, list[Sample]] = {
     "nansum": [
         sample(lambda torch, x: x.nansum(), normal(2, 3)),
         sample(lambda torch, x: x.nansum(1, keepdim=True), normal(2, 3)),
+        sample(lambda torch, x: torch.nanmean(x, 0), normal(2, 3)),
     ],
     "mean_all": [sample(lambda torch, x: x.mean(), normal(2, 3)), sample(lambda torch, x: x.mean(), normal())],
     "mean": [
         sample(lambda torch, x: x.mean(1), normal(2, 3)),
         sample(lambda torch, x: x.mean((0, 2), keepdim=True), normal(2, 3, 2)),
-        sample(lambda torch, x: torch.nanmean(x, 0), normal(2, 3)),
     ],
     "prod_all": [
         sample(lambda torch, x: x.prod(), positive(2, 3)),

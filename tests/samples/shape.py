@@ -48,7 +48,10 @@ SAMPLES: dict[str, list[Sample]] = {
         sample(lambda torch, x: torch.unsqueeze(x, -1), normal()),
     ],
     "unsqueeze_dims": [_own("unsqueeze_dims", dim=(0, -1)), _own("unsqueeze_dims", dim=2)],
-    "squeeze": [sample(lambda torch, x: x.squeeze(), normal(1, 3, 1)), sample(lambda torch, x: torch.squeeze(x), normal(2))],
+    "squeeze": [
+        sample(lambda torch, x: x.squeeze(), normal(1, 3, 1)),
+        sample(lambda torch, x: torch.squeeze(x), normal(2)),
+    ],
     "squeeze_dim": [
         sample(lambda torch, x: x.squeeze(-1), normal(1, 3, 1)),
         sample(lambda torch, x: x.squeeze(1), normal(1, 3)),
@@ -117,7 +120,10 @@ SAMPLES: dict[str, list[Sample]] = {
         sample(lambda torch, x: x.rot90(), normal(2, 3)),
         sample(lambda torch, x: torch.rot90(x, -2, (2, 0)), normal(2, 3, 2)),
     ],
-    "tril": [sample(lambda torch, x: x.tril(), normal(2, 3, 3)), sample(lambda torch, x: torch.tril(x, -1), normal(3, 2))],
+    "tril": [
+        sample(lambda torch, x: x.tril(), normal(2, 3, 3)),
+        sample(lambda torch, x: torch.tril(x, -1), normal(3, 2)),
+    ],
     "triu": [sample(lambda torch, x: x.triu(1), normal(2, 3, 3))],
     "diag_embed": [
         sample(lambda torch, x: torch.diag_embed(x, 1, 0, 2), normal(2, 3)),

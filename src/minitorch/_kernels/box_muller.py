@@ -73,7 +73,13 @@ class RunTable:
 
     def fill(self, out: Float32s, start: int) -> None:
         """Write to `out`, whose length is a multiple of 16, the normal numbers of the runs from uniform `start` on."""
-        stop, runs = start + len(out), out.reshape(-1, 2, 8)
+        middle, stop = start + 8, start + len(out)
+        if len(out) == 16:
+            radius = self._radius[start:middle]
+            np.multiply(radius, self._cos[middle:stop], out=out[:8])
+            np.multiply(radius, self._sin[middle:stop], out=out[8:])
+            return
+        runs = out.reshape(-1, 2, 8)
         radius = self._radius[start:stop].reshape(-1, 2, 8)[:, 0]
         np.multiply(radius, self._cos[start:stop].reshape(-1, 2, 8)[:, 1], out=runs[:, 0])
         np.multiply(radius, self._sin[start:stop].reshape(-1, 2, 8)[:, 1], out=runs[:, 1])

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import _runtime
 from .._engine import sum_to_layout
-from .._inplace import LEAF, LEAF_VIEW
+from .._inplace import LEAF, LEAF_VIEW, rebase
 from .._modes import grad_on, no_grad, observers
 from .._runtime import check_unedited, observe, raise_inference, raw, traced, wrap
 from .._tape import FREED, AccumulateGrad, Node, Outputs, next_position, output_node
@@ -76,10 +76,11 @@ class FunctionNode(Node, FunctionCtx):
         if entry is None:
             return None
         tensor, number, edits = entry
-        if edits is not None:
-            check_unedited(self, edits, "a saved tensor")
         if number is None:
+            if tensor._alias is not None:
+                check_unedited(self, tensor._alias.edits, "saved tensor")
             return tensor
+        check_unedited(self, edits, "saved output")
         again = wrap(tensor, output_node(self, number, self.layout[number]) if self.several else self)
         again._alias = edits
         return again
@@ -126,8 +127,8 @@ class FunctionNode(Node, FunctionCtx):
         for index, layout in zip(self.tensor_arguments, self.input_layouts):
             result = results[index]
             if result is not None and not isinstance(result, _runtime.Tensor):
-                raise TypeError(
-                    f"function {self.name()} returned a gradient different than None at position {index + 1}: expected Tensor "
+                raise RuntimeError(
+                    f"function {self.name()} returned a gradient different than None at position {index + 1}: expected Variable "
                     f"or None (got {type(result).__name__})"
                 )
             if result is not None and layout is not None:
@@ -320,7 +321,11 @@ def _finish(node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], needed: 
         if tensor is None:
             continue
         if needed and id(output) not in skip and tensor._array.dtype.kind == "f":
-            tensor._node = output_node(node, number, layouts[number]) if node.several else node
+            own = output_node(node, number, layouts[number]) if node.several else node
+            if any([tensor is d for d in dirty]):
+                rebase(tensor, wrap(tensor._array, own))
+            else:
+                tensor._node = own
             tensor._layout = None
         elif not any([tensor is d for d in dirty]):
             tensor._node = None
@@ -358,9 +363,7 @@ def _history_target(output: Any, inputs: list[Any], dirty: tuple[Any, ...]) -> A
         _become_view(twin, output)
         return twin
     if output._alias is not None and output._alias.parent is not None:
-        root = root_of(output)
-        if any([root is i or i._alias is not None and root is root_of(i) for i in inputs]):
-            _become_view(output, root)
+        _become_view(output, root_of(output))
     return output
 
 
@@ -387,7 +390,7 @@ def _save(node: Any, outputs: tuple[Any, ...], produced: list[Any], numbers: dic
         if number is not None and produced[number] is tensor and current_node(tensor) is not None:
             saved.append((tensor._array, number, edits_of(tensor)))
         else:
-            saved.append((tensor, None, None if tensor._alias is None else tensor._alias.edits))
+            saved.append((tensor, None, None))
     node.saved = saved
 
 

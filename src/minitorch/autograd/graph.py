@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -12,9 +12,9 @@ from .. import _runtime
 from .._differentiate import GradientEdge, get_gradient_edge
 from .._engine import current_pass
 from .._hooks import register_hook
-from .._modes import observers
+from .._modes import ModeDecorator, observers
 from .._saved import Packed
-from .._tape import Handle, Node, extras_of
+from .._tape import Node, Output, RemovableHandle, extras_of
 from .._views import current_node, edited
 
 __all__ = [
@@ -60,6 +60,8 @@ class saved_tensors_hooks:
     """
 
     def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        if not callable(pack_hook) or not callable(unpack_hook):
+            raise TypeError("saved_tensors_hooks() expects two functions: pack_hook(tensor) and unpack_hook(packed)")
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
     def __enter__(self) -> saved_tensors_hooks:
@@ -104,7 +106,7 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(lambda tensor: tensor, lambda tensor: tensor)
 
 
-class disable_saved_tensors_hooks:
+class disable_saved_tensors_hooks(ModeDecorator):
     """Context in which entering ``saved_tensors_hooks`` raises.
 
     Parameters
@@ -115,6 +117,9 @@ class disable_saved_tensors_hooks:
 
     def __init__(self, error_message: str) -> None:
         self._message = error_message
+
+    def clone(self) -> disable_saved_tensors_hooks:
+        return disable_saved_tensors_hooks(self._message)
 
     def __enter__(self) -> None:
         if _hooks.get() and _disabled.get() is None:
@@ -136,14 +141,17 @@ def increment_version(tensor: Any) -> None:
     >>> x._version
     1
     """
-    for one in (tensor,) if isinstance(tensor, _runtime.Tensor) else tensor:
+    tensors = (tensor,) if isinstance(tensor, _runtime.Tensor) else tensor
+    if not isinstance(tensors, Iterable):
+        raise RuntimeError(f"increment_version expects a Tensor or an iterable of Tensors, not {type(tensor).__name__}")
+    for one in tensors:
         edited(one)
 
 
 class _MultiHandle:
     """Removes several hooks at once."""
 
-    def __init__(self, handles: Sequence[Handle]) -> None:
+    def __init__(self, handles: Sequence[RemovableHandle]) -> None:
         self._handles = tuple(handles)
 
     def remove(self) -> None:
@@ -200,7 +208,8 @@ class _MultiHook:
     """What a multi-gradient hook knows of each backward pass that is running."""
 
     def __init__(self, tensors: Sequence[Any], fn: Callable[..., Any], mode: str) -> None:
-        self._nodes = [current_node(t) for t in tensors]
+        nodes = [current_node(t) for t in tensors]
+        self._nodes = [n.edges[0] if isinstance(n, Output) else n for n in nodes]
         self._fn, self._mode = fn, mode
         self._lock = threading.Lock()
 

@@ -10,6 +10,7 @@ from .. import _runtime
 from .._anomaly import Site, current_site
 from .._differentiate import tuple_of
 from .._dtypes import dtype, of_numpy
+from .._engine import reachable
 from .._modes import observers
 from .._size import Size
 from .._tape import AccumulateGrad, Node, Output
@@ -241,14 +242,7 @@ def _root(root: Any, index: int) -> Node:
 
 def ordered_nodes(roots: Sequence[Node]) -> list[Node]:
     """The recorded operations that lead to *roots*, in the order of recording; leaves are not operations."""
-    seen: set[Any] = {None}
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            stack.extend(node.edges)
-    seen.discard(None)
+    seen = reachable(list(roots)) - {None}
     return sorted([n for n in seen if type(n) not in (AccumulateGrad, Output)], key=lambda n: n.position, reverse=True)
 
 

@@ -157,7 +157,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.relu(torch.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
-    return write(input, _activation.relu) if inplace else _activation.relu(input)  # type: ignore[no-any-return]
+    return write(input, _activation.relu) if inplace else _activation.relu(input)
 
 
 def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:

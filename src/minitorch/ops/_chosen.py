@@ -63,17 +63,18 @@ def _add_formula(F: Any, g: Any, self_shape: tuple[int, ...], dim: int, index: n
 
 
 def choosing(name: str, node_name: str, repeats: bool = False) -> Any:
-    """A row that takes values by index, each element at most once unless it *repeats*."""
+    """A row that takes values by index: each element at most once, unless it may take one *repeatedly*."""
     return op(name, node_name, _take, ("self",), tangent="linear", self=_add_formula if repeats else _put_formula)
 
 
-take_along = choosing("take_along", "TakeAlongBackward0")
+choosing("take_along", "TakeAlongBackward0")
+choosing("take_repeatedly", "TakeRepeatedlyBackward0", repeats=True)
 
 op("put_along", "PutAlongBackward0", _put, ("self",), tangent="linear",
    self=lambda F, g, dim, index, keepdim: F.take_along(g, dim=dim, index=index, keepdim=keepdim))  # fmt: skip
 
 op("add_along", "AddAlongBackward0", _add, ("self",), tangent="linear",
-   self=lambda F, g, dim, index: F.take_along(g, dim=dim, index=index))  # fmt: skip
+   self=lambda F, g, dim, index: F.take_repeatedly(g, dim=dim, index=index))  # fmt: skip
 
 
 def chosen(row: Any, kind: Callable[..., Any], input: Any, dim: int, index: np.ndarray, keepdim: bool = True) -> Any:

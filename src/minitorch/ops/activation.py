@@ -30,7 +30,7 @@ def _floats(array: np.ndarray, name: str) -> np.ndarray:
 
 def _applied(recorder: Any, input: Tensor, inplace: bool, *params: Any) -> Tensor:
     """The op's result, or the tensor itself after writing the result into it."""
-    return write(input, recorder, params) if inplace else recorder(input, *params)  # type: ignore[no-any-return]
+    return write(input, recorder, params) if inplace else recorder(input, *params)
 
 
 # -- relu and its kin --------------------------------------------------------------------------------------------------
@@ -112,7 +112,8 @@ def _shrink_backward_kernel(grad: np.ndarray, self: np.ndarray, *, lambd: float)
 
 def _hardsigmoid_kernel(self: np.ndarray) -> np.ndarray:
     out = np.add(_floats(self, "hardsigmoid_kernel"), 3, out=...)
-    np.minimum(np.maximum(out, 0, out), 6, out)
+    np.maximum(out, 0, out=out)
+    np.minimum(out, 6, out=out)
     return np.divide(out, 6, out)
 
 
@@ -394,12 +395,12 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    return _softshrink(input, lambd)  # type: ignore[no-any-return]
+    return _softshrink(input, lambd)
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """The input, but zero within *lambd* of zero."""
-    return _hardshrink(input, lambd)  # type: ignore[no-any-return]
+    return _hardshrink(input, lambd)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
@@ -431,7 +432,7 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError(f"approximate argument must be either none or tanh, not {approximate!r}.")
-    return _gelu(input, approximate)  # type: ignore[no-any-return]
+    return _gelu(input, approximate)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -453,7 +454,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     >>> torch.nn.functional.softplus(torch.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])
     """
-    return _softplus(input, beta, threshold)  # type: ignore[no-any-return]
+    return _softplus(input, beta, threshold)
 
 
 @documents(_logsigmoid)
@@ -531,7 +532,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {names[0]} and {names[1]}")
     if input._array.ndim > 2 and array.ndim:
         weight = weight.reshape(len(array), *[1] * (input._array.ndim - 2))
-    return _prelu(input, weight)  # type: ignore[no-any-return]
+    return _prelu(input, weight)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
@@ -554,4 +555,4 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     dim = dim_of(dim, len(shape))
     if shape[dim] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {shape[dim]}")
-    return _glu(input, dim)  # type: ignore[no-any-return]
+    return _glu(input, dim)

@@ -63,7 +63,7 @@ def repeat(input: Tensor, *times: Any, repeats: Sequence[int] | None = None) -> 
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if min(given, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension: repeats are {list(given)}")
-    return _repeat(input, given)  # type: ignore[no-any-return]
+    return _repeat(input, given)
 
 
 def tile(input: Tensor, *times: Any, dims: Sequence[int] | None = None) -> Tensor:
@@ -107,12 +107,12 @@ def repeat_interleave(
             )
         if counts.min() < 0:
             raise RuntimeError("repeats can not be negative")
-        return traced.index_select(input, wrap(np.repeat(np.arange(shape[dim]), counts)), dim=dim)  # type: ignore[no-any-return]
-    times = int(repeats if counts is None else counts.item())  # type: ignore[arg-type]
+        return traced.index_select(input, wrap(np.repeat(np.arange(shape[dim]), counts)), dim=dim)
+    times = int(repeats if counts is None else counts.item())
     if times < 0:
         raise RuntimeError("Repeats must be non-negative")
     spread = broadcast._expand(shapes._unsqueeze(input, dim + 1), (*shape[: dim + 1], times, *shape[dim + 1 :]))
-    return shapes._view(copies._contiguous(spread), (*shape[:dim], shape[dim] * times, *shape[dim + 1 :]))  # type: ignore[no-any-return]
+    return shapes._view(copies._contiguous(spread), (*shape[:dim], shape[dim] * times, *shape[dim + 1 :]))
 
 
 # -- reversing and shifting --------------------------------------------------------------------------------------------
@@ -120,14 +120,20 @@ def _flip_kernel(self: np.ndarray, *, dims: tuple[int, ...]) -> np.ndarray:
     return self[(*[slice(None, None, -1 if d in dims else None) for d in range(self.ndim)], ...)].copy()
 
 
+def _rot90_kernel(self: np.ndarray, *, k: int, dims: tuple[int, int]) -> np.ndarray:
+    return np.rot90(self, k, dims).copy("K")
+
+
 def _roll_kernel(self: np.ndarray, *, shifts: tuple[int, ...], dims: tuple[int, ...]) -> np.ndarray:
     return np.roll(self, shifts, dims) if dims else np.roll(self, shifts[0])
 
 
-_flip = op("flip", "FlipBackward0", _flip_kernel, ("self",), tangent="linear", self=lambda F, g, dims: F.flip(g, dims=dims))
+_flip = op(
+    "flip", "FlipBackward0", _flip_kernel, ("self",), tangent="linear", self=lambda F, g, dims: F.flip(g, dims=dims)
+)
 _roll = op("roll", "RollBackward0", _roll_kernel, ("self",), tangent="linear",
            self=lambda F, g, shifts, dims: F.roll(g, shifts=tuple([-s for s in shifts]), dims=dims))  # fmt: skip
-_rot90 = op("rot90", "Rot90Backward0", lambda self, *, k, dims: np.rot90(self, k, dims).copy("K"), ("self",), tangent="linear",
+_rot90 = op("rot90", "Rot90Backward0", _rot90_kernel, ("self",), tangent="linear",
             self=lambda F, g, k, dims: F.rot90(g, k=-k, dims=dims))  # fmt: skip
 
 
@@ -148,21 +154,21 @@ def flip(input: Tensor, *order: Any, dims: Sequence[int] | None = None) -> Tenso
     tensor([[3, 4],
             [1, 2]])
     """
-    return _flip(input, dims_of(sizes_given("flip", order, dims, "dims"), input._array.ndim))  # type: ignore[no-any-return]
+    return _flip(input, dims_of(sizes_given("flip", order, dims, "dims"), input._array.ndim))
 
 
 def fliplr(input: Tensor) -> Tensor:
     """A copy with dimension 1 reversed."""
     if input._array.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
-    return _flip(input, (1,))  # type: ignore[no-any-return]
+    return _flip(input, (1,))
 
 
 def flipud(input: Tensor) -> Tensor:
     """A copy with dimension 0 reversed."""
     if not input._array.ndim:
         raise RuntimeError("Input must be >= 1-d.")
-    return _flip(input, (0,))  # type: ignore[no-any-return]
+    return _flip(input, (0,))
 
 
 def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Tensor:
@@ -189,7 +195,7 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] =
         raise RuntimeError("`shifts` required")
     if len(far) != len(along) and (along or len(far) > 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(far)}, dims:{len(along)}")
-    return _roll(input, far, along if input._array.ndim else ())  # type: ignore[no-any-return]
+    return _roll(input, far, along if input._array.ndim else ())
 
 
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
@@ -209,7 +215,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     plane = tuple([dim_of(d, input._array.ndim) for d in dims])
     if plane[0] == plane[1]:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
-    return _rot90(input, k, plane)  # type: ignore[no-any-return]
+    return _rot90(input, k, plane)
 
 
 # -- triangles ---------------------------------------------------------------------------------------------------------
@@ -251,22 +257,22 @@ def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
             [3, 4]])
     """
     if out is not None:
-        return deliver("tril", lambda: _tril(input, diagonal), (input,), out)  # type: ignore[no-any-return]
-    return _tril(input, diagonal)  # type: ignore[no-any-return]
+        return deliver("tril", lambda: _tril(input, diagonal), (input,), out)
+    return _tril(input, diagonal)
 
 
 def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangles of matrices, 0 elsewhere; see `tril`."""
     if out is not None:
-        return deliver("triu", lambda: _triu(input, diagonal), (input,), out)  # type: ignore[no-any-return]
-    return _triu(input, diagonal)  # type: ignore[no-any-return]
+        return deliver("triu", lambda: _triu(input, diagonal), (input,), out)
+    return _triu(input, diagonal)
 
 
 def _indices(name: str, places: tuple[np.ndarray, ...], dtype: Any) -> Tensor:
     to = INT64 if dtype is None else to_numpy(dtype)
     if to.kind not in "iu" or to.itemsize < 4:
         raise NotImplementedError(f'"{name}" not implemented for {to}: use int32 or int64')
-    return wrap(np.stack(places).astype(to))  # type: ignore[no-any-return]
+    return wrap(np.stack(places).astype(to))
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
@@ -300,11 +306,14 @@ def _diag_embed_kernel(self: np.ndarray, *, offset: int = 0, dim1: int = -2, dim
     return out
 
 
+def _diagonal_copy_kernel(self: np.ndarray, *, offset: int = 0) -> np.ndarray:
+    return self.diagonal(offset).copy()
+
+
 _diag_embed = op("diag_embed", "DiagEmbedBackward0", _diag_embed_kernel, ("self",), tangent="linear",
                  self=lambda F, g, offset, dim1, dim2: F.diagonal(g, offset=offset, dim1=dim1, dim2=dim2))  # fmt: skip
 
-_diagonal_copy = op("diagonal_copy", "DiagonalBackward0_copy", lambda self, *, offset=0: self.diagonal(offset).copy(), ("self",),
-                    tangent="linear",
+_diagonal_copy = op("diagonal_copy", "DiagonalBackward0_copy", _diagonal_copy_kernel, ("self",), tangent="linear",
                     self=lambda F, g, self_shape, offset:
                        F.diagonal_backward(g, shape=self_shape, offset=offset, dim1=0, dim2=1))  # fmt: skip
 
@@ -341,17 +350,17 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     tensor([1, 4])
     """
     if out is not None:
-        return deliver("diag", lambda: diag(input, diagonal), (input,), out)  # type: ignore[no-any-return]
+        return deliver("diag", lambda: diag(input, diagonal), (input,), out)
     if input._array.ndim == 1:
-        return _diag_embed(input, diagonal)  # type: ignore[no-any-return]
+        return _diag_embed(input, diagonal)
     if input._array.ndim == 2:
-        return _diagonal_copy(input, diagonal)  # type: ignore[no-any-return]
+        return _diagonal_copy(input, diagonal)
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input._array.ndim}D")
 
 
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """The matrix with all elements of *input* on a diagonal."""
-    return _diag_embed(shapes._reshaped(input, (-1,)), offset)  # type: ignore[no-any-return]
+    return _diag_embed(shapes._reshaped(input, (-1,)), offset)
 
 
 def _trace_kernel(self: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def restrided(array: np.ndarray, shape: Sequence[int], strides: Sequence[int]) -> np.ndarray:
-    """A view with these strides, in bytes, from the array's first element; the quick way is open to contiguous arrays."""
+    """A view from the array's first element with these strides, in bytes; the quick way needs a contiguous array."""
     try:
         return np.ndarray(shape, array.dtype, array, 0, strides)
     except ValueError:
@@ -38,16 +38,19 @@ def _expand_kernel(self: np.ndarray, *, size: tuple[int, ...]) -> np.ndarray:
 def _expansion(
     shape: tuple[int, ...], size: tuple[int, ...]
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[bool, ...] | None, bool]:
-    """The sizes; the steps of new dimensions; which steps of old ones stay (None: all); whether elements are repeated."""
+    """The sizes, the steps of new dimensions, which old steps stay (None: all), whether elements are repeated."""
     lead = len(size) - len(shape)
     if lead < 0:
         raise RuntimeError(
-            f"the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor "
+            f"the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in "
+            "the tensor "
             f"({len(shape)})"
         )
     if -1 in size[:lead]:
         where = size.index(-1)
-        raise RuntimeError(f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {where}")
+        raise RuntimeError(
+            f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {where}"
+        )
     sizes = (*size[:lead], *[n if m == -1 else m for n, m in zip(shape, size[lead:])])
     kept = tuple(map(operator.eq, shape, sizes[lead:]))
     for place, (n, m) in enumerate(zip(shape, sizes[lead:]), lead):
@@ -85,17 +88,17 @@ def expand(input: Tensor, *sizes: Any, size: Sequence[int] | None = None) -> Ten
     tensor([[1, 1, 1],
             [2, 2, 2]])
     """
-    return _expand(input, sizes if len(sizes) > 1 else sizes_given("expand", sizes, size))  # type: ignore[no-any-return]
+    return _expand(input, sizes if len(sizes) > 1 else sizes_given("expand", sizes, size))
 
 
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """``input.expand(other.shape)``."""
-    return _expand(input, other._array.shape)  # type: ignore[no-any-return]
+    return _expand(input, other._array.shape)
 
 
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """A view of shape *size* in which dimensions of size 1 are repeated; see `expand`."""
-    return _expand(input, tuple(size))  # type: ignore[no-any-return]
+    return _expand(input, tuple(size))
 
 
 def broadcast_shapes(*shapes: Sequence[int] | int) -> Size:
@@ -108,9 +111,11 @@ def broadcast_shapes(*shapes: Sequence[int] | int) -> Size:
     torch.Size([2, 3])
     """
     try:
-        return Size(np.broadcast_shapes(*shapes))  # type: ignore[arg-type]
+        return Size(np.broadcast_shapes(*shapes))
     except ValueError:
-        raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {', '.join(map(str, shapes))}") from None
+        raise RuntimeError(
+            f"Shape mismatch: objects cannot be broadcast to a single shape: {', '.join(map(str, shapes))}"
+        ) from None
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:

@@ -153,12 +153,9 @@ def _clamp_kernel(self: np.ndarray, *, min: Number | None = None, max: Number | 
 def _clamp_backward_kernel(
     grad: np.ndarray, self: np.ndarray, *, min: Number | None = None, max: Number | None = None
 ) -> np.ndarray:
-    if max is None:
-        inside = np.greater_equal(self, min, out=...)
-    else:
-        inside = np.less_equal(self, max, out=...)
-        if min is not None:
-            inside &= np.greater_equal(self, min)
+    inside = np.ones(self.shape, np.bool_) if max is None else np.less_equal(self, max, out=...)
+    if min is not None:
+        inside &= np.greater_equal(self, min)
     return _keep_kernel(grad, mask=inside)
 
 
@@ -195,7 +192,7 @@ _clamp_min_tensor = _clamp_min("clamp_min_tensor", "ClampMinBackward1")
 _clamp_max_tensor = _clamp_max("clamp_max_tensor", "ClampMaxBackward1")
 
 
-def _bounded(input: Tensor, *bounds: Number | None) -> Tensor:
+def _bounded(input: Tensor, *bounds: Any) -> Tensor:
     """The input in the dtype that it takes beside these numbers."""
     if input._array.dtype.kind != "f":
         for bound in bounds:
@@ -386,3 +383,7 @@ def nan_to_num(
     >>> torch.nan_to_num(torch.tensor([torch.nan, 1.0, torch.inf]), posinf=9.0)
     tensor([0., 1., 9.])
     """
+
+
+# -- other names -------------------------------------------------------------------------------------------------------
+clip = clamp

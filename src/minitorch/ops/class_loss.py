@@ -98,7 +98,7 @@ def _check_classes(scores: np.ndarray, target: np.ndarray, weight: Any) -> None:
 
 def _known(target: np.ndarray, classes: int, ignore_index: int) -> tuple[np.ndarray, np.ndarray | None]:
     """The targets, those ignored replaced by 0, and which are not ignored (None: all); IndexError where one is no class."""
-    target = target.astype(INT64, copy=False)
+    target = target.astype(INT64)  # a copy, as the node keeps it
     if not target.size:
         return target, None
     largest = target.view(np.uint64).max()  # negative ones are large too
@@ -165,7 +165,7 @@ def nll_loss(
         reduction = reduction_of(reduction, size_average, reduce)
     factors = None if weight is None else weight._array
     _check_classes(input._array, target._array, factors)
-    return _nll_of(input, target._array, factors, ignore_index, reduction)  # type: ignore[no-any-return]
+    return _nll_of(input, target._array, factors, ignore_index, reduction)
 
 
 def _nll_of(input: Any, target: np.ndarray, factors: Any, ignore_index: int, reduction: str) -> Any:
@@ -230,9 +230,9 @@ def cross_entropy(
     scores = log_softmax(input, classes)
     loss = _nll_of(scores, target._array, factors, ignore_index, reduction)
     if not label_smoothing:
-        return loss  # type: ignore[no-any-return]
+        return loss
     spread = _spread_loss(scores, target._array, weight, ignore_index, reduction, classes)
-    return (1.0 - label_smoothing) * loss + spread * (label_smoothing / shape[classes])  # type: ignore[no-any-return]
+    return (1.0 - label_smoothing) * loss + spread * (label_smoothing / shape[classes])
 
 
 def _by_class(weight: Any, shape: tuple[int, ...], classes: int) -> Any:

@@ -441,3 +441,7 @@ def reflected(row: str) -> Any:
 
 reflected_left_shift = reflected("bitwise_left_shift")
 reflected_right_shift = reflected("bitwise_right_shift")
+
+
+# -- other names -------------------------------------------------------------------------------------------------------
+not_equal, less, less_equal, greater, greater_equal = ne, lt, le, gt, ge

@@ -305,7 +305,7 @@ def conv1d(
     >>> torch.nn.functional.conv1d(signal, kernel)
     tensor([[[21., 42.]]])
     """
-    return _convolve("conv1d", 1, _given(input, weight, bias), stride, padding, dilation, groups)  # type: ignore[no-any-return]
+    return _convolve("conv1d", 1, _given(input, weight, bias), stride, padding, dilation, groups)
 
 
 def conv2d(
@@ -348,7 +348,7 @@ def conv2d(
               [6., 9., 6.],
               [4., 6., 4.]]]])
     """
-    return _convolve("conv2d", 2, _given(input, weight, bias), stride, padding, dilation, groups)  # type: ignore[no-any-return]
+    return _convolve("conv2d", 2, _given(input, weight, bias), stride, padding, dilation, groups)
 
 
 def conv3d(
@@ -361,7 +361,7 @@ def conv3d(
     groups: int = 1,
 ) -> Tensor:
     """A convolution over three dimensions; see `conv2d`."""
-    return _convolve("conv3d", 3, _given(input, weight, bias), stride, padding, dilation, groups)  # type: ignore[no-any-return]
+    return _convolve("conv3d", 3, _given(input, weight, bias), stride, padding, dilation, groups)
 
 
 def conv_transpose1d(
@@ -384,7 +384,7 @@ def conv_transpose1d(
     tensor([[[ 1., 12., 20.]]])
     """
     tensors = _given(input, weight, bias)
-    return _convolve_transposed("conv_transpose1d", 1, tensors, stride, padding, output_padding, groups, dilation)  # type: ignore[no-any-return]
+    return _convolve_transposed("conv_transpose1d", 1, tensors, stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose2d(
@@ -418,7 +418,7 @@ def conv_transpose2d(
         If shapes, dtypes or numbers do not fit.
     """
     tensors = _given(input, weight, bias)
-    return _convolve_transposed("conv_transpose2d", 2, tensors, stride, padding, output_padding, groups, dilation)  # type: ignore[no-any-return]
+    return _convolve_transposed("conv_transpose2d", 2, tensors, stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose3d(
@@ -433,4 +433,4 @@ def conv_transpose3d(
 ) -> Tensor:
     """A transposed convolution over three dimensions; see `conv_transpose2d`."""
     tensors = _given(input, weight, bias)
-    return _convolve_transposed("conv_transpose3d", 3, tensors, stride, padding, output_padding, groups, dilation)  # type: ignore[no-any-return]
+    return _convolve_transposed("conv_transpose3d", 3, tensors, stride, padding, output_padding, groups, dilation)

@@ -308,7 +308,7 @@ def ones_like(input: Tensor, *, memory_format: MemoryFormat | None = None, **opt
 
 
 def empty_like(input: Tensor, *, memory_format: MemoryFormat | None = None, **options: Unpack[Options]) -> Tensor:
-    """A tensor of whatever the memory holds, with the shape and dtype of another; arguments are those of ``zeros_like``.
+    """A tensor of whatever the memory holds, with the shape and dtype of another; see ``zeros_like``.
 
     Examples
     --------

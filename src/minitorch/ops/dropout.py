@@ -94,7 +94,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     tensor([0., 0., 2., 0., 0., 0., 2., 2.])
     """
     _check(p)
-    return _dropped(input, p, False, inplace) if training else input  # type: ignore[no-any-return]
+    return _dropped(input, p, False, inplace) if training else input
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -108,7 +108,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         )
     if not training:
         return input
-    return _batch_dropped(input, p, ndim == 3, inplace)  # type: ignore[no-any-return]
+    return _batch_dropped(input, p, ndim == 3, inplace)
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -127,7 +127,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "is interpreted as shape (N, C, L), where C is the channel dim. To maintain this behavior, please switch to dropout1d.",
             stacklevel=2,
         )
-    return _dropped(input, p, True, inplace) if training else input  # type: ignore[no-any-return]
+    return _dropped(input, p, True, inplace) if training else input
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -142,7 +142,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         )
     if not training:
         return input
-    return _batch_dropped(input, p, ndim == 5, inplace)  # type: ignore[no-any-return]
+    return _batch_dropped(input, p, ndim == 5, inplace)
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
@@ -151,10 +151,10 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     See G. Klambauer et al., "Self-Normalizing Neural Networks", 2017.
     """
     _check(p)
-    return _alpha_dropped(input, p, False, inplace) if training else input  # type: ignore[no-any-return]
+    return _alpha_dropped(input, p, False, inplace) if training else input
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """`alpha_dropout` of whole channels: one draw for each of ``input.shape[:2]``."""
     _check(p)
-    return _alpha_dropped(input, p, True, inplace) if training else input  # type: ignore[no-any-return]
+    return _alpha_dropped(input, p, True, inplace) if training else input

@@ -277,7 +277,7 @@ def einsum(*args: Any) -> Tensor:
         raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
     arrays = linalg._operands("matmul", *operands)
     labels, covered = _labelled(subscripts, [array.shape for array in arrays])
-    return sum_of_products(operands, labels, _output(output, subscripts, covered))  # type: ignore[no-any-return]
+    return sum_of_products(operands, labels, _output(output, subscripts, covered))
 
 
 _ELLIPSIS = -1  # among subscripts; labels of the dimensions it stands for are negative too, counted from the last

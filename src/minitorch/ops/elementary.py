@@ -302,3 +302,7 @@ def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.atanh(torch.tensor([0.0, 0.5]))
     tensor([0.0000, 0.5493])
     """
+
+
+# -- other names -------------------------------------------------------------------------------------------------------
+arcsin, arccos, arctan, arctan2, arcsinh, arccosh, arctanh = asin, acos, atan, atan2, asinh, acosh, atanh

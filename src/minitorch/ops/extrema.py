@@ -149,9 +149,9 @@ def max(
     tensor([1, 0])
     """
     if dim is None and axis is None and other is None:
-        _refuse_empty("max", input)
         if keepdim or keepdims:
             raise TypeError("max(): keepdim needs dim: give the dimension that stays")
+        _refuse_empty("max", input)
         return _max_all(input) if out is None else deliver("max", lambda: _max_all(input), (input,), out)
     if other is not None or hasattr(dim, "_array"):
         return traced.maximum(input, dim if other is None else other, out=out)
@@ -182,9 +182,9 @@ def min(
     tensor([1., 2.])
     """
     if dim is None and axis is None and other is None:
-        _refuse_empty("min", input)
         if keepdim or keepdims:
             raise TypeError("min(): keepdim needs dim: give the dimension that stays")
+        _refuse_empty("min", input)
         return _min_all(input) if out is None else deliver("min", lambda: _min_all(input), (input,), out)
     if other is not None or hasattr(dim, "_array"):
         return traced.minimum(input, dim if other is None else other, out=out)

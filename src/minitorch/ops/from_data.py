@@ -27,7 +27,7 @@ _NUMBERS = {bool, int, float}
 
 # -- arrays ------------------------------------------------------------------------------------------------------------
 def array_of(data: Any, dtype: np.dtype[Any] | None = None) -> np.ndarray:
-    """A new array of numbers, (nested) sequences of them, ndarrays or tensors; of the dtype they have if none is given."""
+    """A new array of numbers, (nested) sequences of them, ndarrays or tensors; by default of the dtype they have."""
     if isinstance(data, _runtime.Tensor):
         return silent(data._array.astype, dtype or data._array.dtype)
     if isinstance(data, np.ndarray):
@@ -99,7 +99,9 @@ def check_shape(data: Any, shape: list[int], dim: int) -> None:
     nested = _is_sequence(data) or isinstance(data, np.ndarray)
     if dim == len(shape):
         if nested:
-            raise TypeError(f"{type(data).__name__!r} object at dim {dim} where a number was expected: sequences are ragged")
+            raise TypeError(
+                f"{type(data).__name__!r} object at dim {dim} where a number was expected: sequences are ragged"
+            )
         return
     if not nested:
         raise TypeError(f"not a sequence: a number at dim {dim} where a sequence of length {shape[dim]} was expected")
@@ -162,11 +164,11 @@ def _no_number(data: Any) -> Exception:
 
 
 def converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
-    """Numbers in another dtype; RuntimeError where an integer dtype does not reach them (negative ones wrap in unsigned)."""
+    """Numbers in another dtype; RuntimeError where an integer dtype does not reach them (-1 wraps in unsigned ones)."""
     if dtype.kind in "iu" and array.size:
         info = np.iinfo(dtype)
         low = -int(info.max) if dtype.kind == "u" else int(info.min)
-        if array.dtype.kind == "f" and not np.isfinite(array).all() or array.max() > info.max or array.min() < low:
+        if (array.dtype.kind == "f" and not np.isfinite(array).all()) or array.max() > info.max or array.min() < low:
             raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
         if array.dtype.kind == "f" and dtype.kind == "u":
             array = array.astype(np.int64)
@@ -183,12 +185,13 @@ def checked_array(array: np.ndarray) -> np.ndarray:
     own = _dtypes.of_numpy(array.dtype).numpy
     if any([stride < 0 for stride in array.strides]):
         raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
-            "supported. (You can probably work around this by making a copy of your array with array.copy().)"
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array with array.copy().)"
         )
     if any([stride % array.itemsize for stride in array.strides]):
         raise ValueError(
-            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory."
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
+            "memory."
         )
     if type(array) is not np.ndarray or array.dtype is not own:
         return array.view(own, np.ndarray)
@@ -243,7 +246,7 @@ def tensor(
     data : number, sequence, ndarray or Tensor
         Sequences may be nested, if all of one depth have the same length.
     dtype : dtype, optional
-        By default that of an ndarray or tensor; otherwise bool, int64, or the default float dtype if any number is a float.
+        By default that of an ndarray or tensor; otherwise bool, int64, or, if any number is a float, the default one.
     device : device or str, optional
         Only the CPU.
     requires_grad : bool
@@ -370,8 +373,8 @@ def warn_unless_writable(array: np.ndarray) -> None:
     """Warn that a tensor will share memory that can't be written to."""
     if not array.flags.writeable:
         warnings.warn(
-            "The given NumPy array is not writable: in-place operations on the tensor will be refused. Copy the array to "
-            "get a tensor that can be written to.",
+            "The given NumPy array is not writable: in-place operations on the tensor will be refused. Copy the array "
+            "to get a tensor that can be written to.",
             UserWarning,
             stacklevel=3,
         )
@@ -448,7 +451,7 @@ def asarray(
         return leaf(array_of(obj, wanted), bool(requires_grad))
     own = source._array.dtype
     if copy is False and wanted not in (None, own):
-        raise ValueError(f"can't alias tensor with dtype {scalar_name(own)!r} into dtype {scalar_name(wanted)!r}.")  # type: ignore[arg-type]
+        raise ValueError(f"can't alias tensor with dtype {scalar_name(own)!r} into dtype {scalar_name(wanted)!r}.")
     result = source.to(_dtypes.of_numpy(wanted or own), copy=bool(copy))
     if requires_grad is None or requires_grad == result.requires_grad:
         return result
@@ -468,9 +471,7 @@ def _shared(obj: Any, dtype: np.dtype[Any] | None) -> Any:
     return None
 
 
-def frombuffer(
-    buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
-) -> Tensor:
+def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A 1-d tensor that shares the memory of an object with Python's buffer protocol.
 
     Parameters

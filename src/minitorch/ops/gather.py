@@ -211,8 +211,8 @@ def _check_sizes(
         too_large = too_large or (wanted > size and d != dim)
     if src is not None and (too_large or any([wanted > given for wanted, given in zip(index, src)])):
         raise RuntimeError(
-            f"Expected index {list(index)} to be no larger than self {list(sizes)} apart from dimension {dim} and to be "
-            f"no larger size than src {list(src)}"
+            f"Expected index {list(index)} to be no larger than self {list(sizes)} apart from dimension {dim} and to "
+            f"be no larger size than src {list(src)}"
         )
     if too_large:
         raise RuntimeError(
@@ -459,7 +459,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
             f"torch.take_along_dim(): dtype of indices should be Long but got {scalar_name(indices._array.dtype)}"
         )
     if dim is None:
-        input, indices, dim = traced.view(input, (-1,)), traced.view(indices, (-1,)), 0
+        input, indices, dim = traced.view(input, size=(-1,)), traced.view(indices, size=(-1,)), 0
     sizes, wanted = input._array.shape, indices._array.shape
     if len(sizes) != len(wanted):
         raise RuntimeError(
@@ -469,8 +469,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     dim = dim_of(dim, len(sizes))
     if sizes:
         rest = _broadcast_shape(sizes[:dim] + (1,) + sizes[dim + 1 :], wanted[:dim] + (1,) + wanted[dim + 1 :])
-        input = traced.expand(input, rest[:dim] + sizes[dim : dim + 1] + rest[dim + 1 :])
-        indices = traced.expand(indices, rest[:dim] + wanted[dim : dim + 1] + rest[dim + 1 :])
+        input = traced.expand(input, size=rest[:dim] + sizes[dim : dim + 1] + rest[dim + 1 :])
+        indices = traced.expand(indices, size=rest[:dim] + wanted[dim : dim + 1] + rest[dim + 1 :])
         size = sizes[dim]
         if first_outside(indices._array, size, -size) is None and (indices._array < 0).any():
             indices = wrap(indices._array % size)

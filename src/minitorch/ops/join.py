@@ -18,7 +18,7 @@ from . import shape as shapes
 if TYPE_CHECKING:
     from .._tensor import Tensor
 
-ALL = slice(None)
+ALL: Any = slice(None)
 
 
 # -- joining -----------------------------------------------------------------------------------------------------------
@@ -42,7 +42,8 @@ def _misfit(arrays: list[np.ndarray], dim: int) -> Exception:
         for expected, n in zip(_without(first.shape, dim), _without(array.shape, dim)):
             if expected != n:
                 return RuntimeError(
-                    f"Sizes of tensors must match except in dimension {dim}. Expected size {expected} but got size {n} for tensor "
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {expected} but got "
+                    f"size {n} for tensor "
                     f"number {position} in the list."
                 )
     return RuntimeError(f"tensors of shapes {[a.shape for a in arrays]} cannot be concatenated")
@@ -62,7 +63,8 @@ def _stack_kernel(tensors: list[np.ndarray], *, dim: int = 0) -> np.ndarray:
     if any([array.shape != tensors[0].shape for array in tensors]):
         which, other = next((i, a) for i, a in enumerate(tensors) if a.shape != tensors[0].shape)
         raise RuntimeError(
-            f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and {list(other.shape)} at "
+            f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
+            f"{list(other.shape)} at "
             f"entry {which}"
         )
     return np.concatenate([array[place] for array in tensors], len(place) - 1)
@@ -105,16 +107,16 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out
     if axis is not None:
         dim = axis
     if out is not None:
-        return deliver("cat", lambda: cat(tensors, dim), tuple(tensors), out)  # type: ignore[no-any-return]
+        return deliver("cat", lambda: cat(tensors, dim), tuple(tensors), out)
     if not _listed("cat", tensors):
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     try:
-        return _cat(tensors, dim)  # type: ignore[no-any-return]
+        return _cat(tensors, dim)
     except RuntimeError:
         kept = [t for t in tensors if t._array.shape != (0,)]
         if not kept or len(kept) == len(tensors):
             raise
-    return _cat(kept, dim)  # type: ignore[no-any-return]
+    return _cat(kept, dim)
 
 
 concat = concatenate = cat
@@ -145,10 +147,10 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
             [2, 4]])
     """
     if out is not None:
-        return deliver("stack", lambda: stack(tensors, dim), tuple(tensors), out)  # type: ignore[no-any-return]
+        return deliver("stack", lambda: stack(tensors, dim), tuple(tensors), out)
     if not _listed("stack", tensors):
         raise RuntimeError("stack expects a non-empty TensorList")
-    return _stack(tensors, dim)  # type: ignore[no-any-return]
+    return _stack(tensors, dim)
 
 
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -180,7 +182,9 @@ def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
 
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors one after another along dimension 1; 1-d ones are columns."""
-    columns = [t if t._array.ndim > 1 else shapes._view(t, (t._array.size, 1)) for t in _listed("column_stack", tensors)]
+    columns = [
+        t if t._array.ndim > 1 else shapes._view(t, (t._array.size, 1)) for t in _listed("column_stack", tensors)
+    ]
     return cat(columns, 1, out=out)
 
 
@@ -212,14 +216,19 @@ def _joined(F: Any, g: Any, dim: int) -> Any:
     return F.cat(g, dim=dim)
 
 
-
 _views: dict[str, Any] = {"view": True, "outputs": True, "tangent": "linear"}
 _split = op("split", "SplitBackward0", _split_kernel, ("self",), **_views, self=_joined)
-_split_with_sizes = op("split_with_sizes", "SplitWithSizesBackward0", _split_with_sizes_kernel, ("self",), **_views, self=_joined)
-_unsafe_split = op("unsafe_split", "UnsafeSplitBackward0", _split_kernel, ("self",), outputs=True, tangent="linear", self=_joined)
-_unsafe_split_with_sizes = op("unsafe_split_with_sizes", "UnsafeSplitWithSizesBackward0", _split_with_sizes_kernel, ("self",),
-                              outputs=True, tangent="linear", self=_joined)  # fmt: skip
-_unbind = op("unbind", "UnbindBackward0", _unbind_kernel, ("self",), **_views, self=lambda F, g, dim: F.stack(g, dim=dim))
+_split_with_sizes = op(
+    "split_with_sizes", "SplitWithSizesBackward0", _split_with_sizes_kernel, ("self",), **_views, self=_joined
+)
+_unsafe_split = op(
+    "unsafe_split", "UnsafeSplitBackward0", _split_kernel, ("self",), outputs=True, tangent="linear", self=_joined
+)
+_unsafe_split_with_sizes = op("unsafe_split_with_sizes", "UnsafeSplitWithSizesBackward0", _split_with_sizes_kernel,
+                              ("self",), outputs=True, tangent="linear", self=_joined)  # fmt: skip
+_unbind = op(
+    "unbind", "UnbindBackward0", _unbind_kernel, ("self",), **_views, self=lambda F, g, dim: F.stack(g, dim=dim)
+)
 
 
 def _divided(name: str, input: Tensor, split_size: Any, dim: int, by_size: Any, by_sizes: Any) -> tuple[Tensor, ...]:
@@ -231,16 +240,17 @@ def _divided(name: str, input: Tensor, split_size: Any, dim: int, by_size: Any, 
         sizes = sizes_given(name, (split_size,), argument="split_size")
         if sum(sizes) != shape[dim] or min(sizes, default=0) < 0:
             raise RuntimeError(
-                f"split_with_sizes expects split_sizes to sum exactly to {shape[dim]} (input tensor's size at dimension {dim}), "
+                f"split_with_sizes expects split_sizes to sum exactly to {shape[dim]} (input tensor's size at "
+                f"dimension {dim}), "
                 f"but got split_sizes={list(sizes)}"
             )
-        return by_sizes(input, sizes, dim)  # type: ignore[no-any-return]
+        return by_sizes(input, sizes, dim)
     split_size = sizes_given(name, (split_size,), argument="split_size")[0].__index__()
     if split_size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
     if split_size == 0 and shape[dim]:
         raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {shape[dim]}")
-    return by_size(input, split_size, dim)  # type: ignore[no-any-return]
+    return by_size(input, split_size, dim)
 
 
 def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
@@ -280,7 +290,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 
 
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """`split` whose parts may be written in place: they share memory with *input*, but autograd takes them for copies."""
+    """`split` whose parts may be written in place: they share memory, but autograd takes them for copies."""
     return _divided("unsafe_split", input, split_size, dim, _unsafe_split, _unsafe_split_with_sizes)
 
 
@@ -297,8 +307,8 @@ def _chunked(name: str, input: Tensor, chunks: int, dim: int, by_size: Any, by_s
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     dim = dim_of(dim, len(shape))
     if not shape[dim]:
-        return by_sizes(input, (0,) * chunks, dim)  # type: ignore[no-any-return]
-    return by_size(input, -(-shape[dim] // chunks), dim)  # type: ignore[no-any-return]
+        return by_sizes(input, (0,) * chunks, dim)
+    return by_size(input, -(-shape[dim] // chunks), dim)
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
@@ -327,11 +337,11 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     >>> torch.tensor([[1, 2], [3, 4]]).unbind(1)
     (tensor([1, 3]), tensor([2, 4]))
     """
-    return _unbind(input, dim)  # type: ignore[no-any-return]
+    return _unbind(input, dim)
 
 
 def _slice(input: Tensor, dim: int, start: int, end: int) -> Tensor:
-    return traced.slice(input, dim=dim, start=start, end=end)  # type: ignore[no-any-return]
+    return traced.slice(input, dim=dim, start=start, end=end)
 
 
 def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
@@ -397,11 +407,13 @@ def _split_along(name: str, input: Tensor, given: Any, dim: int, least: int) -> 
     shape = input._array.shape
     if len(shape) < least:
         raise RuntimeError(
-            f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {len(shape)} dimensions!"
+            f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {len(shape)} "
+            "dimensions!"
         )
     if isinstance(given, int) and (given <= 0 or shape[dim] % given):
         raise RuntimeError(
-            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {shape[dim]} is not divisible by "
+            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {shape[dim]} "
+            "is not divisible by "
             f"the split_size {given}!"
         )
     return tensor_split(input, given, dim)
@@ -444,13 +456,17 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     if not given:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing is None:
-        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2)
+        warnings.warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2
+        )
         indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     for tensor in given:
         if tensor._array.ndim > 1:
-            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got shape {list(tensor._array.shape)}")
+            raise RuntimeError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got shape {list(tensor._array.shape)}"
+            )
     if len({tensor._array.dtype for tensor in given}) > 1:
         raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
     swapped = indexing == "xy" and len(given) > 1
@@ -462,7 +478,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         for place, tensor in enumerate(given)
     ]
     if swapped:
-        grids = [shapes._transpose(grid, 0, 1) for grid in grids]
         grids[:2] = grids[1::-1]
     return tuple(grids)
 
@@ -483,5 +498,5 @@ def cartesian_prod(*tensors: Any) -> Tensor:
         if tensor._array.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(tensor._array.shape)}")
     if len(tensors) == 1:
-        return tensors[0]  # type: ignore[no-any-return]
+        return tensors[0]
     return stack([shapes.flatten(grid) for grid in meshgrid(*tensors, indexing="ij")], 1)

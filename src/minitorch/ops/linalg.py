@@ -279,7 +279,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     a, b = _operands("mm", input, mat2)
     _need_ndim(a, 2, "mm(): self must be a matrix")
     _need_ndim(b, 2, "mm(): mat2 must be a matrix")
-    return mm_row(input, mat2)  # type: ignore[no-any-return]
+    return mm_row(input, mat2)
 
 
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -295,7 +295,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         return deliver("bmm", lambda: bmm(input, mat2), (input, mat2), out)
     a, b = _operands("bmm", input, mat2)
     _check_batches(a, b)
-    return _bmm_row(input, mat2)  # type: ignore[no-any-return]
+    return _bmm_row(input, mat2)
 
 
 def _check_batches(a: np.ndarray, b: np.ndarray) -> None:
@@ -322,7 +322,7 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     a, b = _operands("mv", input, vec)
     if a.ndim != 2 or b.ndim != 1:
         raise RuntimeError(f"mv(): expected a matrix and a vector, but got a {a.ndim}-D and a {b.ndim}-D tensor")
-    return _mv_row(input, vec)  # type: ignore[no-any-return]
+    return _mv_row(input, vec)
 
 
 def _check_vectors(name: str, *arrays: np.ndarray) -> None:
@@ -342,7 +342,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     if out is not None:
         return deliver("dot", lambda: dot(input, tensor), (input, tensor), out)
     _check_vectors("dot", *_operands("dot", input, tensor))
-    return _dot_row(input, tensor)  # type: ignore[no-any-return]
+    return _dot_row(input, tensor)
 
 
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -350,7 +350,7 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     if out is not None:
         return deliver("vdot", lambda: vdot(input, other), (input, other), out)
     _check_vectors("vdot", *_operands("vdot", input, other))
-    return _vdot_row(input, other)  # type: ignore[no-any-return]
+    return _vdot_row(input, other)
 
 
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -448,7 +448,7 @@ def _add(name: str, recorder: Any, inputs: tuple[Tensor, ...], beta: Number, alp
             _need_ndim(array, ndim, f"{name}(): expected {which} to have {ndim} dimension{'s' if ndim > 1 else ''}")
     if out is not None:
         return deliver(name, lambda: recorder(*inputs, beta, alpha), inputs, out)
-    return recorder(*inputs, beta, alpha)  # type: ignore[no-any-return]
+    return recorder(*inputs, beta, alpha)
 
 
 def addmm(
@@ -538,7 +538,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
         split = cost[i, j][1]
         return tensors[i] if i == j else matmul(product(i, split), product(split + 1, j))
 
-    return product(0, len(arrays) - 1)  # type: ignore[no-any-return]
+    return product(0, len(arrays) - 1)
 
 
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:

@@ -88,11 +88,11 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if weight_ndim == 2:
         if bias is None:
             if ndim == 2:
-                return linalg.mm_nt(input, weight)  # type: ignore[no-any-return]
+                return linalg.mm_nt(input, weight)
             if ndim:
-                return linalg.folded_mm_nt(input, weight) if ndim > 2 else _vector_linear(input, weight)  # type: ignore[no-any-return]
+                return linalg.folded_mm_nt(input, weight) if ndim > 2 else _vector_linear(input, weight)
         elif ndim:
-            return _matrix_linear(input, weight, bias) if ndim == 2 else _folded_linear(input, weight, bias)  # type: ignore[no-any-return]
+            return _matrix_linear(input, weight, bias) if ndim == 2 else _folded_linear(input, weight, bias)
     if not ndim:
         raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are 0D and {weight_ndim}D")
     if bias is not None or weight_ndim != 1:

@@ -141,8 +141,8 @@ def mse_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     _warn_shapes(input, target)
     if weight is not None:
-        return _weighted((input - target) ** 2, weight, reduction)  # type: ignore[no-any-return]
-    return _mse(input, target, *_scale(reduction, input, target))  # type: ignore[no-any-return]
+        return _weighted((input - target) ** 2, weight, reduction)
+    return _mse(input, target, *_scale(reduction, input, target))
 
 
 def l1_loss(
@@ -164,7 +164,7 @@ def l1_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     _warn_shapes(input, target)
     loss = rounding.abs(pointwise.sub(input, target))
-    return _weighted(loss, weight, reduction) if weight is not None else reduced_by(reduction, loss)  # type: ignore[no-any-return]
+    return _weighted(loss, weight, reduction) if weight is not None else reduced_by(reduction, loss)
 
 
 def smooth_l1_loss(
@@ -192,7 +192,7 @@ def smooth_l1_loss(
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, but got {beta}.")
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
-    return _smooth_l1(input, target, beta, *_scale(reduction, input, target))  # type: ignore[no-any-return]
+    return _smooth_l1(input, target, beta, *_scale(reduction, input, target))
 
 
 def huber_loss(
@@ -214,8 +214,8 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, but got {delta}.")
     if weight is not None:
-        return _weighted(_huber(input, target, delta, False, 1.0), weight, reduction)  # type: ignore[no-any-return]
-    return _huber(input, target, delta, *_scale(reduction, input, target))  # type: ignore[no-any-return]
+        return _weighted(_huber(input, target, delta, False, 1.0), weight, reduction)
+    return _huber(input, target, delta, *_scale(reduction, input, target))
 
 
 # -- binary classes ----------------------------------------------------------------------------------------------------
@@ -340,7 +340,7 @@ def binary_cross_entropy(
     reduction = reduction_of(reduction, size_average, reduce)
     _check_alike("binary_cross_entropy", input, target)
     factors = _constant("binary_cross_entropy", "weight", weight)
-    return _bce(input, target, factors, *_scale(reduction, input))  # type: ignore[no-any-return]
+    return _bce(input, target, factors, *_scale(reduction, input))
 
 
 def binary_cross_entropy_with_logits(
@@ -377,7 +377,7 @@ def binary_cross_entropy_with_logits(
     name = "binary_cross_entropy_with_logits"
     _check_alike(name, input, target)
     factors, positive = _constant(name, "weight", weight), _constant(name, "pos_weight", pos_weight)
-    return _bce_logits(input, target, factors, positive, *_scale(reduction, input))  # type: ignore[no-any-return]
+    return _bce_logits(input, target, factors, positive, *_scale(reduction, input))
 
 
 # -- distributions -----------------------------------------------------------------------------------------------------
@@ -422,5 +422,5 @@ def kl_div(
     else:
         loss = special.xlogy(target, target) - target * input
     if reduction == "batchmean":
-        return reductions.sum(loss) / (input._array.shape[0] if input._array.ndim else 1)  # type: ignore[no-any-return]
-    return reduced_by(reduction_of(reduction), loss)  # type: ignore[no-any-return]
+        return reductions.sum(loss) / (input._array.shape[0] if input._array.ndim else 1)
+    return reduced_by(reduction_of(reduction), loss)

@@ -79,7 +79,7 @@ def hinge_embedding_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     beyond = (margin - input).clamp_min(0)
     loss = beyond.where(target != 1, _zero(input)) + input.where(target != -1, _zero(input))
-    return reduced_by(reduction, loss)  # type: ignore[no-any-return]
+    return reduced_by(reduction, loss)
 
 
 def margin_ranking_loss(
@@ -100,7 +100,7 @@ def margin_ranking_loss(
     tensor(2.)
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    return reduced_by(reduction, (-target * (input1 - input2) + margin).clamp_min(0))  # type: ignore[no-any-return]
+    return reduced_by(reduction, (-target * (input1 - input2) + margin).clamp_min(0))
 
 
 def cosine_embedding_loss(
@@ -126,7 +126,7 @@ def cosine_embedding_loss(
     cosine = reductions.sum(input1 * input2, -1) / powers.sqrt(squares[0] * squares[1])
     zero = _zero(cosine)
     loss = (1 - cosine).where(target == 1, zero) + (cosine - margin).clamp_min(0).where(target == -1, zero)
-    return reduced_by(reduction, loss)  # type: ignore[no-any-return]
+    return reduced_by(reduction, loss)
 
 
 def triplet_margin_loss(
@@ -152,7 +152,7 @@ def triplet_margin_loss(
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = far.minimum(pairwise_distance(positive, negative, p, eps))
-    return reduced_by(reduction, (margin + near - far).clamp_min(0))  # type: ignore[no-any-return]
+    return reduced_by(reduction, (margin + near - far).clamp_min(0))
 
 
 # -- likelihoods -------------------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ def gaussian_nll_loss(
     loss = 0.5 * (elementary.log(bounded) + (input - target) ** 2 / bounded)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
-    return reduced_by(reduction_of(reduction), loss)  # type: ignore[no-any-return]
+    return reduced_by(reduction_of(reduction), loss)
 
 
 def poisson_nll_loss(
@@ -220,4 +220,4 @@ def poisson_nll_loss(
     if full:
         stirling = target * elementary.log(target) - target + 0.5 * elementary.log(2 * math.pi * target)
         loss = loss + stirling.masked_fill(target <= 1, 0)
-    return reduced_by(reduction, loss)  # type: ignore[no-any-return]
+    return reduced_by(reduction, loss)

@@ -132,7 +132,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             f"{source._array.size}, index.numel() = {index._array.size}"
         )
     if source._array.shape != index._array.shape:
-        source = traced.view(source, index._array.shape)
+        source = traced.view(source, size=index._array.shape)
     return _put(input, index, source, accumulate)
 
 

@@ -32,7 +32,9 @@ def strides_of(array: np.ndarray) -> tuple[int, ...]:
     if not array.size:
         return tuple([math.prod([max(n, 1) for n in shape[d + 1 :]]) for d in range(len(shape))])
     strides = [step // array.itemsize for step in array.strides]
-    for d in range(len(shape) - 1, -1, -1):  # NumPy steps 0 through a new dimension of size 1, PyTorch past what follows
+    for d in range(
+        len(shape) - 1, -1, -1
+    ):  # NumPy steps 0 through a new dimension of size 1, PyTorch past what follows
         if shape[d] == 1 and strides[d] == 0:
             strides[d] = shape[d + 1] * strides[d + 1] if d + 1 < len(shape) else 1
     return tuple(strides)
@@ -95,7 +97,9 @@ def _unfold_kernel(self: np.ndarray, *, dimension: int, size: int, step: int) ->
     return restrided(self, (*folded, size), (*steps, strides[dim]))
 
 
-def _unfold_backward_kernel(self: np.ndarray, *, shape: tuple[int, ...], dimension: int, size: int, step: int) -> np.ndarray:
+def _unfold_backward_kernel(
+    self: np.ndarray, *, shape: tuple[int, ...], dimension: int, size: int, step: int
+) -> np.ndarray:
     out = np.zeros(shape or (1,), self.dtype)
     windows = self if shape else self[None]
     lead = (slice(None),) * (dimension % out.ndim)
@@ -137,7 +141,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
             [1, 2, 3],
             [2, 3, 4]])
     """
-    return _unfold(input, dimension, size, step)  # type: ignore[no-any-return]
+    return _unfold(input, dimension, size, step)
 
 
 # -- any geometry ------------------------------------------------------------------------------------------------------
@@ -150,28 +154,44 @@ def _places(geometry: Geometry) -> np.ndarray:
     return places
 
 
-def _as_strided_kernel(self: np.ndarray, *, size: tuple[int, ...], stride: tuple[int, ...], offset: int, origin: Geometry) -> np.ndarray:
-    memory = _owner(self).ravel(order="K").view(self.dtype)
-    last = offset + sum([(n - 1) * step for n, step in zip(size, stride)])
-    if math.prod(size) and last >= memory.size:
+def _extent(*geometries: Geometry) -> int:
+    """How many places of a memory they reach."""
+    return max([_last(*geometry) + 1 for geometry in geometries if 0 not in geometry[0]], default=0)
+
+
+def _last(size: Sequence[int], stride: Sequence[int], offset: int) -> int:
+    return offset + sum([(n - 1) * step for n, step in zip(size, stride)])
+
+
+def _as_strided_kernel(
+    self: np.ndarray, *, size: tuple[int, ...], stride: tuple[int, ...], offset: int, origin: Geometry
+) -> np.ndarray:
+    shape, steps, start = origin
+    if all([n < 2 or a == b for n, a, b in zip(shape, strides_of(self), steps)]):
+        memory, begin = _owner(self).ravel(order="K").view(self.dtype), offset + _offset(self) - start
+    else:  # a gradient, laid out otherwise than the tensor it belongs to: its elements are put where those are
+        memory, begin = np.zeros(_extent(origin, (size, stride, offset)), self.dtype), offset
+        memory[_places(origin)] = self
+        memory.setflags(write=False)
+    last = _last(size, stride, begin)
+    if math.prod(size) and not 0 <= begin <= last < memory.size:
         raise RuntimeError(
-            f"sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {self.itemsize} requiring a storage "
+            f"sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {self.itemsize} "
+            "requiring a storage "
             f"size of {(last + 1) * self.itemsize} are out of bounds for storage of size {memory.nbytes}"
         )
-    out = restrided(memory[offset:], size, [step * self.itemsize for step in stride])
-    if not self.flags.writeable or any([step == 0 and n > 1 for n, step in zip(size, stride)]):
+    out = restrided(memory[begin:], size, [step * self.itemsize for step in stride])
+    if not memory.flags.writeable or any([step == 0 and n > 1 for n, step in zip(size, stride)]):
         out.setflags(write=False)
     return out
 
 
 def _restride_kernel(self: np.ndarray, *, source: Geometry, target: Geometry, shared: Geometry) -> np.ndarray:
-    """Add *self* into the places of *source*, share each among the elements of *shared* there, read those of *target*."""
-    places = [_places(source), _places(target), _places(shared)]
-    length = 1 + max([int(p.max()) for p in places if p.size], default=-1)
-    memory = np.zeros(length, self.dtype)
-    np.add.at(memory, places[0], self)
-    memory /= np.maximum(np.bincount(places[2].ravel(), minlength=length), 1)
-    return np.asarray(memory[places[1]])
+    """Add into the places of *source*, share each among the elements of *shared* there, read the places of *target*."""
+    memory = np.zeros(_extent(source, target, shared), self.dtype)
+    np.add.at(memory, _places(source), self)
+    memory /= np.maximum(np.bincount(_places(shared).ravel(), minlength=memory.size), 1)
+    return np.asarray(memory[_places(target)])
 
 
 _as_strided = op("as_strided", "AsStridedBackward0", _as_strided_kernel, ("self",), view=True, tangent="linear",
@@ -213,7 +233,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(steps)}")
     here = _offset(array)
     origin = (array.shape, strides_of(array), here)
-    return _as_strided(input, sizes, steps, here if storage_offset is None else storage_offset, origin)  # type: ignore[no-any-return]
+    return _as_strided(input, sizes, steps, here if storage_offset is None else storage_offset, origin)
 
 
 def resize_(input: Tensor, *sizes: Any) -> Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _runtime
 from .._errors import scalar_name
-from .._op import documents, op
+from .._op import documents, op, rows
 from .._types import Number
 from .copies import as_operand, no_gradient
 
@@ -23,29 +23,40 @@ def unsupported(name: str, array: np.ndarray) -> NotImplementedError:
 
 
 # -- sums and products -------------------------------------------------------------------------------------------------
-def _with_alpha(name: str) -> Callable[..., Any]:
+def _scaled(name: str) -> Callable[..., Any]:
     """What ``add`` and ``sub`` do where alpha is not 1."""
 
     def scaled(input: Tensor, other: Tensor, alpha: Number, out: Tensor | None = None) -> Tensor:
-        kind = (input + other)._array.dtype.kind
         if not isinstance(alpha, (int, float)):
             raise TypeError(f"{name}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
-        if kind != "f" and isinstance(alpha, float):
+        if isinstance(alpha, float) and input._array.dtype.kind != "f" and other._array.dtype.kind != "f":
             raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
-        if kind != "b" and alpha is True:
-            raise RuntimeError("Boolean alpha only supported for Boolean results.")
-        return globals()[f"_{name}"](input, mul(other, alpha), out=out)
+        return rows[f"{name}_scaled"].call(input, other, alpha, out=out)
 
     return scaled
 
 
-_add = op("add", "AddBackward0", np.add, ("self", "other"), rarely={"alpha": (1, _with_alpha("add"))},
+def _add_scaled_kernel(self: np.ndarray, other: np.ndarray, *, alpha: Number) -> np.ndarray:
+    return np.add(self, np.multiply(other, alpha, out=...), out=...)
+
+
+def _sub_scaled_kernel(self: np.ndarray, other: np.ndarray, *, alpha: Number) -> np.ndarray:
+    return np.subtract(self, np.multiply(other, alpha, out=...), out=...)
+
+
+_add = op("add", "AddBackward0", np.add, ("self", "other"), rarely={"alpha": (1, _scaled("add"))},
           self=lambda F, g: g,
           other=lambda F, g: g)  # fmt: skip
+op("add_scaled", "AddBackward0", _add_scaled_kernel, ("self", "other"), elementwise=True,
+   self=lambda F, g: g,
+   other=lambda F, g, alpha: g * alpha)  # fmt: skip
 
-_sub = op("sub", "SubBackward0", np.subtract, ("self", "other"), rarely={"alpha": (1, _with_alpha("sub"))},
+_sub = op("sub", "SubBackward0", np.subtract, ("self", "other"), rarely={"alpha": (1, _scaled("sub"))},
           self=lambda F, g: g,
           other=lambda F, g: -g)  # fmt: skip
+op("sub_scaled", "SubBackward0", _sub_scaled_kernel, ("self", "other"), elementwise=True,
+   self=lambda F, g: g,
+   other=lambda F, g, alpha: g * -alpha)  # fmt: skip
 
 _mul = op("mul", "MulBackward0", np.multiply, ("self", "other"),
           self=lambda F, g, other: g * other,
@@ -105,6 +116,8 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """
     if alpha != 1:
         input = mul(input, alpha)
+    if input._array.dtype.kind == "b" or other.__class__ is bool:
+        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported; use `~` to invert a mask.")
     return _rsub(input, other) if isinstance(other, _runtime.Tensor) else _rsub_number(input, other)
 
 
@@ -167,7 +180,7 @@ def checked(name: str, self: np.ndarray, other: np.ndarray) -> None:
     if self.dtype.kind != "f":
         if self.dtype.kind == "b":
             raise unsupported(name, self)
-        if not np.all(other):
+        if self.size and not np.all(other):
             raise RuntimeError("ZeroDivisionError: integers cannot be divided by zero")
 
 
@@ -336,6 +349,11 @@ def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) ->
     return _fmod_number(input, other, out=out)
 
 
+def operator_remainder(input: Tensor, other: Any) -> Any:
+    """``input % other``: NotImplemented for operands that are neither tensors nor numbers."""
+    return rows["remainder" if isinstance(other, _runtime.Tensor) else "remainder_number"].operator(input, other)
+
+
 def reflected_floor_divide(input: Tensor, other: Number) -> Tensor:
     """``other // input``."""
     return floor_divide(other, input)
@@ -456,3 +474,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
             "addcmul with div(..., rounding_mode='trunc')."
         )
     return _addcdiv(input, tensor1, tensor2, value, out=out)
+
+
+# -- other names -------------------------------------------------------------------------------------------------------
+subtract, multiply, divide, true_divide, negative = sub, mul, div, div, neg

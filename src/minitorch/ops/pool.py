@@ -399,7 +399,7 @@ def avg_pool1d(
     tensor([[2., 1.]])
     """
     numbers = (kernel_size, stride, padding)
-    return _average("avg_pool1d", 1, input, numbers, ceil_mode, count_include_pad, None)  # type: ignore[no-any-return]
+    return _average("avg_pool1d", 1, input, numbers, ceil_mode, count_include_pad, None)
 
 
 def avg_pool2d(
@@ -439,7 +439,7 @@ def avg_pool2d(
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     numbers = (kernel_size, stride, padding)
-    return _average("avg_pool2d", 2, input, numbers, ceil_mode, count_include_pad, divisor_override)  # type: ignore[no-any-return]
+    return _average("avg_pool2d", 2, input, numbers, ceil_mode, count_include_pad, divisor_override)
 
 
 def avg_pool3d(
@@ -455,7 +455,7 @@ def avg_pool3d(
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     numbers = (kernel_size, stride, padding)
-    return _average("avg_pool3d", 3, input, numbers, ceil_mode, count_include_pad, divisor_override)  # type: ignore[no-any-return]
+    return _average("avg_pool3d", 3, input, numbers, ceil_mode, count_include_pad, divisor_override)
 
 
 # -- adaptive pooling --------------------------------------------------------------------------------------------------
@@ -491,7 +491,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int]) -> Tens
     >>> torch.nn.functional.adaptive_avg_pool1d(torch.tensor([[1.0, 2.0, 6.0]]), 2)
     tensor([[1.5000, 4.0000]])
     """
-    return _adaptive_average("adaptive_avg_pool1d", 1, input, output_size)  # type: ignore[no-any-return]
+    return _adaptive_average("adaptive_avg_pool1d", 1, input, output_size)
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | None]) -> Tensor:
@@ -504,12 +504,12 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | 
     output_size : int, None or pair of these
         None keeps the input's size.
     """
-    return _adaptive_average("adaptive_avg_pool2d", 2, input, output_size)  # type: ignore[no-any-return]
+    return _adaptive_average("adaptive_avg_pool2d", 2, input, output_size)
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: int | None | Sequence[int | None]) -> Tensor:
     """The means of windows that cover three dimensions evenly; see `adaptive_avg_pool2d`."""
-    return _adaptive_average("adaptive_avg_pool3d", 3, input, output_size)  # type: ignore[no-any-return]
+    return _adaptive_average("adaptive_avg_pool3d", 3, input, output_size)
 
 
 def _adaptive_indices(planes: np.ndarray, size: Sizes) -> np.ndarray:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
-from .._dtypes import FLOAT64, default
+from .._dtypes import FLOAT64
 from .._op import documents, op
 from .._types import Number
 from . import copies
-from .copies import as_operand
-from .pointwise import mul, unsupported
+from .copies import as_operand, filler
+from .pointwise import unsupported
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -36,7 +36,7 @@ def _power_of_negative(self: np.ndarray, exponent: np.ndarray) -> np.ndarray:
 
 
 def _number_kernel(self: np.ndarray, *, exponent: Number) -> np.ndarray:
-    if exponent == 2:
+    if exponent == 2 and self.dtype.kind != "b":
         return np.square(self, out=...)
     if self.dtype.kind == "f":
         if exponent == 3:
@@ -49,6 +49,10 @@ def _number_kernel(self: np.ndarray, *, exponent: Number) -> np.ndarray:
             return self.copy()
     elif exponent < 0:
         raise ValueError("Integers to negative integer powers are not allowed; convert the base to a float dtype")
+    elif self.dtype.kind == "b":
+        return np.logical_or(self, exponent == 0, out=...)
+    else:
+        return np.power(self, filler(exponent, self.dtype), out=...)
     return np.power(self, exponent, out=...)
 
 
@@ -65,8 +69,8 @@ def _base_kernel(exponent: np.ndarray, *, base: Number) -> np.ndarray:
 
 
 def _base_exponent(F: Any, g: Any, exponent: Any, base: Number, result: Any) -> Any:
-    if base == 0:  # 0 to a negative power is infinite, and stays 0 from 0 on
-        return F.keep(g * (result * -math.inf), mask=F.constant(exponent < 0))
+    if base == 0:  # the result is infinite below 0, and so is its slope; from 0 on it is flat
+        return F.keep(g * -result, mask=F.constant(exponent < 0))
     return g * (result * (math.log(base) if base > 0 else math.nan))
 
 
@@ -86,6 +90,11 @@ _pow_of_number = op("pow_of_number", "PowBackward2", _base_kernel, ("exponent",)
 _sqrt = op("sqrt", "SqrtBackward0", np.sqrt, ("self",), floats=True, self=lambda F, g, result: g / (2 * result))
 _rsqrt = op("rsqrt", "RsqrtBackward0", lambda self: np.reciprocal(np.sqrt(self), out=...), ("self",), elementwise=True,
             floats=True, self=lambda F, g, result: -0.5 * g * F.pow_number(result, exponent=3))  # fmt: skip
+
+_ldexp = op("ldexp", "LdexpBackward0", lambda self, other: np.multiply(self, np.exp2(other), out=...), ("self", "other"),
+            elementwise=True, floats=True,
+            self=lambda F, g, other: g * F.exp2(other),
+            other=lambda F, g, result: g * (result * math.log(2)))  # fmt: skip
 
 
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -140,8 +149,11 @@ def _power(input: Any, exponent: Any, out: Any = None) -> Any:
         if base._array.ndim:
             return _pow(base, exponent, out=out)
         return _pow_of_number(copies.to_dtype_of(exponent, base), base._array.item(), out=out)
+    if kind is bool:
+        bools = isinstance(input, _runtime.Tensor) and input._array.dtype.kind == "b"
+        return _pow_number(input, int(exponent), out=out) if bools else _power(input, int(exponent), out)
     if isinstance(exponent, (int, float, np.generic)):
-        return _power(input, exponent.item() if isinstance(exponent, np.generic) else int(exponent), out)
+        return _power(input, exponent.item() if isinstance(exponent, np.generic) else exponent.real, out)
     if isinstance(exponent, np.ndarray):
         return _pow(input, exponent, out=out)
     return NotImplemented
@@ -216,8 +228,9 @@ def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 
+@documents(_ldexp)
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """``input * 2 ** other``, elementwise.
+    """``input * 2 ** other``, elementwise; integers give the default float dtype.
 
     Examples
     --------
@@ -225,5 +238,3 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.ldexp(torch.tensor([1.0, 3.0]), torch.tensor([2, -1]))
     tensor([4.0000, 1.5000])
     """
-    exponent = copies.converted(other, default()) if other._array.dtype.kind != "f" else other
-    return mul(input, pow(2.0, exponent), out=out)

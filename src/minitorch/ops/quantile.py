@@ -85,7 +85,7 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
     array = array_of(name, input)
     levels = _checked_levels(name, array, q, interpolation)
     number = 0 if dim is None or not array.ndim else dim_of(dim, array.ndim)
-    line = traced.view(input, (-1,)) if dim is None or not array.ndim else input
+    line = traced.view(input, size=(-1,)) if dim is None or not array.ndim else input
     ranked = sort(line, number).values
     missing = silent(np.isnan, ranked._array).sum(number, keepdims=True)
     last = ranked._array.shape[number] - 1
@@ -97,7 +97,7 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
             rank = level * np.maximum(last - missing, 0)
         results.append(_between(ranked, number, rank.astype(array.dtype), keepdim and array.ndim > 0, interpolation))
     if dim is None and keepdim:
-        results = [traced.view(result, (1,) * array.ndim) for result in results]
+        results = [traced.view(result, size=(1,) * array.ndim) for result in results]
     return traced.stack(results) if levels.ndim else results[0]
 
 

@@ -87,7 +87,7 @@ def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
             set_rng_state(state)
 
 
-# -- rows ---------------------------------------------------------------------------------------------------------------
+# -- rows --------------------------------------------------------------------------------------------------------------
 _bernoulli = drawing("bernoulli", "BernoulliBackward0", lambda self, *, generator: generator.bernoulli_tensor(self))
 
 

@@ -11,7 +11,8 @@ from .. import _random, _runtime
 from .._errors import broadcast_problem
 from .._inplace import write
 from .._op import op
-from .._random import Generator, in_memory_order, memory_order
+from .._random import Generator, memory_order
+from .._random import in_memory_order as filled
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -33,47 +34,47 @@ def drawing(name: str, node_name: str, kernel: Callable[..., np.ndarray]) -> Any
 
 _uniform = drawing(
     "uniform", "UniformBackward0",
-    lambda self, *, low, high, generator: in_memory_order(self, lambda shape: generator.uniform(shape, self.dtype, low, high)),
+    lambda self, *, low, high, generator: filled(self, lambda shape: generator.uniform(shape, self.dtype, low, high)),
 )  # fmt: skip
 _normal = drawing(
     "normal_", "NormalBackward0",
-    lambda self, *, mean, std, generator: in_memory_order(self, lambda shape: normals(self, generator, shape, mean, std)),
+    lambda self, *, mean, std, generator: filled(self, lambda shape: normals(self, generator, shape, mean, std)),
 )  # fmt: skip
 _random_any = drawing(
     "random", "RandomBackward2",
-    lambda self, *, generator: in_memory_order(self, lambda shape: generator.random(shape, self.dtype)),
+    lambda self, *, generator: filled(self, lambda shape: generator.random(shape, self.dtype)),
 )  # fmt: skip
 _random_below = drawing(
     "random_below", "RandomBackward1",
-    lambda self, *, high, generator: in_memory_order(self, lambda shape: generator.randint(0, high, shape, self.dtype)),
+    lambda self, *, high, generator: filled(self, lambda shape: generator.randint(0, high, shape, self.dtype)),
 )  # fmt: skip
 _random_between = drawing(
     "random_between", "RandomBackward0",
-    lambda self, *, low, high, generator: in_memory_order(self, lambda shape: generator.randint(low, high, shape, self.dtype)),
+    lambda self, *, low, high, generator: filled(self, lambda shape: generator.randint(low, high, shape, self.dtype)),
 )  # fmt: skip
 _bernoulli_number = drawing(
     "bernoulli_number", "BernoulliBackward2",
-    lambda self, *, p, generator: in_memory_order(self, lambda shape: generator.bernoulli(p, shape, self.dtype)),
+    lambda self, *, p, generator: filled(self, lambda shape: generator.bernoulli(p, shape, self.dtype)),
 )  # fmt: skip
 _exponential = drawing(
     "exponential", "ExponentialBackward0",
-    lambda self, *, lambd, generator: in_memory_order(self, lambda shape: generator.exponential(shape, self.dtype, lambd)),
+    lambda self, *, lambd, generator: filled(self, lambda shape: generator.exponential(shape, self.dtype, lambd)),
 )  # fmt: skip
 _cauchy = drawing(
     "cauchy", "CauchyBackward0",
-    lambda self, *, median, sigma, generator: in_memory_order(
+    lambda self, *, median, sigma, generator: filled(
         self, lambda shape: generator.cauchy(shape, self.dtype, median, sigma)
     ),
 )  # fmt: skip
 _log_normal = drawing(
     "log_normal", "LogNormalBackward0",
-    lambda self, *, mean, std, generator: in_memory_order(
+    lambda self, *, mean, std, generator: filled(
         self, lambda shape: generator.log_normal(shape, self.dtype, mean, std)
     ),
 )  # fmt: skip
 _geometric = drawing(
     "geometric", "GeometricBackward0",
-    lambda self, *, p, generator: in_memory_order(self, lambda shape: generator.geometric(shape, self.dtype, p)),
+    lambda self, *, p, generator: filled(self, lambda shape: generator.geometric(shape, self.dtype, p)),
 )  # fmt: skip
 
 
@@ -132,7 +133,7 @@ def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Ge
 
 
 def random_(input: Tensor, *bounds: int | None, generator: Generator | None = None, **keywords: int | None) -> Tensor:
-    """Fill with integers: ``random_()`` of all the dtype has from 0 on, ``random_(to)`` or ``random_(from, to)`` below *to*.
+    """Fill with integers: ``random_()`` all that the dtype has, ``random_(to)`` or ``random_(from, to)`` below *to*.
 
     Examples
     --------

@@ -120,9 +120,12 @@ def _round_decimals_kernel(self: np.ndarray, *, decimals: int) -> np.ndarray:
             raise unsupported("round", self)
         return _round_kernel(self)
     scale = 10.0 ** (decimals if decimals >= 0 else -decimals)
+    exact = self.astype(np.float32) if self.itemsize == 2 else self
     if decimals >= 0:
-        return np.divide(np.rint(np.multiply(self, scale)), scale, out=...)
-    return np.multiply(np.rint(np.divide(self, scale)), scale, out=...)
+        out = np.divide(np.rint(np.multiply(exact, scale)), scale, out=...)
+    else:
+        out = np.multiply(np.rint(np.divide(exact, scale)), scale, out=...)
+    return out.astype(self.dtype, copy=False)
 
 
 def _frac_kernel(self: np.ndarray) -> np.ndarray:
@@ -210,3 +213,7 @@ def round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = No
     if decimals is None:
         return _round(input, out=out)
     return _round_decimals(input, decimals, out=out)
+
+
+# -- other names -------------------------------------------------------------------------------------------------------
+absolute, fix = abs, trunc

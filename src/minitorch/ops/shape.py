@@ -1,6 +1,7 @@
 """Views of a whole tensor: other sizes, another order of dimensions, diagonals.
 
-Expanded views are in ``broadcast``, windows and views of any strides are in ``memory``, parts in ``join``, selections by index in ``subscript``.
+Expanded views are in ``broadcast``, windows and views of any strides in ``memory``, parts in ``join``, selections by
+index in ``subscript``.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def _view_kernel(self: np.ndarray, *, size: tuple[int, ...]) -> np.ndarray:
     except ValueError:
         raise _invalid_shape(self, size) from None
     owner = out.base
-    if owner is self or owner is not None and owner is self.base:
+    if owner is self or (owner is not None and owner is self.base):
         return out
     raise RuntimeError(
         "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
@@ -50,7 +51,8 @@ def _invalid_shape(array: np.ndarray, size: tuple[int, ...]) -> RuntimeError:
         return RuntimeError("only one dimension can be inferred")
     if -1 in sizes and math.prod(sizes) == 0:
         return RuntimeError(
-            f"cannot reshape tensor of {array.size} elements into shape {sizes} because the unspecified dimension size -1 can "
+            f"cannot reshape tensor of {array.size} elements into shape {sizes} because the unspecified dimension "
+            "size -1 can "
             "be any value and is ambiguous"
         )
     for place, wrong in enumerate(sizes):
@@ -62,8 +64,8 @@ def _invalid_shape(array: np.ndarray, size: tuple[int, ...]) -> RuntimeError:
 _view = op("view", "ViewBackward0", _view_kernel, ("self",), view=True, tangent="linear",
            self=lambda F, g, self_shape: F.view(g, size=self_shape))  # fmt: skip
 
-_unsafe_view = op("unsafe_view", "UnsafeViewBackward0", lambda self, *, size: self.reshape(size), ("self",), tangent="linear",
-                  self=lambda F, g, self_shape: F.view(g, size=self_shape))  # fmt: skip
+_unsafe_view = op("unsafe_view", "UnsafeViewBackward0", lambda self, *, size: self.reshape(size), ("self",),
+                  tangent="linear", self=lambda F, g, self_shape: F.view(g, size=self_shape))  # fmt: skip
 
 # what a formula calls copies a gradient that is not contiguous
 raw.view = lambda self, *, size: self.reshape(size)
@@ -95,8 +97,13 @@ def view(input: Tensor, *sizes: Any, size: Sequence[int] | None = None, dtype: A
             [3, 4, 5]])
     """
     if sizes and sizes[0].__class__ is int:
-        return _view(input, sizes)  # type: ignore[no-any-return]
-    if dtype is None and len(sizes) == 1 and not isinstance(sizes[0], (tuple, list)) and not hasattr(sizes[0], "__index__"):
+        return _view(input, sizes)
+    if (
+        dtype is None
+        and len(sizes) == 1
+        and not isinstance(sizes[0], (tuple, list))
+        and not hasattr(sizes[0], "__index__")
+    ):
         dtype = sizes[0]
     return _view(input, sizes_given("view", sizes, size)) if dtype is None else _reinterpreted(input, to_numpy(dtype))
 
@@ -104,18 +111,20 @@ def view(input: Tensor, *sizes: Any, size: Sequence[int] | None = None, dtype: A
 def _reinterpreted(input: Tensor, dtype: np.dtype[Any]) -> Tensor:
     array = input._array
     if array.dtype is dtype:
-        return _view(input, array.shape)  # type: ignore[no-any-return]
+        return _view(input, array.shape)
     try:
         twin: Tensor = wrap(array.view(dtype))
     except ValueError as error:
-        raise RuntimeError(f"view(): a tensor of shape {list(array.shape)} and dtype {array.dtype} cannot be read as {dtype}: {error}") from None
+        raise RuntimeError(
+            f"view(): a tensor of shape {list(array.shape)} and dtype {array.dtype} cannot be read as {dtype}: {error}"
+        ) from None
     twin._alias = edits_of(input)
     return twin
 
 
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """``input.view(other.shape)``."""
-    return _view(input, other._array.shape)  # type: ignore[no-any-return]
+    return _view(input, other._array.shape)
 
 
 def _reshaped(input: Tensor, size: tuple[int, ...]) -> Tensor:
@@ -127,8 +136,8 @@ def _reshaped(input: Tensor, size: tuple[int, ...]) -> Tensor:
         except ValueError as error:
             if "copy" not in str(error):
                 raise _invalid_shape(array, size) from None
-            return _unsafe_view(input, size)  # type: ignore[no-any-return]
-    return _view(input, size)  # type: ignore[no-any-return]
+            return _unsafe_view(input, size)
+    return _view(input, size)
 
 
 def reshape(input: Tensor, *sizes: Any, shape: Sequence[int] | None = None) -> Tensor:
@@ -176,7 +185,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if not shape:
-        return _view(input, (1,))  # type: ignore[no-any-return]
+        return _view(input, (1,))
     if start == end:
         return input
     return _reshaped(input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
@@ -184,7 +193,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 def ravel(input: Tensor) -> Tensor:
     """The elements in row-major order, in one dimension: a view of *input* where it is contiguous."""
-    return _view(contiguous(input), (input._array.size,))  # type: ignore[no-any-return]
+    return _view(contiguous(input), (input._array.size,))
 
 
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
@@ -213,9 +222,10 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         given = tuple([shape[dim] // known if n == -1 else n for n in given])
     if not given or math.prod(given) != shape[dim]:
         raise RuntimeError(
-            f"unflatten: Provided sizes {list(given)} don't multiply up to the size of dim {dim} ({shape[dim]}) in the input tensor"
+            f"unflatten: Provided sizes {list(given)} don't multiply up to the size of dim {dim} ({shape[dim]}) "
+            "in the input tensor"
         )
-    return _view(input, (*shape[:dim], *given, *shape[dim + 1 :]))  # type: ignore[no-any-return]
+    return _view(input, (*shape[:dim], *given, *shape[dim + 1 :]))
 
 
 # -- dimensions of size 1 ----------------------------------------------------------------------------------------------
@@ -287,15 +297,17 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     (torch.Size([3]), torch.Size([3, 1]))
     """
     if dim is None:
-        return _squeeze_all(input)  # type: ignore[no-any-return]
+        return _squeeze_all(input)
     if isinstance(dim, (tuple, list)):
-        return _squeeze_dims(input, tuple(dim))  # type: ignore[no-any-return]
-    return _squeeze_dim(input, dim)  # type: ignore[no-any-return]
+        return _squeeze_dims(input, tuple(dim))
+    return _squeeze_dim(input, dim)
 
 
 def _at_least(name: str, ndim: int, tensors: tuple[Any, ...], widened: Any) -> Any:
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
-    out = tuple([t if t._array.ndim >= ndim else _view(t, (1,) * ndim) if not t._array.ndim else widened(t) for t in given])
+    out = tuple(
+        [t if t._array.ndim >= ndim else _view(t, (1,) * ndim) if not t._array.ndim else widened(t) for t in given]
+    )
     return out if given is not tensors or len(tensors) != 1 else out[0]
 
 
@@ -334,7 +346,9 @@ def _mT_kernel(self: np.ndarray) -> np.ndarray:
         return self.mT
     except ValueError:
         if not self.ndim:
-            warnings.warn("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.", stacklevel=3)
+            warnings.warn(
+                "Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.", stacklevel=3
+            )
             return self
         raise RuntimeError(
             f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
@@ -344,13 +358,16 @@ def _mT_kernel(self: np.ndarray) -> np.ndarray:
 def _T_kernel(self: np.ndarray) -> np.ndarray:
     if self.ndim > 2:
         warnings.warn(
-            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it "
+            "will throw an "
             "error in a future release. Consider `x.mT` to transpose batches of matrices or "
             "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
             stacklevel=3,
         )
     elif not self.ndim:
-        warnings.warn("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.", stacklevel=3)
+        warnings.warn(
+            "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.", stacklevel=3
+        )
     return self.T
 
 
@@ -360,7 +377,8 @@ def _permute_kernel(self: np.ndarray, *, dims: tuple[int, ...]) -> np.ndarray:
     except ValueError:
         if len(dims) != self.ndim:
             raise RuntimeError(
-                "number of dimensions in the tensor input does not match the length of the desired ordering of dimensions "
+                "number of dimensions in the tensor input does not match the length of the desired ordering of "
+                "dimensions "
                 f"i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}"
             ) from None
         dims_of([dim_of(d, self.ndim) for d in dims], self.ndim)
@@ -400,7 +418,7 @@ swapdims = transpose
 
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """`transpose` by another name."""
-    return _transpose(input, axis0, axis1)  # type: ignore[no-any-return]
+    return _transpose(input, axis0, axis1)
 
 
 @documents(_t)
@@ -437,7 +455,7 @@ def permute(input: Tensor, *order: Any, dims: Sequence[int] | None = None) -> Te
     >>> torch.zeros(2, 3, 4).permute(2, 0, 1).shape
     torch.Size([4, 2, 3])
     """
-    return _permute(input, order if len(order) > 1 else sizes_given("permute", order, dims, "dims"))  # type: ignore[no-any-return]
+    return _permute(input, order if len(order) > 1 else sizes_given("permute", order, dims, "dims"))
 
 
 def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
@@ -460,17 +478,18 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
     given = [tuple(d) if isinstance(d, (tuple, list)) else (d,) for d in (source, destination)]
     if len(given[0]) != len(given[1]):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({list(given[0])} dims) should contain the same number of dims "
+            f"movedim: Invalid source or destination dims: source ({list(given[0])} dims) should contain the same "
+            "number of dims "
             f"as destination ({list(given[1])} dims)"
         )
     for name, dims in zip(("source", "destination"), given):
         if len({dim_of(d, ndim) for d in dims}) != len(dims):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(dims)})")
     if not ndim:
-        return _permute(input, ())  # type: ignore[no-any-return]
+        return _permute(input, ())
     places = {to % ndim: moved % ndim for moved, to in zip(*given)}
     others = iter([d for d in range(ndim) if d not in places.values()])
-    return _permute(input, tuple([places[d] if d in places else next(others) for d in range(ndim)]))  # type: ignore[no-any-return]
+    return _permute(input, tuple([places[d] if d in places else next(others) for d in range(ndim)]))
 
 
 moveaxis = movedim
@@ -488,17 +507,18 @@ def transposed_matrices(input: Tensor) -> Tensor:
 
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions swapped (numbers here are real: nothing is conjugated)."""
-    return _transpose(input, -2, -1)  # type: ignore[no-any-return]
+    return _transpose(input, -2, -1)
 
 
 def adjoint_matrix(input: Tensor) -> Tensor:
     """``tensor.H``: a matrix transposed (numbers here are real: nothing is conjugated)."""
     if input._array.ndim not in (0, 2):
         raise RuntimeError(
-            f"tensor.H is only supported on matrices (2-D tensors). Got {input._array.ndim}-D tensor. For batches of matrices, "
+            f"tensor.H is only supported on matrices (2-D tensors). Got {input._array.ndim}-D tensor. For batches "
+            "of matrices, "
             "consider using tensor.mH"
         )
-    return _transpose(input, 0, -1)  # type: ignore[no-any-return]
+    return _transpose(input, 0, -1)
 
 
 # -- diagonals ---------------------------------------------------------------------------------------------------------
@@ -512,7 +532,9 @@ def _diagonal_kernel(self: np.ndarray, *, offset: int = 0, dim1: int = 0, dim2: 
     return out
 
 
-def _diagonal_backward_kernel(self: np.ndarray, *, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> np.ndarray:
+def _diagonal_backward_kernel(
+    self: np.ndarray, *, shape: tuple[int, ...], offset: int, dim1: int, dim2: int
+) -> np.ndarray:
     out = np.zeros(shape, self.dtype)
     _diagonal_kernel(out, offset=offset, dim1=dim1, dim2=dim2)[...] = self
     return out

@@ -88,7 +88,7 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """
     if dtype is not None or input._array.dtype.kind != "f":
         input = _converted("softmax", input, dtype)
-    return _softmax(input, dim_of(dim, input._array.ndim))  # type: ignore[no-any-return]
+    return _softmax(input, dim_of(dim, input._array.ndim))
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
@@ -102,7 +102,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tenso
     """
     if dtype is not None or input._array.dtype.kind != "f":
         input = _converted("log_softmax", input, dtype)
-    return _log_softmax(input, dim_of(dim, input._array.ndim))  # type: ignore[no-any-return]
+    return _log_softmax(input, dim_of(dim, input._array.ndim))
 
 
 def softmin(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:

@@ -283,7 +283,7 @@ def _viewed(input: Any, index: Any) -> tuple[Any, Indices | None]:
                 viewed = slice_(viewed, dim, start, end, step)
             dim += 1
         elif part is None or part.__class__ is bool:
-            viewed = traced.unsqueeze_dims(viewed, dim)
+            viewed = traced.unsqueeze(viewed, dim)
             if part is not None:
                 placed[dim] = wrap(np.zeros(int(part), np.int64))
             dim += 1
@@ -472,7 +472,7 @@ def _leading_ones_dropped(value: Any, ndim: int) -> Any:
     sizes = value._array.shape
     while len(sizes) > ndim and sizes[0] == 1:
         sizes = sizes[1:]
-    return value if len(sizes) == value._array.ndim else traced.view(value, sizes)
+    return value if len(sizes) == value._array.ndim else traced.view(value, size=sizes)
 
 
 def _assign(part: Any, value: Any) -> None:

@@ -20,7 +20,7 @@ from .._tape import AccumulateGrad, next_position
 from .._views import INFERENCE_WRITE, Edits, edits_of
 from .optimizer import Optimizer, evaluated
 
-BLOCK = 1 << 14
+BLOCK = 1 << 16
 """Elements that are updated at a time."""
 
 
@@ -112,7 +112,9 @@ class Plan:
         if any([edits.inference for edits in self.edits]) and not inference_mode_on.get():
             raise RuntimeError(INFERENCE_WRITE)
         kept = names if not counts_steps else ("step", *names)
-        self.buckets = [Bucket(members, params, names, state, counts_steps) for members in divided(params, names, state)]
+        groups = divided(params, names, state)
+        scratch = {dtype: np.empty((5, room(groups, self.arrays, dtype)), dtype) for dtype in {a.dtype for a in self.arrays}}
+        self.buckets = [Bucket(members, params, names, state, counts_steps, scratch) for members in groups]
         self.states = [state[param] for param in params] if kept else []
         self.entries = [(s, name, s[name], s[name]._array) for s in self.states for name in kept]
 
@@ -185,39 +187,38 @@ class Bucket:
     __slots__ = ("members", "gradient", "values", "steps", "blocks")
 
     def __init__(
-        self, members: list[int], params: list[Any], names: tuple[str, ...], state: dict[Any, Any], counts_steps: bool
+        self,
+        members: list[int],
+        params: list[Any],
+        names: tuple[str, ...],
+        state: dict[Any, Any],
+        counts_steps: bool,
+        scratch: dict[np.dtype[Any], np.ndarray],
     ) -> None:
         self.members = members
         own = [params[i] for i in members]
         arrays = [param._array for param in own]
-        dtype, size = arrays[0].dtype, sum([array.size for array in arrays])
+        size = sum([array.size for array in arrays])
         fresh = not has_state(own[0], names, state)
         self.steps = np.empty(len(own), np.float32) if counts_steps else None
         if self.steps is not None:
             for i, param in enumerate(own):
                 self.steps[i] = count_of(param, state)
                 keep(state[param], "step", self.steps[i : i + 1].reshape(()))
-        flat = {name: np.zeros(size, dtype) for name in names}
+        flat = {name: np.zeros(size, arrays[0].dtype) for name in names}
         for name, array in flat.items():
             for param, part in zip(own, parts_of(array, arrays)):
                 put(part, state[param].get(name), name)
                 keep(state[param], name, part)
-        if len(own) == 1 and arrays[0].flags.c_contiguous:
+        buffers = scratch[arrays[0].dtype]
+        if in_place(arrays):
             self.gradient = self.values = None
             whole = arrays[0].reshape(-1)
-            scratch = np.empty((3, min(size, BLOCK)), dtype)
             spans = [slice(start, min(start + BLOCK, size)) for start in range(0, size, BLOCK)]
-            self.blocks = [
-                Block(span, {name: array[span] for name, array in flat.items()}, scratch[:, : span.stop - span.start], fresh)
-                for span in spans
-            ]
-            for span, block in zip(spans, self.blocks):
-                block.changes = [(whole[span], block.change)]
+            self.blocks = [Block(span, {n: a[span] for n, a in flat.items()}, buffers, fresh, [whole[span]]) for span in spans]
         else:
-            self.gradient, self.values = np.empty(size, dtype), np.empty(size, dtype)
-            block = Block(None, flat, np.empty((3, size), dtype), fresh)
-            block.changes = list(zip(arrays, parts_of(block.change, arrays)))
-            self.blocks = [block]
+            self.gradient, self.values = buffers[3, :size], buffers[4, :size]
+            self.blocks = [Block(None, flat, buffers, fresh, arrays)]
 
     def gathered(self, arrays: list[np.ndarray], out: np.ndarray | None) -> np.ndarray:
         """The members' arrays as one flat array."""
@@ -252,11 +253,33 @@ class Block:
 
     __slots__ = ("span", "state", "change", "spare", "given", "fresh", "count", "changes")
 
-    def __init__(self, span: slice | None, state: dict[str, np.ndarray], scratch: np.ndarray, fresh: bool) -> None:
-        self.span, self.state, self.fresh = span, state, fresh
-        self.change, self.spare, self.given = scratch
-        self.count = 0.0
-        self.changes: list[tuple[np.ndarray, np.ndarray]] = []
+    def __init__(
+        self,
+        span: slice | None,
+        state: dict[str, np.ndarray],
+        buffers: np.ndarray,
+        fresh: bool,
+        targets: list[np.ndarray],
+    ) -> None:
+        self.span, self.state, self.fresh, self.count = span, state, fresh, 0.0
+        self.change, self.spare, self.given = buffers[:3, : sum([target.size for target in targets])]
+        self.changes = list(zip(targets, parts_of(self.change, targets)))
+
+
+def in_place(arrays: list[np.ndarray]) -> bool:
+    """Whether a bucket of these parameters needs no gathering: it is a single one, whose elements lie in order."""
+    return len(arrays) == 1 and arrays[0].flags.c_contiguous
+
+
+def room(groups: list[list[int]], arrays: list[np.ndarray], dtype: np.dtype[Any]) -> int:
+    """The length of the longest block of this dtype: all work in the same buffers, one after the other."""
+    longest = 0
+    for members in groups:
+        own = [arrays[i] for i in members]
+        if own[0].dtype == dtype:
+            size = sum([array.size for array in own])
+            longest = max(longest, min(size, BLOCK) if in_place(own) else size)
+    return longest
 
 
 def divided(params: list[Any], names: tuple[str, ...], state: dict[Any, Any]) -> list[list[int]]:

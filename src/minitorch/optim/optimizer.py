@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import _runtime
 from .._modes import enable_grad
-from .._tape import AccumulateGrad, Handle
+from .._tape import AccumulateGrad, RemovableHandle
 from .._tensor import Tensor
 from ..nn.modules._hooks import registered
 from .._casts import typename
@@ -253,27 +253,27 @@ class Optimizer:
             self._hooks = OptimizerHooks()
         return self._hooks
 
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` before each step; it may return other arguments as ``(args, kwargs)``."""
         return registered(self._optimizer_hooks().step_pre, hook)
 
-    def register_step_post_hook(self, hook: Callable[..., None]) -> Handle:
+    def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` after each step."""
         return registered(self._optimizer_hooks().step_post, hook)
 
-    def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False) -> Handle:
+    def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` before ``state_dict()``."""
         return registered(self._optimizer_hooks().save_pre, hook, prepend)
 
-    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` after ``state_dict()``; it may return another."""
         return registered(self._optimizer_hooks().save_post, hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` before ``load_state_dict()``; it may return another."""
         return registered(self._optimizer_hooks().load_pre, hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> Handle:
+    def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` after ``load_state_dict()``."""
         return registered(self._optimizer_hooks().load_post, hook, prepend)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._modes import grad_on
-from ..._tape import Handle
+from ..._tape import RemovableHandle
 from ..._tensor import Tensor
 from ...autograd.function import Function
 
@@ -24,10 +24,10 @@ class ModuleHooks:
         self.backward: dict[Any, Callable[..., Any]] = {}
 
 
-def registered(hooks: dict[Any, Any], hook: Any, prepend: bool = False) -> Handle:
+def registered(hooks: dict[Any, Any], hook: Any, prepend: bool = False) -> RemovableHandle:
     """Add a hook, last or first; the handle removes it."""
     earlier = list(hooks) if prepend else []
-    handle = Handle(hooks, hook)
+    handle = RemovableHandle(hooks, hook)
     for key in earlier:
         hooks[key] = hooks.pop(key)
     return handle

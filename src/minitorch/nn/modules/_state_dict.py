@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..._modes import no_grad
-from ..._tape import Handle
+from ..._tape import RemovableHandle
 from ..._tensor import Tensor
 from ..parameter import Parameter
 from ._hooks import registered
@@ -160,7 +160,7 @@ def load_state_dict(self: Any, state_dict: Mapping[str, Any], strict: bool = Tru
         local = {**metadata.get(prefix[:-1], {}), "pending": pending}
         if assign:
             local["assign_to_params_buffers"] = True
-        module._load_from_state_dict(given, prefix, local, strict, missing, unexpected, problems)
+        module._load_from_state_dict(given, prefix, local, True, missing, unexpected, problems)
         for name, child in module._modules.items():
             if child is not None:
                 load(child, f"{prefix}{name}.")
@@ -283,26 +283,26 @@ def foreign_keys(module: Any, state_dict: dict[str, Any], prefix: str, own: dict
 
 
 # -- hooks -------------------------------------------------------------------------------------------------------------
-def register_state_dict_pre_hook(self: Any, hook: Callable[..., None]) -> Handle:
+def register_state_dict_pre_hook(self: Any, hook: Callable[..., None]) -> RemovableHandle:
     """Call ``hook(module, prefix, keep_vars)`` before ``state_dict()`` gathers this module's tensors."""
     return registered(state_hooks(self).save_pre, hook)
 
 
-def register_state_dict_post_hook(self: Any, hook: Callable[..., None]) -> Handle:
+def register_state_dict_post_hook(self: Any, hook: Callable[..., None]) -> RemovableHandle:
     """Call ``hook(module, state_dict, prefix, local_metadata)`` after ``state_dict()``; it may change the dictionary."""
     return registered(state_hooks(self).save_post, hook)
 
 
-def register_load_state_dict_pre_hook(self: Any, hook: Callable[..., None]) -> Handle:
+def register_load_state_dict_pre_hook(self: Any, hook: Callable[..., None]) -> RemovableHandle:
     """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)`` before loading."""
     return registered(state_hooks(self).load_pre, (hook, True))
 
 
-def register_load_state_dict_pre_hook_without_module(self: Any, hook: Callable[..., None], with_module: bool = False) -> Handle:
+def register_load_state_dict_pre_hook_without_module(self: Any, hook: Callable[..., None], with_module: bool = False) -> RemovableHandle:
     """The same for hooks that are not given the module, unless *with_module*."""
     return registered(state_hooks(self).load_pre, (hook, with_module))
 
 
-def register_load_state_dict_post_hook(self: Any, hook: Callable[..., None]) -> Handle:
+def register_load_state_dict_post_hook(self: Any, hook: Callable[..., None]) -> RemovableHandle:
     """Call ``hook(module, incompatible_keys)`` after loading; emptying its lists in place silences what they report."""
     return registered(state_hooks(self).load_post, hook)

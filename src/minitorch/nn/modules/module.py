@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ... import _device, _dtypes
 from ..._casts import typename
 from ..._modes import no_grad
-from ..._tape import Handle
+from ..._tape import RemovableHandle
 from ..._tensor import Tensor
 from ..parameter import Buffer, Parameter
 from . import _state_dict
@@ -428,7 +428,7 @@ class Module:
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
-    ) -> Handle:
+    ) -> RemovableHandle:
         """Call ``hook(module, args)`` before ``forward``; what it returns replaces the arguments.
 
         With *with_kwargs* it is ``hook(module, args, kwargs)``, and it returns None or ``(args, kwargs)``; with *prepend* it
@@ -438,7 +438,7 @@ class Module:
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
-    ) -> Handle:
+    ) -> RemovableHandle:
         """Call ``hook(module, args, output)`` after ``forward``; what it returns, unless None, replaces the output.
 
         With *with_kwargs* it is ``hook(module, args, kwargs, output)``; with *always_call* it runs even if ``forward`` raises.
@@ -453,11 +453,11 @@ class Module:
         """
         return registered(self._module_hooks().forward, (hook, with_kwargs, always_call), prepend)
 
-    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` when the gradients of the outputs are known; what it returns replaces them."""
         return registered(self._module_hooks().backward_pre, hook, prepend)
 
-    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` when the gradients of the inputs are known.
 
         Both are tuples; what it returns replaces ``grad_input``.

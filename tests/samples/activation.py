@@ -1,0 +1,73 @@
+"""Samples of activation functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .sample import Sample, distinct, normal, sample
+
+
+def called(name: str, *inputs: Any, options: dict[str, Any] | None = None, **about: Any) -> Sample:
+    """A call of a function of ``torch.nn.functional``."""
+    return sample(lambda t, *x: getattr(t.nn.functional, name)(*x, **(options or {})), *inputs, **about)
+
+
+def kinked(name: str, **options: Any) -> Sample:
+    """A call of a function with kinks, none of them near."""
+    return called(name, distinct(3, 4), options=options)
+
+
+def smooth(name: str, **options: Any) -> Sample:
+    return called(name, 2 * normal(3, 4), options=options)
+
+
+relu, leaky_relu, hardtanh = kinked("relu"), kinked("leaky_relu"), kinked("hardtanh")
+threshold = kinked("threshold", threshold=0.2, value=3.0)
+softshrink, hardswish = kinked("softshrink"), kinked("hardswish")
+hardsigmoid = [
+    called("hardsigmoid", distinct(3, 4), order=1),  # PyTorch has no second derivative
+    called("hardsigmoid", distinct(3, 4), in_torch=False),
+]
+gelus = [smooth("gelu"), smooth("gelu", approximate="tanh")]
+softpluses = [smooth("softplus"), kinked("softplus", beta=2.0, threshold=1.5)]
+elu = smooth("elu", alpha=1.5)
+prelus = [called("prelu", distinct(2, 3, 2), normal(3)), called("prelu", distinct(4), normal(1))]
+self_weighted = [sample(lambda t, x: t.nn.functional.prelu(x, x[0, :, 0]), distinct(2, 3, 2))]
+glus = [smooth("glu"), called("glu", normal(2, 3), options={"dim": 0})]
+
+SAMPLES: dict[str, list[Sample]] = {
+    "relu": [relu, sample(lambda t, x: (x * 1).relu_(), distinct(5))],
+    "relu_backward": [relu],
+    "threshold": [threshold],
+    "threshold_backward": [threshold],
+    "leaky_relu": [leaky_relu, kinked("leaky_relu", negative_slope=-0.5)],
+    "leaky_relu_backward": [leaky_relu],
+    "hardtanh": [hardtanh, kinked("relu6")],
+    "hardtanh_backward": [hardtanh],
+    "softshrink": [softshrink],
+    "hardshrink": [kinked("hardshrink", lambd=0.4)],
+    "shrink_backward": [softshrink],
+    "hardsigmoid": hardsigmoid,
+    "hardsigmoid_backward": hardsigmoid,
+    "hardswish": [hardswish],
+    "hardswish_backward": [hardswish],
+    "gelu": gelus,
+    "gelu_backward": gelus,
+    "silu": [smooth("silu")],
+    "silu_backward": [smooth("silu")],
+    "mish": [smooth("mish")],
+    "softplus": softpluses,
+    "softplus_backward": softpluses,
+    "logsigmoid": [smooth("logsigmoid")],
+    "logsigmoid_backward": [smooth("logsigmoid")],
+    "elu": [elu, smooth("selu")],
+    "celu": [smooth("celu", alpha=2.0)],
+    "elu_derivative": [elu],
+    "prelu": self_weighted,
+    "prelu_backward": prelus,
+    "where_not_positive": self_weighted,
+    "glu": glus,
+    "half": glus,
+    "half_of": glus,
+    "halves": glus,
+}

@@ -1,0 +1,92 @@
+"""Devices, layouts and memory formats."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import pytest
+
+import minitorch as torch
+
+
+@pytest.mark.parametrize(
+    ("args", "kind", "index", "text"),
+    [
+        (("cpu",), "cpu", None, "device(type='cpu')"),
+        (("cpu:0",), "cpu", 0, "device(type='cpu', index=0)"),
+        (("cuda", 1), "cuda", 1, "device(type='cuda', index=1)"),
+        ((torch.device("cuda:2"),), "cuda", 2, "device(type='cuda', index=2)"),
+    ],
+)
+def test_devices(args: Any, kind: str, index: int | None, text: str) -> None:
+    device = torch.device(*args)
+    assert (device.type, device.index, repr(device)) == (kind, index, text)
+    assert torch.device(str(device)) == device
+    assert pickle.loads(pickle.dumps(device)) == copy.deepcopy(device) == device
+    assert hash(torch.device(str(device))) == hash(device)
+
+
+def test_equality() -> None:
+    assert torch.device("cpu") != torch.device("cpu:0")
+    assert torch.device("cpu") != "cpu"
+
+
+@pytest.mark.parametrize(
+    ("args", "error", "message"),
+    [
+        (("foo",), RuntimeError, "Expected one of cpu, cuda, .* device string: foo"),
+        (("cpu:x",), RuntimeError, "Invalid device string: 'cpu:x'"),
+        (("cpu:01",), RuntimeError, "Invalid device string"),
+        ((0,), RuntimeError, "accelerator"),
+        ((None,), TypeError, "must be str or torch.device, not NoneType"),
+    ],
+)
+def test_names_that_are_none(args: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        torch.device(*args)
+
+
+@pytest.mark.parametrize(
+    ("device", "error"),
+    [
+        ("cuda", AssertionError),
+        (torch.device("cuda:1"), AssertionError),
+        ("xpu", AssertionError),
+        ("mps", NotImplementedError),
+        (0, RuntimeError),
+        (1.5, TypeError),
+    ],
+)
+def test_others_are_refused_on_use(device: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        torch.ones(2, device=device)
+
+
+def test_the_default_device_is_the_cpu() -> None:
+    torch.set_default_device("cpu")
+    assert torch.get_default_device() == torch.device("cpu")
+    with torch.device("cpu"):
+        assert torch.zeros(1).device == torch.device("cpu")
+    with pytest.raises(AssertionError, match="CUDA"):
+        torch.set_default_device("cuda")
+    with pytest.raises(AssertionError, match="CUDA"), torch.device("cuda"):
+        pass
+
+
+def test_no_cuda() -> None:
+    assert not torch.cuda.is_available()
+    assert torch.cuda.device_count() == 0
+    torch.cuda.manual_seed_all(0)
+    with pytest.raises(AssertionError, match="CUDA"):
+        torch.cuda.synchronize()
+
+
+def test_layouts_and_memory_formats() -> None:
+    assert repr(torch.strided) == "torch.strided"
+    assert isinstance(torch.strided, torch.layout)
+    assert isinstance(torch.channels_last, torch.memory_format)
+    assert pickle.loads(pickle.dumps(torch.contiguous_format)) is torch.contiguous_format
+    with pytest.raises(TypeError, match="layout, not str"):
+        torch.zeros(2, layout="strided")
