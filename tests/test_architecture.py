@@ -16,11 +16,12 @@ SOURCE = Path(minitorch.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
-    ["_types", "_size", "_dtypes", "_args", "_errors", "_printing", "_random", "_returns", "_kernels"],
+    ["_types", "_size", "_dtypes", "_args", "_errors", "_printing", "_returns", "_device", "_kernels"],
     ["_modes", "_layouts"],
     ["_tape"],
     ["_views"],
     ["_runtime"],
+    ["_random", "_random_args", "_limits"],
     ["_saved", "_codegen", "_anomaly"],
     ["_op"],
     ["_hooks"],
@@ -28,13 +29,13 @@ LAYERS = [
     ["_inplace"],
     ["_differentiate"],
     ["ops"],
-    ["_convert", "_autograd_methods"],
+    ["_convert", "_casts", "_legacy", "_interop", "_autograd_methods"],
     ["_tensor"],
     ["autograd"],
     ["testing", "nn.functional"],
     ["nn"],
     ["optim"],
-    [""],
+    ["cuda", ""],
 ]
 """Modules by layer, lowest first: a module imports from its own layer or lower ones."""
 

@@ -2,13 +2,10 @@
 
 from math import e, inf, nan, pi
 
-# -- nn
 from . import autograd, cuda, nn, optim, testing
 from ._anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from ._autograd_methods import is_inference
 from ._casts import complex, typename
-
-# -- tensors, dtypes, devices
 from ._convert import get_device, is_complex, is_floating_point, is_nonzero, is_tensor, numel
 from ._device import (
     channels_last,
@@ -66,8 +63,6 @@ from ._legacy import (
     set_default_tensor_type,
 )
 from ._limits import can_cast, finfo, iinfo, result_type
-
-# -- modes
 from ._modes import (
     enable_grad,
     inference_mode,
@@ -80,15 +75,9 @@ from ._printing import set_printoptions
 from ._random import Generator, default_generator, initial_seed, manual_seed, seed
 from ._size import Size
 from ._tensor import Tensor
-
-# -- reductions
 from .ops import _returns as return_types
-
-# -- creation and random numbers
 from .ops import random
 from .ops.activation import celu, hardshrink, prelu, relu, selu, threshold
-
-# -- shape
 from .ops.arrange import (
     diag,
     diag_embed,
@@ -107,8 +96,6 @@ from .ops.arrange import (
     triu_indices,
 )
 from .ops.broadcast import broadcast_shapes, broadcast_tensors, broadcast_to
-
-# -- arithmetic, elementary functions, comparisons, copies
 from .ops.choices import (
     clamp,
     clamp_max,
@@ -158,8 +145,6 @@ from .ops.conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d
 from .ops.copies import clone, fill
 from .ops.creation import empty, empty_like, eye, full, full_like, ones, ones_like, zeros, zeros_like
 from .ops.dropout import alpha_dropout, dropout, feature_alpha_dropout
-
-# -- products
 from .ops.einsum import einsum, inner, tensordot
 from .ops.elementary import (
     acos,
@@ -192,8 +177,6 @@ from .ops.elementary import (
 )
 from .ops.extrema import amax, amin, aminmax, argmax, argmin, max, min
 from .ops.from_data import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, scalar_tensor, tensor
-
-# -- indexing
 from .ops.gather import gather, scatter, scatter_add, scatter_reduce, take_along_dim
 from .ops.index import index_add, index_copy, index_fill, index_select
 from .ops.join import (

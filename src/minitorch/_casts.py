@@ -166,17 +166,38 @@ def cuda(
 
 
 def double(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
-    """The tensor as float64."""
+    """The tensor as float64.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.tensor([1, 2]).double()
+    tensor([1., 2.], dtype=torch.float64)
+    """
     return converted(input, _dtypes.FLOAT64)
 
 
 def float(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
-    """The tensor as float32."""
+    """The tensor as float32.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.tensor([1, 2]).float()
+    tensor([1., 2.])
+    """
     return converted(input, _dtypes.FLOAT32)
 
 
 def half(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
-    """The tensor as float16."""
+    """The tensor as float16.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.tensor([1, 2]).half()
+    tensor([1., 2.], dtype=torch.float16)
+    """
     return converted(input, _dtypes.float16.numpy)
 
 
@@ -186,32 +207,74 @@ def bfloat16(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor
 
 
 def long(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
-    """The tensor as int64."""
+    """The tensor as int64.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.tensor([1.7]).long()
+    tensor([1])
+    """
     return converted(input, _dtypes.INT64)
 
 
 def int(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
-    """The tensor as int32."""
+    """The tensor as int32.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.tensor([1.7]).int()
+    tensor([1], dtype=torch.int32)
+    """
     return converted(input, _dtypes.int32.numpy)
 
 
 def short(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
-    """The tensor as int16."""
+    """The tensor as int16.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.tensor([1.7]).short()
+    tensor([1], dtype=torch.int16)
+    """
     return converted(input, _dtypes.int16.numpy)
 
 
 def char(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
-    """The tensor as int8."""
+    """The tensor as int8.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.tensor([1.7]).char()
+    tensor([1], dtype=torch.int8)
+    """
     return converted(input, _dtypes.int8.numpy)
 
 
 def byte(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
-    """The tensor as uint8."""
+    """The tensor as uint8.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.tensor([-1]).byte()
+    tensor([255], dtype=torch.uint8)
+    """
     return converted(input, _dtypes.UINT8)
 
 
 def bool(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
-    """The tensor as bool: what is not zero is True."""
+    """The tensor as bool: what is not zero is True.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.tensor([0, 2]).bool()
+    tensor([False,  True])
+    """
     return converted(input, _dtypes.BOOL)
 
 

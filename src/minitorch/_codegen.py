@@ -47,15 +47,15 @@ def recorder_lines(row: Row) -> Iterator[str]:
     nodes = [f"{i}_node" for i in active]
     operands = f"({', '.join(inputs)},)"
     params = f"({', '.join(row.params)}{',' if row.params else ''})"
+    for name, (default, _) in row.rarely.items():
+        yield f"if {name} {'is not' if default is None else '!='} {default!r}:"
+        yield f"    return with_{name}({', '.join(inputs)}, {name}, out=out)"
     if row.elementwise or row.broadcasts:
         for i in rest:
             yield f"if {i}.__class__ is not Tensor and not isinstance({i}, Tensor):"
             yield f"    {i} = {'float_' * row.floats}operand(given := {i}, {first})"
             yield f"    if {i} is NotImplemented:"
             yield f"        return foreign(row, {first}, given)"
-    for name, (default, _) in row.rarely.items():
-        yield f"if {name} {'is not' if default is None else '!='} {default!r}:"
-        yield f"    return with_{name}({', '.join(inputs)}, {name}, out=out)"
     if row.elementwise:
         yield "if out is not None:"
         yield f"    return into(out, row, {operands}, {params})"
@@ -146,7 +146,10 @@ def node_lines(row: Row, active: list[str], nodes: list[str]) -> Iterator[str]:
             yield "else:"
             yield f"    node.saved_{name} = unsaved"
     for name in row.constants:
-        yield f"node.saved_{name} = {name if name in row.params else f'{name[:-6]}_array.shape'}"
+        value = name if name in row.params else f"{name[:-6]}_array.shape"
+        if row.view and name == "self_shape":  # asking NumPy costs more than a known layout
+            value += " if input._layout is None else input._layout[0]"
+        yield f"node.saved_{name} = {value}"
     if row.elementwise and row.broadcasts:
         yield "node.expects = expects"
     elif row.broadcasts:
@@ -184,7 +187,7 @@ def closing_lines(row: Row, operands: str, params: str) -> Iterator[str]:
 
 
 def view_lines(row: Row) -> Iterator[str]:
-    """A recorder of views: making one costs more than the kernel, so each field is stored once, and its layout not interned."""
+    """A recorder of views: as making one costs more than the kernel, each field is stored once, and no layout is interned."""
     params = f"({', '.join(row.params)}{',' if row.params else ''})"
     yield "try:"
     yield "    self_array, alias = input._array, input._alias"
@@ -223,17 +226,18 @@ def variadic_lines(row: Row) -> Iterator[str]:
     name = row.inputs[0]
     operands = f"tuple({name})"
     params = f"({', '.join(row.params)}{',' if row.params else ''})"
+    yield f"{name}_array, nodes, dtypes, expects = [], [], set(), None"
     yield "try:"
-    yield f"    {name}_array = [t._array for t in {name}]"
+    yield f"    for t in {name}:"
+    yield f"        {name}_array.append(array := t._array)"
+    yield "        dtypes.add(array.dtype)"
+    yield "        nodes.append(t._node if t._alias is None or t._alias.parent is None else current_node(t))"
     yield "except AttributeError:"
     yield f"    raise not_a_tensor(row, {operands}, Tensor) from None"
-    yield "expects = None"
     if row.broadcasts:
-        yield f"dtype = {name}_array[0].dtype"
-        yield f"if any([a.dtype is not dtype for a in {name}_array]):"
+        yield "if len(dtypes) > 1:"
         yield f"    {name}_array, expects = promote(*{name}_array), layouts(*{name})"
     yield from kernel_lines(row, operands, [f"{name}_array"])
-    yield f"nodes = [t._node if t._alias is None or t._alias.parent is None else current_node(t) for t in {name}]"
     yield "if not any(nodes) or not grad_on():"
     yield "    node = None" if row.outputs else "    out._node = None"
     yield "else:"

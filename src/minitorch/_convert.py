@@ -79,7 +79,14 @@ def _tensor(name: str, input: Any) -> Any:
 
 
 def element_size(input: Tensor) -> int:
-    """The bytes an element takes."""
+    """The bytes an element takes.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.zeros(2).element_size()
+    4
+    """
     return input._array.itemsize
 
 
@@ -89,7 +96,15 @@ def nbytes(input: Tensor) -> int:
 
 
 def data_ptr(input: Tensor) -> int:
-    """The memory address of the first element."""
+    """The memory address of the first element.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> x = torch.zeros(2)
+    >>> x[1].data_ptr() - x.data_ptr()
+    4
+    """
     return int(input._array.ctypes.data)
 
 

@@ -79,49 +79,105 @@ class FloatTensor(metaclass=TensorType):
 
 
 class DoubleTensor(metaclass=TensorType):
-    """A float64 tensor; see ``FloatTensor``."""
+    """A float64 tensor; see ``FloatTensor``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.DoubleTensor([1, 2])
+    tensor([1., 2.], dtype=torch.float64)
+    """
 
     dtype = _dtypes.float64
 
 
 class HalfTensor(metaclass=TensorType):
-    """A float16 tensor; see ``FloatTensor``."""
+    """A float16 tensor; see ``FloatTensor``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.HalfTensor([1, 2])
+    tensor([1., 2.], dtype=torch.float16)
+    """
 
     dtype = _dtypes.float16
 
 
 class LongTensor(metaclass=TensorType):
-    """An int64 tensor; see ``FloatTensor``."""
+    """An int64 tensor; see ``FloatTensor``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.LongTensor([1, 2])
+    tensor([1, 2])
+    """
 
     dtype = _dtypes.int64
 
 
 class IntTensor(metaclass=TensorType):
-    """An int32 tensor; see ``FloatTensor``."""
+    """An int32 tensor; see ``FloatTensor``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.IntTensor([1, 2])
+    tensor([1, 2], dtype=torch.int32)
+    """
 
     dtype = _dtypes.int32
 
 
 class ShortTensor(metaclass=TensorType):
-    """An int16 tensor; see ``FloatTensor``."""
+    """An int16 tensor; see ``FloatTensor``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.ShortTensor([1, 2])
+    tensor([1, 2], dtype=torch.int16)
+    """
 
     dtype = _dtypes.int16
 
 
 class CharTensor(metaclass=TensorType):
-    """An int8 tensor; see ``FloatTensor``."""
+    """An int8 tensor; see ``FloatTensor``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.CharTensor([1, 2])
+    tensor([1, 2], dtype=torch.int8)
+    """
 
     dtype = _dtypes.int8
 
 
 class ByteTensor(metaclass=TensorType):
-    """A uint8 tensor; see ``FloatTensor``."""
+    """A uint8 tensor; see ``FloatTensor``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.ByteTensor([1, 2])
+    tensor([1, 2], dtype=torch.uint8)
+    """
 
     dtype = _dtypes.uint8
 
 
 class BoolTensor(metaclass=TensorType):
-    """A bool tensor; see ``FloatTensor``."""
+    """A bool tensor; see ``FloatTensor``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.BoolTensor([1, 2])
+    tensor([True, True])
+    """
 
     dtype = _dtypes.bool
 

@@ -23,7 +23,7 @@ import numpy as np
 from . import _codegen, _errors, _layouts, _modes, _runtime, _tape, _views
 from ._dtypes import promote
 from ._runtime import not_implemented, raw, traced
-from ._saved import packable, raw_saved, saved_value
+from ._saved import call_node, packable, raw_saved, saved_value
 from ._tape import Node
 
 rows: dict[str, Row] = {}
@@ -212,7 +212,7 @@ def build(row: Row) -> None:
     """Write and compile the row's recording functions and its node's class and backward."""
     slots = tuple([f"saved_{n}" for n in (*row.kept, *row.constants)])
     body: dict[str, Any] = {"__slots__": slots + ("result_edits",) * ("result" in row.kept), "__module__": __name__}
-    body |= {"row": row, "saves_result": "result" in row.kept, "several": row.outputs, "saved_names": slots, "packable": packable}
+    body |= {"row": row, "saves_result": "result" in row.kept, "several": row.outputs, "saved_names": slots, "packable": packable, "__call__": call_node}
     body |= {f"_saved_{n}": saved_value(n) for n in (*row.kept, *row.constants)}
     body |= {f"_raw_saved_{n}": raw_saved(n) for n in row.kept}
     row.source = _codegen.source(row)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from . import _runtime
-from ._modes import no_grad
-from ._tape import FREED, Node, Output, extras_of
+from ._modes import grad_on, no_grad
+from ._tape import FREED, Node, Output, Outputs, extras_of
 from ._views import current_node, edits_of
 
 
@@ -51,6 +53,16 @@ def packable(node: Any) -> list[tuple[str, Any]]:
     """The tensors a row's node saved, by name, for pack hooks."""
     pairs = [(name, reveal(node, name)) for name in node.row.kept if getattr(node, f"saved_{name}") is not _runtime.unsaved]
     return [(name, tensor) for name, tensor in pairs if not getattr(tensor, "is_number", False)]
+
+
+def call_node(node: Any, *gradients: Any) -> Any:
+    """``grad_fn(*grad_outputs)``: the gradients of a node's inputs, recorded where grad mode is on; nothing is freed."""
+    F = _runtime.traced if grad_on() else _runtime.raw
+    given = [g if g is None or F is _runtime.traced else g._array for g in gradients]
+    gradient = Outputs({i: g for i, g in enumerate(given) if g is not None}) if node.several else given[0]
+    results = node.backward(gradient, F, node.edges, True)
+    tensors = [r if r is None or F is _runtime.traced else _runtime.wrap(np.asarray(r)) for r in results]
+    return tensors[0] if len(tensors) == 1 else tuple(tensors)
 
 
 class SavedTensor:

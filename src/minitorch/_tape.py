@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import ref
+
+from ._device import device
+from ._dtypes import dtype, of_numpy
+from ._size import Size
 
 next_position: Callable[[], int] = itertools.count(-1, -1).__next__  # atomic under the GIL
 
@@ -55,7 +59,11 @@ class Node:
 
     def name(self) -> str:
         """The name of the operation's gradient, such as ``MulBackward0``."""
-        return type(self).__name__
+        name = type(self).__name__
+        return f"torch::autograd::{name}" if name in _NAMESPACED else name
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
@@ -67,9 +75,14 @@ class Node:
         """A dictionary for the user's notes; it lives as long as the node."""
         return extras_of(self).metadata
 
-    @property
     def _sequence_nr(self) -> int:
         return -self.position
+
+    @property
+    def _input_metadata(self) -> list[InputMetadata]:
+        """Of each gradient that comes in, that is of each output: shape, dtype and device."""
+        layouts = self.layout if self.several else [self.layout]
+        return [InputMetadata(Size(shape), of_numpy(kind), device("cpu")) for shape, kind in filter(None, layouts)]
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after the node ran; what it returns replaces ``grad_inputs``."""
@@ -83,6 +96,18 @@ class Node:
         names = [name for name in super().__dir__() if not name.startswith("__")]
         hidden = {"position", "edges", "expects", "layout", "extras", "backward", *self.saved_names}
         return sorted(set(names) - hidden)
+
+
+_NAMESPACED = {"AccumulateGrad", "CopySlices", "CopyBackwards"}
+"""Nodes whose ``name()`` PyTorch gives with its C++ namespace."""
+
+
+class InputMetadata(NamedTuple):
+    """What a node knows of a gradient that comes in."""
+
+    shape: Size
+    dtype: dtype
+    device: device
 
 
 class AccumulateGrad(Node):
@@ -108,6 +133,13 @@ class AccumulateGrad(Node):
         self.grad: Any = None
         self.hooks: dict[Any, Any] | None = None
         self.post_hooks: dict[Any, Any] | None = None
+
+    @property
+    def _input_metadata(self) -> list[InputMetadata]:
+        return [InputMetadata(Size(self.array.shape), of_numpy(self.array.dtype), device("cpu"))]
+
+    def _sequence_nr(self) -> int:
+        return 2**64 - 1  # as in PyTorch, where leaves come first whatever their age
 
     @property
     def variable(self) -> Any:

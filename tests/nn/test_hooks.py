@@ -101,17 +101,19 @@ def test_full_backward_pre_hooks_replace_grad_output() -> None:
     assert x.grad.item() == 20
 
 
-def test_inputs_that_need_no_gradient_are_none() -> None:
+def test_gradients_stand_at_the_places_of_arguments_and_results() -> None:
     class Product(nn.Module):
         def forward(self, a: Any, factor: int, b: Any) -> Any:
             return a * factor * b, a
 
     seen: list[Any] = []
     layer = Product()
-    layer.register_full_backward_hook(lambda m, gi, go: seen.append(([g is None for g in gi], len(go))))
+    layer.register_full_backward_hook(
+        lambda m, gi, go: seen.append([None if g is None else g.item() for g in (*gi, *go)])
+    )
     a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0)
     layer(a, 3, b)[0].backward()
-    assert seen == [([False, True, True], 2)]
+    assert seen == [[6.0, None, 0.0, 1.0, None]]  # a, factor, b; then the outputs
 
 
 def test_a_backward_hook_without_inputs_that_need_gradients_warns() -> None:

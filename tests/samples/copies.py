@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from minitorch import _op
 
 from .sample import Sample, normal, sample
@@ -14,6 +12,10 @@ from .sample import Sample, normal, sample
 def _row(name: str, *inputs: Any, **params: Any) -> Sample:
     """The row of an in-place method, called alone."""
     return sample(lambda torch, *tensors: _op.rows[name].call(*tensors, **params) * tensors[0], *inputs, in_torch=False)
+
+
+def _copied(torch: Any, a: Any, b: Any) -> Any:
+    return _op.rows["copy"].call(a, b, b.detach().numpy().dtype) * a
 
 
 def _written_through_view(a: Any, b: Any) -> Any:
@@ -26,7 +28,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "to": [sample(lambda torch, a: a.to(a.dtype, copy=True) * a, normal(2, 3))],
     "clone": [sample(lambda torch, a: a.clone() * a, normal(2, 3))],
     "contiguous": [sample(lambda torch, a: a.mT.contiguous() * a.mT, normal(2, 3))],
-    "copy": [_row("copy", normal(2, 3), normal(3), dtype=np.dtype("f8"))],
+    "copy": [sample(_copied, normal(2, 3), normal(3), in_torch=False)],
     "copy_slices": [sample(lambda torch, a, b: _written_through_view(a, b) * a, normal(2, 3), normal(3))],
     "fill": [sample(lambda torch, a: torch.fill(a, 2.5) * a, normal(2, 3))],
     "fill_tensor": [sample(lambda torch, a, b: torch.fill(a, b) * a, normal(2, 3), normal())],

@@ -1,7 +1,7 @@
 """The polygamma functions: derivatives of the digamma function.
 
-``psi^(n)(x) = (-1)^(n+1) n! zeta(n + 1, x)`` for n >= 1 (DLMF 5.15.1, 25.11.12), with Hurwitz's zeta summed term by term
-until the argument is large, and by the Euler-Maclaurin formula from there (DLMF 25.11.5).
+``psi^(n)(x) = (-1)^(n+1) n! zeta(n + 1, x)`` for n >= 1 (DLMF 5.15.1, 25.11.12), with Hurwitz's zeta summed term by
+term until the argument is large, and by the Euler-Maclaurin formula from there (DLMF 25.11.5).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def polygamma(x: Array, *, n: int) -> Array:
 def hurwitz_zeta(s: int, x: Array) -> Array:
     """Return the sum of ``(x + k)^-s`` over k = 0, 1, ...: infinite at the poles 0, -1, ...
 
-    Below zero it is that of the part after the point, plus the terms between: the sum over all integers k depends on that
-    part only.
+    Below zero it is that of the part after the point, plus the terms between: the sum over all integers k depends on
+    that part only.
     """
     below = x < 0
     if not below.any():

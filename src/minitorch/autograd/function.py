@@ -15,6 +15,7 @@ from .._engine import sum_to_layout
 from .._inplace import LEAF, LEAF_VIEW, rebase
 from .._modes import grad_on, no_grad, observers
 from .._runtime import check_unedited, observe, raise_inference, raw, traced, wrap
+from .._saved import call_node
 from .._tape import FREED, AccumulateGrad, Node, Outputs, next_position, output_node
 from .._views import CustomView, current_node, edited, edits_of, root_of
 
@@ -52,6 +53,7 @@ class FunctionNode(Node, FunctionCtx):
     )  # fmt: skip
     saves_result = True
     owns_gradients = False
+    __call__ = call_node
     function: type[Function]
     several: bool
     saved: list[Any] | None

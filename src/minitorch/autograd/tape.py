@@ -184,7 +184,7 @@ class Tape(Sequence[Entry]):
         site = None if node is None or node.extras is None else node.extras.site
         entry = Entry(
             index,
-            None if node is None else node._sequence_nr,
+            None if node is None else node._sequence_nr(),
             op if node is None else node.name(),
             op + "_" * call.in_place,
             parents,
@@ -222,7 +222,7 @@ def read_entries(roots: Any) -> Iterator[Entry]:
         row = getattr(node, "row", None)
         yield Entry(
             index,
-            node._sequence_nr,
+            node._sequence_nr(),
             node.name(),
             row.name if row is not None else node.name(),
             tuple([_read_parent(edge, numbers) for edge in node.edges if edge is not None]),

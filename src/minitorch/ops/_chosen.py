@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -90,4 +90,8 @@ def chosen(row: Any, kind: Callable[..., Any], input: Any, dim: int, index: np.n
 def deliver_pair(name: str, compute: Callable[[], Any], inputs: tuple[Any, ...], out: Any) -> Any:
     """``out=(values, indices)`` of a function that returns a named tuple."""
     results = compute()
-    return type(results)([deliver(name, lambda r=r: r, inputs, o) for r, o in zip(results, out, strict=True)])
+    return type(results)([deliver(name, partial(_itself, r), inputs, o) for r, o in zip(results, out, strict=True)])
+
+
+def _itself(value: Any) -> Any:
+    return value

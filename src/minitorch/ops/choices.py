@@ -56,6 +56,11 @@ _masked_fill_tensor = op("masked_fill_tensor", "MaskedFillBackward1", _masked_fi
                          value=lambda F, g, mask: F.keep(g, mask=mask))  # fmt: skip
 
 
+def _kept(F: Any, g: Any, mask: Any) -> Any:
+    """The gradient where a comparison holds."""
+    return F.keep(g, mask=F.constant(mask))
+
+
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
     """The elements of *input* where *condition* is true, those of *other* elsewhere.
 
@@ -90,11 +95,11 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     mask = condition._array
     if mask.dtype.kind != "b":
         if mask.dtype != np.uint8:
-            raise RuntimeError(
-                f"where expected condition to be a boolean tensor, but got a tensor with dtype {scalar_name(mask.dtype)}"
-            )
+            came = scalar_name(mask.dtype)
+            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {came}")
         mask = mask != 0
-    like = input if isinstance(input, _runtime.Tensor) else other if isinstance(other, _runtime.Tensor) else _runtime.wrap(mask)
+    given = [value for value in (input, other) if isinstance(value, _runtime.Tensor)]
+    like = given[0] if given else _runtime.wrap(mask)
     first, second = copies.as_operand(input, like, "where"), copies.as_operand(other, like, "where")
     if out is not None:
         return _runtime.deliver("where", lambda: _where(first, second, mask), (first, second), out)
@@ -134,9 +139,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     if not isinstance(value, _runtime.Tensor):
         return _masked_fill(input, mask._array, value)
     if value._array.ndim:
-        raise RuntimeError(
-            f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
-        )
+        dimensions = value._array.ndim
+        raise RuntimeError(f"masked_fill only supports a 0-dimensional value tensor, but got one with {dimensions}.")
     return _masked_fill_tensor(input, copies.converted(value, input._array.dtype), mask._array)
 
 
@@ -165,14 +169,14 @@ def _clamp_tensors_kernel(self: np.ndarray, min: np.ndarray, max: np.ndarray) ->
 
 def _clamp_min(name: str, node_name: str) -> Any:
     return op(name, node_name, np.maximum, ("self", "min"),
-              self=lambda F, g, self, min: F.keep(g, mask=F.constant(self >= min)),
-              min=lambda F, g, self, min: F.keep(g, mask=F.constant(self < min)))  # fmt: skip
+              self=lambda F, g, self, min: _kept(F, g, self >= min),
+              min=lambda F, g, self, min: _kept(F, g, self < min))  # fmt: skip
 
 
 def _clamp_max(name: str, node_name: str) -> Any:
     return op(name, node_name, np.minimum, ("self", "max"),
-              self=lambda F, g, self, max: F.keep(g, mask=F.constant(self <= max)),
-              max=lambda F, g, self, max: F.keep(g, mask=F.constant(self > max)))  # fmt: skip
+              self=lambda F, g, self, max: _kept(F, g, self <= max),
+              max=lambda F, g, self, max: _kept(F, g, self > max))  # fmt: skip
 
 
 op("clamp_backward", "ClampBackwardBackward0", _clamp_backward_kernel, ("grad", "self"), elementwise=True,
@@ -180,13 +184,14 @@ op("clamp_backward", "ClampBackwardBackward0", _clamp_backward_kernel, ("grad", 
 _clamp = op("clamp", "ClampBackward1", _clamp_kernel, ("self",), elementwise=True,
             self=lambda F, g, self, min, max: F.clamp_backward(g, self, min=min, max=max))  # fmt: skip
 _clamp_number_min = op("clamp_min", "ClampMinBackward0", lambda self, *, min: _clamp_kernel(self, min=min), ("self",),
-                       elementwise=True, self=lambda F, g, self, min: F.clamp_backward(g, self, min=min))  # fmt: skip
+                       elementwise=True,
+                       self=lambda F, g, self, min: F.clamp_backward(g, self, min=min))  # fmt: skip
 _clamp_number_max = op("clamp_max", "ClampMaxBackward0", lambda self, *, max: _clamp_kernel(self, max=max), ("self",),
                        elementwise=True, self=lambda F, g, self, max: F.clamp_backward(g, self, max=max))  # fmt: skip
 _clamp_tensors = op("clamp_tensors", "ClampBackward0", _clamp_tensors_kernel, ("self", "min", "max"), elementwise=True,
-                    self=lambda F, g, self, min, max: F.keep(g, mask=F.constant((self >= min) & (self <= max))),
-                    min=lambda F, g, self, min, max: F.keep(g, mask=F.constant((self < min) & (min < max))),
-                    max=lambda F, g, self, min, max: F.keep(g, mask=F.constant((self > max) | (max < min))))  # fmt: skip
+                    self=lambda F, g, self, min, max: _kept(F, g, (self >= min) & (self <= max)),
+                    min=lambda F, g, self, min, max: _kept(F, g, (self < min) & (min < max)),
+                    max=lambda F, g, self, min, max: _kept(F, g, (self > max) | (max < min)))  # fmt: skip
 _clamp_low, _clamp_high = _clamp_min("clamp_low", "ClampBackward0"), _clamp_max("clamp_high", "ClampBackward0")
 _clamp_min_tensor = _clamp_min("clamp_min_tensor", "ClampMinBackward1")
 _clamp_max_tensor = _clamp_max("clamp_max_tensor", "ClampMaxBackward1")
@@ -287,11 +292,11 @@ _minimum = op("minimum", "MinimumBackward0", np.minimum, ("self", "other"),
               self=lambda F, g, self, other: F.to_larger(g, other, self),
               other=lambda F, g, self, other: F.to_larger(g, self, other))  # fmt: skip
 _fmax = op("fmax", "FmaxBackward0", np.fmax, ("self", "other"),
-           self=lambda F, g, self, other: F.keep(g, mask=F.constant((self >= other) | (other != other))),
-           other=lambda F, g, self, other: F.keep(g, mask=F.constant(~((self >= other) | (other != other)))))  # fmt: skip
+           self=lambda F, g, self, other: _kept(F, g, (self >= other) | (other != other)),
+           other=lambda F, g, self, other: _kept(F, g, ~((self >= other) | (other != other))))  # fmt: skip
 _fmin = op("fmin", "FminBackward0", np.fmin, ("self", "other"),
-           self=lambda F, g, self, other: F.keep(g, mask=F.constant((self <= other) | (other != other))),
-           other=lambda F, g, self, other: F.keep(g, mask=F.constant(~((self <= other) | (other != other)))))  # fmt: skip
+           self=lambda F, g, self, other: _kept(F, g, (self <= other) | (other != other)),
+           other=lambda F, g, self, other: _kept(F, g, ~((self <= other) | (other != other))))  # fmt: skip
 
 
 @documents(_maximum)
@@ -352,7 +357,7 @@ def _nan_to_num_kernel(
 
 
 _nan_to_num = op("nan_to_num", "NanToNumBackward0", _nan_to_num_kernel, ("self",), elementwise=True,
-                 self=lambda F, g, self: F.keep(g, mask=F.constant(F.isfinite(self))))  # fmt: skip
+                 self=lambda F, g, self: _kept(F, g, F.isfinite(self)))  # fmt: skip
 
 
 @documents(_nan_to_num)

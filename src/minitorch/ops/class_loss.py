@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # -- rows --------------------------------------------------------------------------------------------------------------
 def _nll_kernel(
-    self: np.ndarray, *, target: np.ndarray, weight: Any, kept: Any, divisor: float, summed: bool
+    self: np.ndarray, target: np.ndarray, *, weight: Any, kept: Any, divisor: float, summed: bool
 ) -> np.ndarray:
     """The negated scores of the target classes: weighted, 0 where not kept, and summed or not."""
     if self.ndim == 2:
@@ -39,7 +39,7 @@ def _nll_kernel(
 
 
 def _nll_backward_kernel(
-    self: np.ndarray, *, target: np.ndarray, weight: Any, kept: Any, divisor: float, summed: bool, shape: tuple[int, ...]
+    self: np.ndarray, target: np.ndarray, *, weight: Any, kept: Any, divisor: float, summed: bool, shape: tuple[int, ...]
 ) -> np.ndarray:
     """The adjoint of `_nll_kernel`, for an input of *shape*."""
     values = np.divide(self, -divisor, out=...)
@@ -57,19 +57,19 @@ def _nll_backward_kernel(
     return out
 
 
-def _nll_self(F: Any, g: Any, self_shape: Any, target: Any, weight: Any, kept: Any, divisor: float, summed: bool) -> Any:
+def _nll_self(F: Any, g: Any, target: Any, self_shape: Any, weight: Any, kept: Any, divisor: float, summed: bool) -> Any:
     return F.nll_loss_backward(
-        g, target=target, weight=weight, kept=kept, divisor=divisor, summed=summed, shape=self_shape
+        g, target, weight=weight, kept=kept, divisor=divisor, summed=summed, shape=self_shape
     )
 
 
 def _nll_backward_self(F: Any, g: Any, target: Any, weight: Any, kept: Any, divisor: float, summed: bool) -> Any:
-    return F.nll_loss(g, target=target, weight=weight, kept=kept, divisor=divisor, summed=summed)
+    return F.nll_loss(g, target, weight=weight, kept=kept, divisor=divisor, summed=summed)
 
 
-_nll = op("nll_loss", "NllLossBackward0", _nll_kernel, ("self",), tangent="linear", self=_nll_self)
-_nll2d = op("nll_loss2d", "NllLoss2DBackward0", _nll_kernel, ("self",), tangent="linear", self=_nll_self)
-op("nll_loss_backward", "NllLossBackwardBackward0", _nll_backward_kernel, ("self",), tangent="linear", self=_nll_backward_self)
+_nll = op("nll_loss", "NllLossBackward0", _nll_kernel, ("self", "target"), self=_nll_self)
+_nll2d = op("nll_loss2d", "NllLoss2DBackward0", _nll_kernel, ("self", "target"), self=_nll_self)
+op("nll_loss_backward", "NllLossBackwardBackward0", _nll_backward_kernel, ("self", "target"), self=_nll_backward_self)
 
 
 # -- targets -----------------------------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ def _check_classes(scores: np.ndarray, target: np.ndarray, weight: Any) -> None:
 
 def _known(target: np.ndarray, classes: int, ignore_index: int) -> tuple[np.ndarray, np.ndarray | None]:
     """The targets, those ignored replaced by 0, and which are not ignored (None: all); IndexError where one is no class."""
-    target = target.astype(INT64)  # a copy, as the node keeps it
+    target = target.astype(INT64, copy=False)
     if not target.size:
         return target, None
     largest = target.view(np.uint64).max()  # negative ones are large too
@@ -165,16 +165,18 @@ def nll_loss(
         reduction = reduction_of(reduction, size_average, reduce)
     factors = None if weight is None else weight._array
     _check_classes(input._array, target._array, factors)
-    return _nll_of(input, target._array, factors, ignore_index, reduction)
+    return _nll_of(input, target, factors, ignore_index, reduction)
 
 
-def _nll_of(input: Any, target: np.ndarray, factors: Any, ignore_index: int, reduction: str) -> Any:
+def _nll_of(input: Any, target: Any, factors: Any, ignore_index: int, reduction: str) -> Any:
     """`nll_loss` of what was checked."""
     scores = input._array
-    classes, kept = _known(target, scores.shape[scores.ndim > 1], ignore_index)
+    classes, kept = _known(target._array, scores.shape[scores.ndim > 1], ignore_index)
     weights, total = _weights(classes, kept, factors)
     recorder = _nll if scores.ndim <= 2 else _nll2d
-    return recorder(input, classes, weights, kept, total if reduction == "mean" else 1.0, reduction != "none")
+    if classes is not target._array:
+        target = wrap(classes)
+    return recorder(input, target, weights, kept, total if reduction == "mean" else 1.0, reduction != "none")
 
 
 def cross_entropy(
@@ -228,7 +230,7 @@ def cross_entropy(
     factors = None if weight is None else weight._array
     _check_classes(input._array, target._array, factors)
     scores = log_softmax(input, classes)
-    loss = _nll_of(scores, target._array, factors, ignore_index, reduction)
+    loss = _nll_of(scores, target, factors, ignore_index, reduction)
     if not label_smoothing:
         return loss
     spread = _spread_loss(scores, target._array, weight, ignore_index, reduction, classes)

@@ -101,7 +101,8 @@ def _tensors(name: str, **given: Any) -> None:
     """Refuse what is no tensor."""
     for position, (argument, value) in enumerate(given.items(), 1):
         if not isinstance(value, _runtime.Tensor):
-            raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}")
+            where = f"argument '{argument}' (position {position})"
+            raise TypeError(f"{name}(): {where} must be Tensor, not {type(value).__name__}")
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
@@ -323,7 +324,7 @@ def _left_shift_kernel(self: np.ndarray, other: np.ndarray) -> np.ndarray:
     if self.dtype.kind not in "iu":
         raise unsupported("lshift", self)
     out = np.left_shift(self, other, out=...)
-    return np.multiply(out, (0 <= other) & (other < 8 * self.itemsize), out=out)
+    return np.multiply(out, (other >= 0) & (other < 8 * self.itemsize), out=out)
 
 
 def _right_shift_kernel(self: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -331,8 +332,8 @@ def _right_shift_kernel(self: np.ndarray, other: np.ndarray) -> np.ndarray:
         raise unsupported("rshift", self)
     most = 8 * self.itemsize - 1
     if self.dtype.kind == "u":
-        return np.multiply(np.right_shift(self, other), (0 <= other) & (other <= most), out=...)
-    return np.right_shift(self, np.where((0 <= other) & (other < most), other, other.dtype.type(most)), out=...)
+        return np.multiply(np.right_shift(self, other), (other >= 0) & (other <= most), out=...)
+    return np.right_shift(self, np.where((other >= 0) & (other < most), other, other.dtype.type(most)), out=...)
 
 
 def _bitwise_not_kernel(self: np.ndarray) -> np.ndarray:

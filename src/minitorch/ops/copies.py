@@ -53,8 +53,10 @@ def _to_kernel(self: np.ndarray, *, dtype: np.dtype[Any], copy: bool = False) ->
 to_dtype = op("to", "ToCopyBackward0", _to_kernel, ("self",), broadcasts=True, tangent="linear",
               self=lambda F, g: g)  # the engine casts it back  # fmt: skip
 
-_clone = op("clone", "CloneBackward0", lambda self: self.copy(order="K"), ("self",), tangent="linear", self=lambda F, g: g)
-_contiguous = op("contiguous", "CloneBackward0", lambda self: self.copy(), ("self",), tangent="linear", self=lambda F, g: g)
+_clone = op("clone", "CloneBackward0", lambda self: self.copy(order="K"), ("self",), tangent="linear",
+            self=lambda F, g: g)  # fmt: skip
+_contiguous = op("contiguous", "CloneBackward0", lambda self: self.copy(), ("self",), tangent="linear",
+                 self=lambda F, g: g)  # fmt: skip
 
 
 def converted(input: Tensor, to: np.dtype[Any], copy: bool = False) -> Tensor:
@@ -121,7 +123,7 @@ def copy(input: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
 
 # -- filling -----------------------------------------------------------------------------------------------------------
 def filler(value: Any, dtype: np.dtype[Any]) -> np.ndarray:
-    """A number as a 0-d array of this dtype: fractions are cut off integers, negative ones wrap, too large ones are refused."""
+    """A number as a 0-d array of this dtype: integers lose fractions, and wrap below 0; too large ones are refused."""
     if dtype.kind in "iu" and not np.iinfo(dtype).min - 2**8 * (dtype.kind == "u") <= value <= np.iinfo(dtype).max:
         raise RuntimeError(f"value cannot be converted to type {dtype}_t without overflow: {value}")
     return cast(np.asarray(value), dtype)
@@ -135,7 +137,7 @@ def _fill_tensor_kernel(self: np.ndarray, value: np.ndarray) -> np.ndarray:
     return np.full(self.shape, cast(value, self.dtype))
 
 
-def _written_kernel(self: np.ndarray, *, value: Number = 0) -> np.ndarray:
+def _written_kernel(self: np.ndarray, *, value: Number) -> np.ndarray:
     return np.broadcast_to(filler(value, self.dtype), self.shape)
 
 
@@ -144,11 +146,13 @@ def _fill_value(F: Any, g: Any, value_shape: tuple[int, ...]) -> Any:
 
 
 _fill = op("fill", "FillBackward0", _fill_kernel, ("self",), self=no_gradient)
-_fill_tensor = op("fill_tensor", "FillBackward1", _fill_tensor_kernel, ("self", "value"), self=no_gradient, value=_fill_value)
+_fill_tensor = op("fill_tensor", "FillBackward1", _fill_tensor_kernel, ("self", "value"),
+                  self=no_gradient, value=_fill_value)  # fmt: skip
 # In place, where the result is copied into the tensor at once.
 _written = op("fill_", "FillBackward2", _written_kernel, ("self",), self=no_gradient)
-_written_tensor = op("fill_tensor_", "FillBackward3", _fill_tensor_kernel, ("self", "value"), self=no_gradient, value=_fill_value)
-zero = op("zero_", "ZeroBackward0", lambda self: np.broadcast_to(np.zeros((), self.dtype), self.shape), ("self",), self=no_gradient)
+_written_tensor = op("fill_tensor_", "FillBackward3", _fill_tensor_kernel, ("self", "value"),
+                     self=no_gradient, value=_fill_value)  # fmt: skip
+zero = op("zero_", "ZeroBackward0", lambda self: _written_kernel(self, value=0), ("self",), self=no_gradient)
 
 
 def fill(input: Tensor, value: Tensor | Number) -> Tensor:
@@ -175,7 +179,8 @@ def written(input: Tensor, value: Tensor | Number) -> Tensor:
 def _scalar(value: Tensor, input: Tensor, name: str) -> Tensor:
     """A 0-d value in the dtype of the tensor that it fills."""
     if value._array.ndim:
-        raise RuntimeError(f"{name} only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions.")
+        dimensions = value._array.ndim
+        raise RuntimeError(f"{name} only supports 0-dimension value tensor but got tensor with {dimensions} dimensions.")
     return converted(value, input._array.dtype)
 
 

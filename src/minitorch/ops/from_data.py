@@ -35,6 +35,8 @@ def array_of(data: Any, dtype: np.dtype[Any] | None = None) -> np.ndarray:
     types = leaf_types(data)
     if types <= _NUMBERS:
         common = _python_dtype(types)
+        if dtype is not None and common.kind == "f":
+            common = _dtypes.FLOAT64  # Python's floats, not yet rounded to the default dtype
         array = _of_numbers(data, common)
     else:
         array = _of_mixed(data)

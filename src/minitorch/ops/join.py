@@ -59,15 +59,16 @@ def _cat_tensors(F: Any, g: Any, tensors_shape: list[tuple[int, ...]], dim: int)
 
 def _stack_kernel(tensors: list[np.ndarray], *, dim: int = 0) -> np.ndarray:
     ndim = tensors[0].ndim + 1
-    place = (ALL,) * dim_of(dim, ndim) + (None,)
-    if any([array.shape != tensors[0].shape for array in tensors]):
-        which, other = next((i, a) for i, a in enumerate(tensors) if a.shape != tensors[0].shape)
+    place = (ALL,) * (dim if dim >= 0 else dim + ndim) + (None,)
+    try:
+        return np.concatenate([array[place] for array in tensors], dim)
+    except (ValueError, IndexError):
+        dim_of(dim, ndim)
+        which, other = next((i, array) for i, array in enumerate(tensors) if array.shape != tensors[0].shape)
         raise RuntimeError(
             f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
-            f"{list(other.shape)} at "
-            f"entry {which}"
-        )
-    return np.concatenate([array[place] for array in tensors], len(place) - 1)
+            f"{list(other.shape)} at entry {which}"
+        ) from None
 
 
 _cat = op("cat", "CatBackward0", _cat_kernel, ("*tensors",), broadcasts=True, tangent="linear", tensors=_cat_tensors)
@@ -196,9 +197,9 @@ def _parts(array: np.ndarray, dim: int, sizes: Sequence[int]) -> list[np.ndarray
 
 
 def _split_kernel(self: np.ndarray, *, split_size: int, dim: int = 0) -> list[np.ndarray]:
-    n = self.shape[dim]
-    sizes = [min(split_size, n - start) for start in range(0, n, split_size)] if n else [0]
-    return _parts(self, dim, sizes)
+    lead = (ALL,) * (dim % self.ndim)
+    starts = range(0, self.shape[dim] or 1, split_size or 1)
+    return [self[(*lead, slice(start, start + split_size))] for start in starts]
 
 
 def _split_with_sizes_kernel(self: np.ndarray, *, split_sizes: tuple[int, ...], dim: int = 0) -> list[np.ndarray]:

@@ -201,7 +201,7 @@ def huber_loss(
     """Half the squared difference where that difference is at most *delta*, linear beyond.
 
     See P. J. Huber, "Robust Estimation of a Location Parameter", 1964.  The arguments are those of `mse_loss`, and *delta*,
-    where the pieces meet: positive.
+    where the pieces meet: positive.  Weights are factors only: the mean is that of all elements.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, but got {delta}.")
     if weight is not None:
-        return _weighted(_huber(input, target, delta, False, 1.0), weight, reduction)
+        return reduced_by(reduction, _huber(input, target, delta, False, 1.0) * weight)
     return _huber(input, target, delta, *_scale(reduction, input, target))
 
 

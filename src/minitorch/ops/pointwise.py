@@ -26,9 +26,10 @@ def unsupported(name: str, array: np.ndarray) -> NotImplementedError:
 def _scaled(name: str) -> Callable[..., Any]:
     """What ``add`` and ``sub`` do where alpha is not 1."""
 
-    def scaled(input: Tensor, other: Tensor, alpha: Number, out: Tensor | None = None) -> Tensor:
+    def scaled(input: Tensor, other: Tensor | Number, alpha: Number, out: Tensor | None = None) -> Tensor:
         if not isinstance(alpha, (int, float)):
             raise TypeError(f"{name}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
+        other = as_operand(other, input, name)
         if isinstance(alpha, float) and input._array.dtype.kind != "f" and other._array.dtype.kind != "f":
             raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
         return rows[f"{name}_scaled"].call(input, other, alpha, out=out)
@@ -117,7 +118,7 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     if alpha != 1:
         input = mul(input, alpha)
     if input._array.dtype.kind == "b" or other.__class__ is bool:
-        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported; use `~` to invert a mask.")
+        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported; use `~` for a mask.")
     return _rsub(input, other) if isinstance(other, _runtime.Tensor) else _rsub_number(input, other)
 
 
@@ -208,10 +209,11 @@ def _fmod_kernel(self: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.fmod(self, other, out=...)
 
 
-def _rounded(input: Tensor, other: Tensor, rounding_mode: str, out: Tensor | None = None) -> Tensor:
+def _rounded(input: Tensor, other: Tensor | Number, rounding_mode: str, out: Tensor | None = None) -> Tensor:
     """``div`` with a rounding mode."""
     if rounding_mode not in ("trunc", "floor"):
-        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}")
+        expected = "one of None, 'trunc', or 'floor'"
+        raise RuntimeError(f"div expected rounding_mode to be {expected} but found {rounding_mode!r}")
     return (_div_floor if rounding_mode == "floor" else _div_trunc)(input, other, out=out)
 
 
@@ -224,8 +226,10 @@ _div = op("div", "DivBackward0", np.divide, ("self", "other"), floats=True, rare
           other=lambda F, g, self, other: -g * ((self / other) / other))  # fmt: skip
 _reciprocal = op("reciprocal", "ReciprocalBackward0", np.reciprocal, ("self",), floats=True,
                  self=lambda F, g, result: -g * (result * result))  # fmt: skip
-_div_floor = op("div_floor", "DivBackward2", _div_floor_kernel, ("self", "other"), elementwise=True, self=no_gradient, other=no_gradient)
-_div_trunc = op("div_trunc", "DivBackward2", _div_trunc_kernel, ("self", "other"), elementwise=True, self=no_gradient, other=no_gradient)
+_div_floor = op("div_floor", "DivBackward2", _div_floor_kernel, ("self", "other"), elementwise=True,
+                self=no_gradient, other=no_gradient)  # fmt: skip
+_div_trunc = op("div_trunc", "DivBackward2", _div_trunc_kernel, ("self", "other"), elementwise=True,
+                self=no_gradient, other=no_gradient)  # fmt: skip
 _floor_divide = op("floor_divide", "NotImplemented", _div_floor_kernel, ("self", "other"), elementwise=True,
                    self=_no_derivative, other=_no_derivative)  # fmt: skip
 
@@ -430,12 +434,13 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | N
     >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([1.0, 20.0]), 0.25)
     tensor([ 0.2500, 12.5000])
     """
+    dtype = input._array.dtype
     for name, tensor in (("end", end), ("weight", weight)):
-        if isinstance(tensor, _runtime.Tensor) and tensor._array.dtype is not input._array.dtype:
-            if name == "end" or tensor._array.ndim:
-                came = scalar_name(tensor._array.dtype).lower()
-                raise RuntimeError(f"expected dtype {scalar_name(input._array.dtype).lower()} for `{name}` but got dtype {came}")
-    if input._array.dtype.kind != "f":
+        typed = isinstance(tensor, _runtime.Tensor) and (name == "end" or tensor._array.ndim > 0)
+        if typed and tensor._array.dtype is not dtype:
+            expected, came = scalar_name(dtype).lower(), scalar_name(tensor._array.dtype).lower()
+            raise RuntimeError(f"expected dtype {expected} for `{name}` but got dtype {came}")
+    if dtype.kind != "f":
         raise unsupported("lerp", input._array)
     if isinstance(weight, _runtime.Tensor):
         return _lerp(input, end, weight, out=out)

@@ -64,14 +64,14 @@ def _number_self(F: Any, g: Any, self: Any, exponent: Number) -> Any:
     return g * (exponent * F.pow_number(self, exponent=exponent - 1))
 
 
-def _base_kernel(exponent: np.ndarray, *, base: Number) -> np.ndarray:
-    return _power_kernel(np.asarray(base, exponent.dtype), exponent)
+def _base_kernel(exponent: np.ndarray, *, self: Number) -> np.ndarray:
+    return _power_kernel(np.asarray(self, exponent.dtype), exponent)
 
 
-def _base_exponent(F: Any, g: Any, exponent: Any, base: Number, result: Any) -> Any:
-    if base == 0:  # the result is infinite below 0, and so is its slope; from 0 on it is flat
+def _base_exponent(F: Any, g: Any, exponent: Any, self: Number, result: Any) -> Any:
+    if self == 0:  # the result is infinite below 0, and so is its slope; from 0 on it is flat
         return F.keep(g * -result, mask=F.constant(exponent < 0))
-    return g * (result * (math.log(base) if base > 0 else math.nan))
+    return g * (result * (math.log(self) if self > 0 else math.nan))
 
 
 def _power_self(F: Any, g: Any, self: Any, exponent: Any) -> Any:
@@ -83,16 +83,20 @@ def _power_exponent(F: Any, g: Any, self: Any, exponent: Any, result: Any) -> An
     return g * F.keep(result * F.log(self), mask=varies)
 
 
+def _ldexp_kernel(self: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return np.multiply(self, np.exp2(other), out=...)
+
+
 _pow = op("pow", "PowBackward1", _power_kernel, ("self", "exponent"), elementwise=True,
           self=_power_self, exponent=_power_exponent)  # fmt: skip
 _pow_number = op("pow_number", "PowBackward0", _number_kernel, ("self",), elementwise=True, self=_number_self)
-_pow_of_number = op("pow_of_number", "PowBackward2", _base_kernel, ("exponent",), elementwise=True, exponent=_base_exponent)
+_pow_of_number = op("pow_of_number", "PowBackward2", _base_kernel, ("exponent",), elementwise=True,
+                    exponent=_base_exponent)  # fmt: skip
 _sqrt = op("sqrt", "SqrtBackward0", np.sqrt, ("self",), floats=True, self=lambda F, g, result: g / (2 * result))
 _rsqrt = op("rsqrt", "RsqrtBackward0", lambda self: np.reciprocal(np.sqrt(self), out=...), ("self",), elementwise=True,
             floats=True, self=lambda F, g, result: -0.5 * g * F.pow_number(result, exponent=3))  # fmt: skip
 
-_ldexp = op("ldexp", "LdexpBackward0", lambda self, other: np.multiply(self, np.exp2(other), out=...), ("self", "other"),
-            elementwise=True, floats=True,
+_ldexp = op("ldexp", "LdexpBackward0", _ldexp_kernel, ("self", "other"), elementwise=True, floats=True,
             self=lambda F, g, other: g * F.exp2(other),
             other=lambda F, g, result: g * (result * math.log(2)))  # fmt: skip
 

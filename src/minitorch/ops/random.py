@@ -251,7 +251,7 @@ def randperm(
     --------
     >>> import minitorch as torch
     >>> torch.randperm(5, generator=torch.Generator().manual_seed(0))
-    tensor([0, 4, 2, 1, 3])
+    tensor([4, 0, 1, 3, 2])
     """
     count, words = _integer("randperm", "n", n), source("randperm", generator)
     return made_by("randperm", lambda dtype: words.randperm(count, dtype), _dtypes.INT64, out, options)

@@ -32,6 +32,10 @@ def _abs_kernel(self: np.ndarray) -> np.ndarray:
     return np.abs(self, out=...)
 
 
+def _signbit_kernel(self: np.ndarray) -> np.ndarray:
+    return np.signbit(self, out=...) if self.dtype.kind == "f" else np.less(self, 0, out=...)
+
+
 def _copysign_self(F: Any, g: Any, self: Any, result: Any) -> Any:
     return g * F.keep(result / self, mask=F.constant(self != 0))
 
@@ -39,11 +43,11 @@ def _copysign_self(F: Any, g: Any, self: Any, result: Any) -> Any:
 _abs = op("abs", "AbsBackward0", _abs_kernel, ("self",), elementwise=True, self=lambda F, g, self: g * F.sign(self))
 _sign = op("sign", "SignBackward0", _sign_kernel, ("self",), elementwise=True, self=no_gradient)
 _sgn = op("sgn", "SgnBackward0", _sign_kernel, ("self",), elementwise=True, self=no_gradient)
-_signbit = op("signbit", "", lambda self: np.less(self, 0, out=...) if self.dtype.kind != "f" else np.signbit(self, out=...), ("self",),
-              elementwise=True)  # fmt: skip
+_signbit = op("signbit", "", _signbit_kernel, ("self",), elementwise=True)
 _copysign = op("copysign", "CopysignBackward0", np.copysign, ("self", "other"), floats=True,
                self=_copysign_self, other=no_gradient)  # fmt: skip
-_copysign_number = op("copysign_number", "CopysignBackward1", np.copysign, ("self", "other"), floats=True, self=_copysign_self)
+_copysign_number = op("copysign_number", "CopysignBackward1", np.copysign, ("self", "other"), floats=True,
+                      self=_copysign_self)  # fmt: skip
 
 
 @documents(_abs)
@@ -138,7 +142,8 @@ _floor = op("floor", "FloorBackward0", np.floor, ("self",), self=no_gradient)
 _ceil = op("ceil", "CeilBackward0", np.ceil, ("self",), self=no_gradient)
 _trunc = op("trunc", "TruncBackward0", np.trunc, ("self",), self=no_gradient)
 _round = op("round", "RoundBackward0", _round_kernel, ("self",), elementwise=True, self=no_gradient)
-_round_decimals = op("round_decimals", "RoundBackward1", _round_decimals_kernel, ("self",), elementwise=True, self=no_gradient)
+_round_decimals = op("round_decimals", "RoundBackward1", _round_decimals_kernel, ("self",), elementwise=True,
+                     self=no_gradient)  # fmt: skip
 _frac = op("frac", "FracBackward0", _frac_kernel, ("self",), elementwise=True, self=lambda F, g: g)
 
 

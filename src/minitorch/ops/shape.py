@@ -161,7 +161,8 @@ def reshape(input: Tensor, *sizes: Any, shape: Sequence[int] | None = None) -> T
     >>> torch.arange(6).reshape(3, 2).T.reshape(-1)
     tensor([0, 2, 4, 1, 3, 5])
     """
-    return _reshaped(input, sizes if len(sizes) > 1 else sizes_given("reshape", sizes, shape, "shape"))
+    size = sizes if len(sizes) > 1 else sizes_given("reshape", sizes, shape, "shape")
+    return _view(input, size) if input._array.flags.c_contiguous else _reshaped(input, size)
 
 
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
@@ -178,9 +179,10 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     >>> torch.zeros(2, 3, 4).flatten(1).shape
     torch.Size([2, 12])
     """
-    shape = input._array.shape
+    array = input._array
+    shape = array.shape
     if start_dim == 0 and end_dim == -1 and len(shape) > 1:
-        return _reshaped(input, (input._array.size,))
+        return _view(input, (array.size,)) if array.flags.c_contiguous else _reshaped(input, (array.size,))
     start, end = dim_of(start_dim, len(shape)), dim_of(end_dim, len(shape))
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -230,6 +232,10 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 # -- dimensions of size 1 ----------------------------------------------------------------------------------------------
 def _unsqueeze_kernel(self: np.ndarray, *, dim: int) -> np.ndarray:
+    if dim == 0:
+        return self[None]
+    if dim == -1:
+        return self[..., None]
     place = dim if dim >= 0 else dim + self.ndim + 1
     if not 0 <= place <= self.ndim:
         dim_of(dim, self.ndim + 1)
@@ -257,7 +263,7 @@ def _squeeze_dim_kernel(self: np.ndarray, *, dim: int) -> np.ndarray:
 
 
 _unsqueeze = op("unsqueeze", "UnsqueezeBackward0", _unsqueeze_kernel, ("self",), view=True, tangent="linear",
-                self=lambda F, g, self_shape: F.view(g, size=self_shape))  # fmt: skip
+                self=lambda F, g, dim: F.squeeze_dim(g, dim=dim))  # fmt: skip
 op("unsqueeze_dims", "UnsqueezeBackward0", _unsqueeze_dims_kernel, ("self",), view=True, tangent="linear",
    self=lambda F, g, self_shape: F.view(g, size=self_shape))  # fmt: skip
 _squeeze_all = op("squeeze", "SqueezeBackward0", lambda self: self.squeeze(), ("self",), view=True, tangent="linear",

@@ -61,7 +61,7 @@ def _converted(name: str, input: Tensor, dtype: Any) -> Tensor:
     if dtype is not None:
         wanted = to_numpy(dtype)
         if wanted != array.dtype:
-            input = copies.to(input, wanted)
+            input = copies.to_dtype(input, wanted)
             array = input._array
     if array.dtype.kind != "f":
         raise NotImplementedError(f'"{name}_kernel_impl" not implemented for {scalar_name(array.dtype)!r}: give a float dtype=')

@@ -337,7 +337,7 @@ def searchsorted(
             f"and input value tensor must match, but we got boundaries tensor {list(sequences.shape)} and input value "
             f"tensor {list(values.shape)}"
         )
-    which = "right" if right or side == "right" else "left"
+    which: Any = "right" if right or side == "right" else "left"
     if sequences.ndim == 1:
         found = np.asarray(sequences.searchsorted(values, which))
     else:

@@ -105,7 +105,7 @@ class Adam(ElementwiseOptimizer):
         square *= beta2
         square += change
         if group["amsgrad"]:
-            square = np.maximum(state["max_exp_avg_sq"], square, state["max_exp_avg_sq"])
+            square = np.maximum(state["max_exp_avg_sq"], square, out=state["max_exp_avg_sq"])
         # lr * (m / c1) / (sqrt(v / c2) + eps) with the corrections c1 and c2 moved out of the arrays
         root_correction = math.sqrt(1 - beta2**block.count)
         np.sqrt(square, change)

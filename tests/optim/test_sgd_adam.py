@@ -1,0 +1,245 @@
+"""SGD, Adam and AdamW: their steps, and parameters that are moved, frozen, shared or added on the way."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from backend import torch
+
+import minitorch
+
+optim = torch.optim
+SHAPES = [(3, 4), (4,), (), (300, 400), (1, 2, 2)]
+
+
+def leaf(*values: float) -> Any:
+    return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+
+
+def step(optimizer: Any, *params: Any) -> None:
+    """A step down the sum of squares of the parameters."""
+    optimizer.zero_grad()
+    sum([(p * p).sum() for p in params]).backward()
+    optimizer.step()
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("make", "after_two"),
+    [
+        (lambda p: optim.SGD(p, lr=0.1), [0.64, -1.28]),
+        (lambda p: optim.SGD(p, lr=0.1, momentum=0.5), [0.54, -1.08]),
+        (lambda p: optim.SGD(p, lr=0.1, momentum=0.5, dampening=0.5), [0.62, -1.24]),
+        (lambda p: optim.SGD(p, lr=0.1, momentum=0.5, nesterov=True), [0.44, -0.88]),
+        (lambda p: optim.SGD(p, lr=0.1, weight_decay=1.0), [0.49, -0.98]),
+        (lambda p: optim.SGD(p, lr=0.1, maximize=True), [1.44, -2.88]),
+        (lambda p: optim.Adam(p, lr=0.1), [0.8004122286917927, -1.800166486115701]),
+        (lambda p: optim.AdamW(p, lr=0.1, weight_decay=0.5), [0.7082484433597452, -1.6104122281697426]),
+    ],
+)
+def test_two_steps(make: Any, after_two: list[float]) -> None:
+    w = leaf(1.0, -2.0)
+    optimizer = make([w])
+    step(optimizer, w)
+    step(optimizer, w)
+    assert w.tolist() == pytest.approx(after_two, rel=1e-9)
+
+
+OPTIONS: list[tuple[str, dict[str, Any]]] = [
+    *[("SGD", dict(zip(("momentum", "dampening", "weight_decay", "nesterov", "maximize"), values)))
+      for values in itertools.product((0, 0.9), (0, 0.3), (0, 0.1), (False, True), (False, True))
+      if not (values[3] and (values[0] == 0 or values[1] != 0))],
+    *[(name, dict(zip(("weight_decay", "amsgrad", "maximize"), values)))
+      for name in ("Adam", "AdamW") for values in itertools.product((0, 0.1), (False, True), (False, True))],
+    ("Adam", {"decoupled_weight_decay": True, "weight_decay": 0.3, "betas": (0.5, 0.6), "eps": 1e-3}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-6)])
+@pytest.mark.parametrize(("name", "options"), OPTIONS, ids=[f"{n} {list(o.values())}" for n, o in OPTIONS])
+def test_fifty_steps_equal_pytorchs(name: str, options: dict[str, Any], dtype: str, tolerance: float) -> None:
+    reference = pytest.importorskip("torch")
+    results = []
+    for library in (reference, minitorch):
+        generator = np.random.default_rng(0)
+        params = [library.tensor(generator.normal(size=s).astype(dtype), requires_grad=True) for s in SHAPES[:3]]
+        optimizer = getattr(library.optim, name)(params, lr=0.01, **options)
+        for number in range(50):
+            for index, p in enumerate(params):
+                grad = generator.normal(size=p.shape).astype(dtype)
+                p.grad = None if index == 1 and number % 3 == 0 else library.tensor(grad)  # one rests now and then
+            optimizer.step()
+        state = [optimizer.state[p] for p in params if p in optimizer.state]
+        results.append(([p.detach().numpy() for p in params], state))
+    (expected, state), (got, state_ours) = results
+    for e, g in zip(expected, got):
+        np.testing.assert_allclose(g, e, rtol=tolerance, atol=tolerance)
+    assert [list(s) for s in state_ours] == [list(s) for s in state]
+    for entries, entries_ours in zip(state, state_ours):
+        for key, tensor in entries.items():
+            assert entries_ours[key].shape == tuple(tensor.shape)
+            np.testing.assert_allclose(entries_ours[key].numpy(), tensor.numpy(), rtol=tolerance * 10, atol=tolerance)
+
+
+def test_a_state_saved_by_pytorch_is_loaded() -> None:
+    reference = pytest.importorskip("torch")
+    p, q = reference.ones(3, requires_grad=True), minitorch.ones(3, requires_grad=True)
+    ours, theirs = minitorch.optim.Adam([q], lr=0.1), reference.optim.Adam([p], lr=0.1)
+    step(theirs, p)
+    saved = theirs.state_dict()
+    state = {i: {k: minitorch.tensor(t.numpy()) for k, t in s.items()} for i, s in saved["state"].items()}
+    ours.load_state_dict({"state": state, "param_groups": saved["param_groups"]})
+    with minitorch.no_grad():
+        q.copy_(minitorch.tensor(p.detach().numpy()))
+    step(ours, q)
+    step(theirs, p)
+    np.testing.assert_allclose(q.detach().numpy(), p.detach().numpy(), rtol=1e-6)
+
+
+# -- large and small ---------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("make", [lambda p: optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.1), lambda p: optim.Adam(p, weight_decay=0.1)])
+def test_what_is_updated_together_makes_no_difference(make: Any) -> None:
+    generator = np.random.default_rng(1)
+    arrays = [generator.normal(size=shape) for shape in SHAPES]
+    together = [torch.tensor(a, requires_grad=True) for a in arrays]
+    alone = [torch.tensor(a, requires_grad=True) for a in arrays]
+    turned = [torch.tensor(a.T.copy()).permute(tuple(reversed(range(a.ndim)))).requires_grad_() for a in arrays]
+    for params in (together, turned):
+        optimizer = make(params)
+        for _ in range(3):
+            step(optimizer, *params)
+    optimizers = [make([p]) for p in alone]
+    for _ in range(3):
+        for p, optimizer in zip(alone, optimizers):
+            step(optimizer, p)
+    for p, q, r in zip(together, alone, turned):
+        np.testing.assert_allclose(p.detach().numpy(), q.detach().numpy(), rtol=1e-13)
+        np.testing.assert_allclose(p.detach().numpy(), r.detach().numpy(), rtol=1e-13)
+
+
+# -- whose memory it is ------------------------------------------------------------------------------------------------
+def test_memory_is_never_moved() -> None:
+    array = np.ones(3)
+    w = torch.from_numpy(array).requires_grad_()
+    view = w.detach()[1:]
+    step(optim.SGD([w], lr=0.25), w)
+    assert array.tolist() == view.tolist() + [0.5] == [0.5] * 3
+
+
+def test_a_shared_weight_is_updated_once() -> None:
+    shared = torch.nn.Linear(1, 1, bias=False)
+    net = torch.nn.Sequential(shared, shared)
+    with torch.no_grad():
+        shared.weight.fill_(1.0)
+    net(torch.ones(1, 1)).sum().backward()
+    optim.SGD(net.parameters(), lr=0.25).step()
+    assert net[0].weight is net[1].weight
+    assert shared.weight.item() == 0.5
+
+
+def test_new_data_is_followed() -> None:
+    w = leaf(1.0, 2.0)
+    optimizer = optim.Adam([w], lr=0.1)
+    step(optimizer, w)
+    w.data = torch.tensor([5.0, 6.0], dtype=torch.float64)
+    step(optimizer, w)
+    assert w.tolist() == pytest.approx([4.913895373912602, 5.908221888204561])
+    assert optimizer.state[w]["step"].item() == 2
+
+
+def test_every_step_counts_as_a_write() -> None:
+    w = leaf(1.0)
+    optimizer = optim.SGD([w], lr=0.1)
+    loss = (w * w).sum()
+    loss.backward(retain_graph=True)
+    version = w._version
+    optimizer.step()
+    assert w._version == version + 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_parameters_come_go_and_rest() -> None:
+    a, b, c = leaf(1.0), leaf(1.0), leaf(1.0)
+    optimizer = optim.Adam([a, b], lr=0.1)
+    step(optimizer, a, b)
+    step(optimizer, a)  # b has no gradient
+    b.requires_grad_(False)
+    step(optimizer, a)
+    optimizer.add_param_group({"params": [c]})
+    b.requires_grad_(True)
+    step(optimizer, a, b, c)
+    assert [optimizer.state[p]["step"].item() for p in (a, b, c)] == [4, 2, 1]
+    single = leaf(1.0)
+    alone = optim.Adam([single], lr=0.1)
+    step(alone, single)
+    step(alone, single)
+    assert b.item() == single.item()
+
+
+def test_state_can_be_read_written_and_replaced() -> None:
+    w = leaf(1.0)
+    optimizer = optim.SGD([w], lr=0.5, momentum=0.5)
+    step(optimizer, w)
+    buffer = optimizer.state[w]["momentum_buffer"]
+    assert buffer.tolist() == [2.0]
+    buffer.zero_()
+    step(optimizer, w)  # w is 0, so is its gradient
+    assert w.item() == 0
+    optimizer.state[w]["momentum_buffer"] = torch.tensor([4.0], dtype=torch.float64)
+    step(optimizer, w)
+    assert w.item() == -1
+    assert optimizer.state[w]["momentum_buffer"].tolist() == [2.0]
+    optimizer.state.clear()
+    step(optimizer, w)
+    assert w.item() == 0
+
+
+def test_options_may_change_between_steps() -> None:
+    w = leaf(4.0)
+    optimizer = optim.SGD([w], lr=0.25)
+    step(optimizer, w)
+    optimizer.param_groups[0]["lr"] = torch.tensor(0.5)
+    step(optimizer, w)
+    assert w.item() == 0
+
+
+def test_mixed_dtypes() -> None:
+    a, b = torch.ones(2, requires_grad=True), leaf(1.0)
+    optimizer = optim.Adam([a, b], lr=0.5)
+    step(optimizer, a, b)
+    assert a.dtype == torch.float32
+    assert b.dtype == torch.float64
+    assert a.tolist() == pytest.approx([0.5, 0.5])
+    assert optimizer.state[a]["exp_avg"].dtype == torch.float32
+
+
+def test_infinities_give_no_warning() -> None:
+    w = torch.tensor([1.0, 1.0], requires_grad=True)
+    w.grad = torch.tensor([float("inf"), 1e38])
+    optimizer = optim.Adam([w])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        optimizer.step()
+        optimizer.step()
+    assert np.isnan(w.detach().numpy()).tolist() == [True, False]
+
+
+def test_a_gradient_left_from_other_data_is_refused() -> None:
+    w = torch.ones(2, requires_grad=True)
+    (w * w).sum().backward()
+    w.data = torch.ones(3)
+    if torch.__name__ != "torch":
+        with pytest.raises(RuntimeError, match="call zero_grad"):
+            optim.SGD([w]).step()
+
+
+def test_differentiable_is_refused() -> None:
+    if torch.__name__ == "torch":
+        pytest.skip("PyTorch has it")
+    with pytest.raises(RuntimeError, match="differentiable=True is not supported"):
+        optim.SGD([leaf(1.0)], differentiable=True)
