@@ -2,7 +2,7 @@
 
 from math import e, inf, nan, pi
 
-from . import autograd, cuda, nn, optim, testing
+from . import autograd, cuda, linalg, nn, optim, testing
 from ._anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from ._autograd_methods import is_inference
 from ._casts import complex, typename

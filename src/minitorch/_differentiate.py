@@ -148,7 +148,7 @@ def backward(
         for target, (node, index) in zip(tuple_of(inputs), targets):
             gradient = output_gradient(node, captured[node], index)  # type: ignore[index]
             if node.__class__ is not AccumulateGrad and gradient is not None and isinstance(target, _runtime.Tensor):
-                target._grad = accumulated(target.grad, gradient, False, create_graph)
+                target._grad = accumulated(getattr(target, "_grad", None), gradient, False, create_graph)
 
 
 def tensor_backward(

@@ -34,6 +34,8 @@ def explained(error: Exception, row: Any, inputs: tuple[Any, ...]) -> Exception:
         return RuntimeError(f"{row.name}(): {broadcast_problem(shapes)}; {came}; reshape or unsqueeze one of them")
     if row.view and isinstance(error, TypeError):  # an argument of the wrong type
         return TypeError(f"{row.name}(): {error}; {came}")
+    if isinstance(error, RuntimeError):  # the kernel's own, which says what it expected
+        return type(error)(f"{error}; {came}")
     kind = RuntimeError if isinstance(error, (ValueError, TypeError)) else type(error)
     return kind(f"{row.name}(): {error}; {came}")
 

@@ -18,7 +18,7 @@ from ._layouts import layout_of, layouts
 from ._modes import grad_on, inference_mode_on, observers
 from ._runtime import _observing, observe, operand, quiet, wrap
 from ._tape import AccumulateGrad, Output, next_position, output_hooks
-from ._views import INFERENCE_WRITE, Edits, current_node, edited, edits_of, refusal_of, root_of, take_step
+from ._views import INFERENCE_WRITE, Edits, current_node, edited, edits_of, path_to, refusal_of, root_of, take_step
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 LEAF_VIEW = "a view of a leaf Variable that requires grad is being used in an in-place operation."
@@ -65,6 +65,8 @@ def _two_operands(row: _op.Row, function: Callable[..., Any]) -> Callable[..., A
             if node.__class__ is AccumulateGrad or alias is not None and alias.parent is not None:
                 return write(self, function, (given,), options)
             return _record_into(self, row, other, edits, reads_self)
+        if alias is not None and alias.parent is not None and alias.seen == edits.count:
+            alias.seen += 1  # the view's history does not change
         edits.count += 1
         edits.position = next_position()
         try:
@@ -182,6 +184,8 @@ def write(tensor: Any, function: Callable[..., Any], args: tuple[Any, ...] = (),
         made.saved_result = tensor._array
     if (made is not None or tensor._alias.parent is not None) and grad_on():
         rebase(tensor, out)
+    elif tensor._alias.parent is not None and tensor._alias.seen == count:
+        tensor._alias.seen = edits.count  # history did not change
     if observers:
         observe(row or function, tensor, (tensor, *args), tuple((kwargs or {}).values()), in_place=True)
     return tensor
@@ -198,22 +202,26 @@ def refuse(tensor: Any, node: Any, inputs: tuple[Any, ...]) -> None:
     """Raise for the writes that PyTorch refuses."""
     if tensor._alias.inference and not inference_mode_on.get():
         raise RuntimeError(INFERENCE_WRITE)
+    if grad_on():
+        refuse_recorded(tensor, node, inputs)
     if not writable(tensor._array) and tensor._array.size:
         raise RuntimeError(EXPANDED)
-    if not grad_on():
-        return
+
+
+def refuse_recorded(tensor: Any, node: Any, inputs: tuple[Any, ...]) -> None:
+    """Raise for the writes that PyTorch refuses to record."""
     if node.__class__ is AccumulateGrad:
         raise RuntimeError(LEAF)
     view = tensor._alias
     if view.parent is None:
         return
     root = root_of(tensor)
-    if root._node.__class__ is AccumulateGrad:
-        raise RuntimeError(LEAF_VIEW)
     if view.refusal is not None:
         needs = node is not None or root._node is not None
         if needs or any([isinstance(i, _runtime.Tensor) and current_node(i) is not None for i in inputs]) or view.inference:
             raise RuntimeError(refusal_of(tensor))
+    if root._node.__class__ is AccumulateGrad:
+        raise RuntimeError(LEAF_VIEW)
 
 
 class Take:
@@ -222,11 +230,7 @@ class Take:
     __slots__ = ("steps",)
 
     def __init__(self, tensor: Any) -> None:
-        self.steps: list[tuple[Any, tuple[Any, ...], int | None]] = []
-        while (view := tensor._alias) is not None and view.parent is not None:
-            self.steps.append((view.row, view.params, view.index))
-            tensor = view.parent
-        self.steps.reverse()
+        self.steps = path_to(tensor)[1]
 
     def __call__(self, root: Any) -> Any:
         for step in self.steps:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _runtime
-from ._op import rows
+from ._op import Row, rows
 
 # The rows that are called otherwise than the ufunc.
 _ROWS = {
@@ -22,18 +22,21 @@ _ROWS = {
 def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """What NumPy calls for a ufunc with a tensor among its operands.
 
-    A plain call of a ufunc that has a row is recorded.  Anything else (``reduce``, ``out=``, other ufuncs) NumPy computes
+    A plain call of a ufunc that has a row is recorded.  Anything else (``reduce``, ``out=``, other ufuncs) NumPy does
     on the arrays, which raises where a tensor requires grad; the result is a tensor.
     """
     if ufunc is np.square and not options:
         return rows["pow_number"].call(self, 2)
     row = rows.get(_ROWS.get(ufunc.__name__, ufunc.__name__))
-    plain = row is not None and row.elementwise and not row.params and len(row.inputs) == ufunc.nin
-    if not plain or method != "__call__" or options:
+    if method != "__call__" or options or row is None or not _takes_operands(row, ufunc):
         return _by_numpy(ufunc, method, inputs, options)
     operands = [i if isinstance(i, _runtime.Tensor) else _runtime.operand(i, self) for i in inputs]
     known = all([o is not NotImplemented for o in operands])
     return row.call(*operands) if known else NotImplemented
+
+
+def _takes_operands(row: Row, ufunc: np.ufunc) -> bool:
+    return row.elementwise and not row.params and len(row.inputs) == ufunc.nin
 
 
 def _by_numpy(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:

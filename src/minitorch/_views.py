@@ -24,7 +24,6 @@ UNRECORDED = (
     "both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
     "to be tracked)."
 )
-BASE_MODIFIED = "its base or another view of its base has been modified inplace"
 CUSTOM = (
     "{view} is being modified inplace. This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
     "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
@@ -152,39 +151,46 @@ def attach_view(out: Any, parent: Any, row: Any, params: tuple[Any, ...]) -> Non
 
 
 def current_node(tensor: Any) -> Any:
-    """The tensor's node; a view whose memory was edited since is taken again first."""
+    """The tensor's node; a view whose memory was edited since is taken again first, from its root, as in PyTorch."""
     view = tensor._alias
     if view is None or view.parent is None or view.seen == view.edits.count:
         return tensor._node
-    stale = []
-    while view is not None and view.parent is not None and view.seen != view.edits.count:
-        if tensor._node.__class__ is AccumulateGrad:
-            break
-        stale.append(tensor)
-        tensor = view.parent
-        view = tensor._alias
-    node = tensor._node
-    for tensor in reversed(stale):
-        view = tensor._alias
-        if view.parent._node is not None:
+    if tensor._node.__class__ is not AccumulateGrad:
+        root, steps = path_to(tensor)
+        if root._node is not None:
             if view.refusal is not None:
-                raise RuntimeError(refusal_of(tensor).replace("is being modified inplace", BASE_MODIFIED, 1))
+                raise RuntimeError(refusal_of(tensor, "its base or another view of its base has been"))
             with enable_grad():
-                tensor._node = take_step(view.parent, view.row, view.params, view.index)._node
-        view.seen = view.edits.count
-        node = tensor._node
-    return node
+                for step in steps:
+                    root = take_step(root, *step)
+            tensor._node = root._node
+    view.seen = view.edits.count
+    return tensor._node
 
 
-def refusal_of(tensor: Any) -> str:
-    """Why a view may not be written, naming what made it."""
-    node = tensor._node
-    index = 0
+def path_to(tensor: Any) -> tuple[Any, list[tuple[Any, tuple[Any, ...], int | None]]]:
+    """The tensor whose memory a chain of views shows, and the steps from it to this view."""
+    steps = []
+    while (view := tensor._alias) is not None and view.parent is not None:
+        steps.append((view.row, view.params, view.index))
+        tensor = view.parent
+    steps.reverse()
+    return tensor, steps
+
+
+def refusal_of(tensor: Any, happens: str = "is being") -> str:
+    """Why a view may not be written (or be used after a write into its base), naming what made it."""
+    node, index = tensor._node, 0
     if node.__class__ is Output:
         node, index = node.edges[0], node.index
-    made_by = "a function" if node is None else getattr(node, "function", type(node)).__name__
-    text: str = tensor._alias.refusal
-    return text.replace("{view}", f"Output {index} of {made_by} is a view and")
+    view: str = tensor._alias.refusal
+    if "{view}" not in view:
+        of_view = tensor._alias.parent._alias is not None and tensor._alias.parent._alias.parent is not None
+        made_by = tensor._alias.row.node_name if tensor._alias.row is not None else "a function"
+        what = f"Output {index} of {made_by.partition('Backward')[0]} is a view of a view which" if of_view else "A view"
+        return view.replace("A view", what, 1).replace("is being", happens, 1)
+    made_by = "a function" if node is None else getattr(node, "function", type(node)).__name__.partition("Backward")[0]
+    return view.replace("{view}", f"Output {index} of {made_by} is a view and", 1).replace("is being", happens, 1)
 
 
 def take_step(root: Any, row: Any, params: tuple[Any, ...], index: int | None) -> Any:

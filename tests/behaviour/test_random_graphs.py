@@ -234,7 +234,7 @@ def outcome(module: Any, seed: int, careful: bool) -> dict[str, Any]:
         if differentiable:
             sum(differentiable).backward()
     except RuntimeError as error:
-        result["errors"].append(kind_of(error))
+        result["refused"] = kind_of(error)
     result["second"] = [x.grad if x.grad is None else x.grad.tolist() for x in leaves]
     return result
 
@@ -260,4 +260,8 @@ def assert_same(ours: Any, theirs: Any, path: str) -> None:
 def test_everything_agrees_with_pytorch(block: int, careful: bool) -> None:
     reference = pytest.importorskip("torch")
     for seed in range(block * 10, block * 10 + 10):
-        assert_same(outcome(engine, seed, careful), outcome(reference, seed, careful), f"seed {seed}")
+        ours, theirs = outcome(engine, seed, careful), outcome(reference, seed, careful)
+        if "view size is not compatible" in theirs.get("refused", ""):  # PyTorch cannot take one of the views again
+            ours = {key: ours[key] for key in ("values", "flags", "errors")}
+            theirs = {key: theirs[key] for key in ours}
+        assert_same(ours, theirs, f"seed {seed}")

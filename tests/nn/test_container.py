@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import Any
 
 import pytest
+
 from backend import torch
 
 nn = torch.nn
@@ -77,7 +78,7 @@ def test_module_list() -> None:
     assert kinds([layers.pop(-1)]) == ["SiLU"]
     assert kinds(layers + [nn.Mish()]) == ["Linear", "ReLU", "Tanh", "ELU", "Mish"]
     assert [name for name, _ in layers.named_parameters()] == ["0.weight", "0.bias"]
-    with pytest.raises(TypeError, match="ModuleList.extend should be called with an iterable, but got int"):
+    with pytest.raises(TypeError, match=r"ModuleList.extend should be called with an iterable, but got int"):
         layers.extend(3)
 
 
@@ -124,10 +125,7 @@ def test_parameter_list() -> None:
     weights[-1] = torch.ones(4)
     assert weights[3].shape == (4,)
     assert repr(nn.ParameterList([torch.ones(2, 3), 3])) == (
-        "ParameterList(\n"
-        "    (0): Parameter containing: [torch.float32 of size 2x3]\n"
-        "    (1): Object of type: int\n"
-        ")"
+        "ParameterList(\n    (0): Parameter containing: [torch.float32 of size 2x3]\n    (1): Object of type: int\n)"
     )
     with pytest.raises(RuntimeError, match="ParameterList should not be called"):
         weights()
@@ -147,10 +145,7 @@ def test_parameter_dict() -> None:
     assert list(weights | nn.ParameterDict({"e": torch.ones(1)})) == ["a", "b", "e"]
     assert list(reversed(weights)) == ["b", "a"]
     assert repr(nn.ParameterDict({"a": torch.ones(2), "b": 3})) == (
-        "ParameterDict(\n"
-        "    (a): Parameter containing: [torch.FloatTensor of size 2]\n"
-        "    (b): Object of type: int\n"
-        ")"
+        "ParameterDict(\n    (a): Parameter containing: [torch.FloatTensor of size 2]\n    (b): Object of type: int\n)"
     )
     weights.clear()
     assert not list(weights.parameters())

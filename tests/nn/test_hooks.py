@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from backend import torch
 
 nn = torch.nn
@@ -68,9 +69,11 @@ def test_what_an_always_called_hook_raises_is_a_warning() -> None:
 
     layer = Double()
     layer.register_forward_hook(failing, always_call=True)
-    with pytest.warns(UserWarning, match="silenced as another error was raised in forward: in the hook"):
-        with pytest.raises(TypeError):
-            layer(torch.ones(1), "x")
+    with (
+        pytest.warns(UserWarning, match="silenced as another error was raised in forward: in the hook"),
+        pytest.raises(TypeError),
+    ):
+        layer(torch.ones(1), "x")
 
 
 def test_full_backward_hooks_see_both_ends_and_replace_grad_input() -> None:

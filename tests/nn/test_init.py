@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from backend import torch
 
 import minitorch
+from backend import torch
 
 init = torch.nn.init
 
@@ -100,7 +100,8 @@ def test_orthogonal_rows_or_columns(shape: tuple[int, ...]) -> None:
 
 
 CALLS = [
-    "uniform_(w, -2, 3)", "normal_(w, 1, 2)", "xavier_uniform_(w, 2.0)", "xavier_normal_(w)", "kaiming_uniform_(w, 0.3)",
+    "uniform_(w, -2, 3)", "normal_(w, 1, 2)", "xavier_uniform_(w, 2.0)", "xavier_normal_(w)",
+    "kaiming_uniform_(w, 0.3)",
     "kaiming_normal_(w, mode='fan_out', nonlinearity='relu')", "trunc_normal_(w, 0.5, 2.0)",
     "trunc_normal_(w, 0, 1, 2.5, 3)", "trunc_normal_(w, 1.0, 0.5, -2, 1)", "sparse_(w, 0.4)", "orthogonal_(w, 1.5)",
 ]  # fmt: skip
@@ -119,5 +120,7 @@ def test_streams_equal_pytorchs(call: str, shape: tuple[int, ...], dtype: str) -
         eval("init." + call, {"init": library.nn.init, "w": w})
         results.append((w.numpy(), library.rand(1).item()))
     (expected, after), (got, after_ours) = results
-    np.testing.assert_allclose(got, expected, rtol=2e-6 if dtype == "float32" else 1e-12, atol=1e-6 if "orth" in call else 1e-12)
+    np.testing.assert_allclose(
+        got, expected, rtol=2e-6 if dtype == "float32" else 1e-12, atol=1e-6 if "orth" in call else 1e-12
+    )
     assert after == after_ours

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from backend import torch
 
 import minitorch
+from backend import torch
 from minitorch import nn
 
 REPRS = [
@@ -160,7 +160,8 @@ COMPARED: list[tuple[str, tuple[Any, ...]]] = [
     ("Unflatten(1, (2, 2))", (IMAGES,)),
     *[(f"{name}()", (SCORES,)) for name in (
         "ReLU", "ReLU6", "SELU", "SiLU", "Mish", "Hardswish", "Hardsigmoid", "Hardtanh", "ELU", "CELU", "LeakyReLU",
-        "PReLU", "Sigmoid", "Tanh", "LogSigmoid", "Softsign", "Tanhshrink", "GELU", "Hardshrink", "Softshrink", "Softplus",
+        "PReLU", "Sigmoid", "Tanh", "LogSigmoid", "Softsign", "Tanhshrink", "GELU", "Hardshrink",
+        "Softshrink", "Softplus",
     )],
     ("Threshold(0.1, 0.5)", (SCORES,)),
     ("GELU('tanh')", (SCORES,)),

@@ -9,6 +9,7 @@ import weakref
 from typing import Any
 
 import pytest
+
 from backend import torch
 
 nn = torch.nn
@@ -134,7 +135,11 @@ def test_init_must_be_called_first() -> None:
         def __init__(self, value: Any) -> None:
             self.value = value
 
-    for value, kind in ((nn.ReLU(), "module"), (nn.Parameter(torch.ones(1)), "parameters"), (nn.Buffer(torch.ones(1)), "buffer")):
+    for value, kind in (
+        (nn.ReLU(), "module"),
+        (nn.Parameter(torch.ones(1)), "parameters"),
+        (nn.Buffer(torch.ones(1)), "buffer"),
+    ):
         with pytest.raises(AttributeError, match=rf"cannot assign {kind} before Module.__init__\(\) call"):
             Early(value)
     assert Early(3).value == 3
@@ -153,9 +158,9 @@ def test_get_submodule_parameter_and_buffer() -> None:
     assert net.get_buffer("0.count") is net[0].count
     with pytest.raises(AttributeError, match="Net has no attribute `third`"):
         net.get_submodule("0.third")
-    with pytest.raises(AttributeError, match="`scale` is not an nn.Module"):
+    with pytest.raises(AttributeError, match=r"`scale` is not an nn.Module"):
         net.get_submodule("0.scale")
-    with pytest.raises(AttributeError, match="`count` is not an nn.Parameter"):
+    with pytest.raises(AttributeError, match=r"`count` is not an nn.Parameter"):
         net.get_parameter("0.count")
     with pytest.raises(AttributeError, match="`scale` is not a buffer"):
         net.get_buffer("0.scale")
@@ -203,7 +208,7 @@ def test_conversion_keeps_parameters_and_converts_gradients() -> None:
     assert net.to("cpu", torch.float32).scale.dtype == torch.float32
     assert net.to(torch.ones(1, dtype=torch.float64)).scale.dtype == torch.float64
     assert net.half().float().cpu().scale.dtype == torch.float32
-    with pytest.raises(TypeError, match="nn.Module.to only accepts floating point or complex dtypes"):
+    with pytest.raises(TypeError, match=r"nn.Module.to only accepts floating point or complex dtypes"):
         net.to(torch.int64)
 
 

@@ -6,6 +6,7 @@ import copy
 import pickle
 
 import pytest
+
 from backend import torch
 
 nn = torch.nn

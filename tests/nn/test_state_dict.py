@@ -7,6 +7,7 @@ from collections import OrderedDict
 from typing import Any
 
 import pytest
+
 from backend import torch
 
 nn = torch.nn
@@ -65,9 +66,11 @@ def test_all_problems_are_told_at_once() -> None:
         "Error(s) in loading state_dict for Sequential:\n"
         '\tMissing key(s) in state_dict: "2.bias". \n'
         '\tUnexpected key(s) in state_dict: "extra", "a.b". \n'
-        "\tsize mismatch for 0.weight: copying a param with shape torch.Size([2, 2]) from checkpoint, the shape in current "
+        "\tsize mismatch for 0.weight: copying a param with shape torch.Size([2, 2]) from checkpoint, the "
+        "shape in current "
         "model is torch.Size([3, 2]).\n"
-        '\tWhile copying the parameter named "2.weight", expected torch.Tensor or Tensor-like object from checkpoint but '
+        '\tWhile copying the parameter named "2.weight", expected torch.Tensor or Tensor-like object from '
+        "checkpoint but "
         "received <class 'int'>"
     )
 
@@ -79,7 +82,7 @@ def test_a_failed_load_changes_nothing() -> None:
     saved["2.bias"] = torch.ones(7)
     if torch.__name__ == "torch":
         pytest.skip("PyTorch loads what fits before it raises")
-    with pytest.raises(RuntimeError, match="size mismatch for 2.bias"):
+    with pytest.raises(RuntimeError, match=r"size mismatch for 2.bias"):
         net.load_state_dict(saved)
     assert values(net) == before
     saved["2.bias"] = torch.zeros(1)
@@ -121,9 +124,9 @@ def test_extra_state() -> None:
     assert saved == {"0._extra_state": {"calls": 5}}
     target.load_state_dict(saved)
     assert target[0].calls == 5
-    with pytest.raises(RuntimeError, match='Missing key.*"0._extra_state"'):
+    with pytest.raises(RuntimeError, match=r'Missing key.*"0._extra_state"'):
         target.load_state_dict({})
-    with pytest.raises(RuntimeError, match='Unexpected key.*"_extra_state"'):
+    with pytest.raises(RuntimeError, match=r'Unexpected key.*"_extra_state"'):
         nn.ReLU().load_state_dict({"_extra_state": 1})
 
 
@@ -140,7 +143,9 @@ def test_hooks_around_saving_and_loading() -> None:
     net.register_state_dict_pre_hook(lambda module, prefix, keep_vars: seen.append("saving"))
     net.register_state_dict_post_hook(lambda module, state, prefix, metadata: state.update(bias=state.pop("0.bias")))
     net.register_load_state_dict_pre_hook(
-        lambda module, state, prefix, metadata, strict, missing, unexpected, errors: state.update({"0.bias": state.pop("bias") * 0 + 1})
+        lambda module, state, prefix, metadata, strict, missing, unexpected, errors: state.update(
+            {"0.bias": state.pop("bias") * 0 + 1}
+        )
     )
     saved = net.state_dict()
     assert "0.bias" not in saved

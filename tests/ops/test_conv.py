@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from backend import torch
 
 F = torch.nn.functional
@@ -75,13 +76,22 @@ def test_a_transposed_convolution_is_the_adjoint() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: F.conv2d(counted(1, 3, 5, 5), counted(2, 4, 3, 3)), r"expected input\[1, 3, 5, 5\] to have 4 channels, but got 3"),
+        (
+            lambda: F.conv2d(counted(1, 3, 5, 5), counted(2, 4, 3, 3)),
+            r"expected input\[1, 3, 5, 5\] to have 4 channels, but got 3",
+        ),
         (lambda: F.conv2d(counted(5, 5), counted(2, 4, 3, 3)), "Expected 3D .unbatched. or 4D"),
         (lambda: F.conv2d(counted(1, 3, 2, 2), counted(2, 3, 3, 3)), r"\(2 x 2\). Kernel size: \(3 x 3\)"),
-        (lambda: F.conv2d(counted(1, 3, 5, 5), counted(2, 3, 3, 3), counted(3)), "bias to be 1-dimensional with 2 elements"),
+        (
+            lambda: F.conv2d(counted(1, 3, 5, 5), counted(2, 3, 3, 3), counted(3)),
+            "bias to be 1-dimensional with 2 elements",
+        ),
         (lambda: F.conv2d(counted(1, 3, 5, 5), counted(2, 3, 3, 3), stride=0), "non-positive stride"),
         (lambda: F.conv2d(counted(1, 3, 5, 5), counted(2, 3, 3, 3), padding=-1), "negative padding"),
-        (lambda: F.conv2d(counted(1, 3, 5, 5), counted(2, 3, 3, 3), dilation=0), "dilation should be greater than zero"),
+        (
+            lambda: F.conv2d(counted(1, 3, 5, 5), counted(2, 3, 3, 3), dilation=0),
+            "dilation should be greater than zero",
+        ),
         (lambda: F.conv2d(counted(1, 3, 5, 5), counted(2, 3, 3, 3), groups=0), "non-positive groups"),
         (lambda: F.conv2d(counted(1, 4, 5, 5), counted(3, 2, 3, 3), groups=2), "divisible by 2 at dimension 0"),
         (lambda: F.conv2d(counted(1, 3, 5, 5), counted(2, 3, 3, 3), stride=(1, 2, 3)), "list of 2 values"),

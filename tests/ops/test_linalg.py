@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from backend import torch
 from hypothesis import given
 from hypothesis import strategies as st
+
+from backend import torch
 
 linear = torch.nn.functional.linear
 
@@ -160,7 +161,10 @@ def test_gradients_of_linear() -> None:
         (lambda: linear(counted(2, 3), counted(4, 5)), r"cannot be multiplied \(2x3 and 5x4\)"),
         (lambda: linear(counted(2, 2, 3), counted(4, 5), counted(4)), r"cannot be multiplied \(4x3 and 5x4\)"),
         (lambda: linear(counted(2, 3), counted(4, 3), counted(5)), "must match the existing size"),
-        (lambda: linear(counted(2, 3, dtype=torch.int64), counted(4, 3), counted(4)), "mat1 and mat2 must have the same dtype"),
+        (
+            lambda: linear(counted(2, 3, dtype=torch.int64), counted(4, 3), counted(4)),
+            "mat1 and mat2 must have the same dtype",
+        ),
         (lambda: linear(counted(), counted(4, 3)), "at least 1D"),
     ],
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from backend import torch
 
 F = torch.nn.functional
@@ -66,7 +67,12 @@ def test_broadcast_targets_warn() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "reduction"),
-    [({"size_average": False}, "sum"), ({"size_average": True}, "mean"), ({"reduce": False}, "none"), ({"reduce": True}, "mean")],
+    [
+        ({"size_average": False}, "sum"),
+        ({"size_average": True}, "mean"),
+        ({"reduce": False}, "none"),
+        ({"reduce": True}, "mean"),
+    ],
 )
 def test_deprecated_arguments(arguments: dict[str, bool], reduction: str) -> None:
     x, y = numbers(0.0, 4.0), numbers(1.0, 1.0)
@@ -167,9 +173,17 @@ def test_probabilities_as_targets() -> None:
         (lambda: F.nll_loss(numbers(*LOGITS), torch.tensor([0, 1, -2])), IndexError, "Target -2 is out of bounds"),
         (lambda: F.nll_loss(numbers(*LOGITS), torch.tensor([0, 1])), ValueError, "to match target batch_size"),
         (lambda: F.nll_loss(numbers(*LOGITS), numbers(0.0, 1.0, 2.0)), RuntimeError, "Long or Byte, but got Double"),
-        (lambda: F.nll_loss(torch.zeros(2, 3, 4), torch.zeros(2, 5).long()), RuntimeError, r"target size \[2, 4\], got"),
+        (
+            lambda: F.nll_loss(torch.zeros(2, 3, 4), torch.zeros(2, 5).long()),
+            RuntimeError,
+            r"target size \[2, 4\], got",
+        ),
         (lambda: F.nll_loss(torch.zeros(()), torch.tensor(0)), ValueError, "1 or more dimensions"),
-        (lambda: F.cross_entropy(torch.zeros(2, 3), torch.tensor([0, 1]), torch.ones(4)), RuntimeError, "all 3 classes"),
+        (
+            lambda: F.cross_entropy(torch.zeros(2, 3), torch.tensor([0, 1]), torch.ones(4)),
+            RuntimeError,
+            "all 3 classes",
+        ),
         (lambda: F.cross_entropy(torch.zeros(2, 3), torch.tensor([0, 1]), label_smoothing=2), RuntimeError, "between"),
         (lambda: F.cross_entropy(torch.zeros(2, 3), torch.zeros(2, 3).long()), RuntimeError, "class probabilities"),
         (lambda: F.binary_cross_entropy(numbers(2.0), numbers(1.0)), RuntimeError, "between 0 and 1"),
@@ -187,7 +201,9 @@ def test_errors(call: Any, kind: type, message: str) -> None:
 def test_composed_losses() -> None:
     a, b = numbers([1.0, 0.0], [0.0, 2.0]), numbers([0.0, 3.0], [0.0, 1.0])
     sign = torch.tensor([1, -1])
-    assert F.kl_div(a, b.abs() + 1, reduction="batchmean").item() == pytest.approx((12 * math.log(2) - 7 + 0) / 2, abs=1)
+    assert F.kl_div(a, b.abs() + 1, reduction="batchmean").item() == pytest.approx(
+        (12 * math.log(2) - 7 + 0) / 2, abs=1
+    )
     assert F.hinge_embedding_loss(numbers(0.5, 0.25), sign).item() == 0.625
     assert F.margin_ranking_loss(numbers(1.0, 1.0), numbers(3.0, 3.0), sign).item() == 1.0
     assert F.cosine_embedding_loss(a, b, sign).item() == pytest.approx(1.0)
@@ -251,7 +267,12 @@ def test_class_losses_equal_pytorch() -> None:
         target = rng.integers(0, 3, size=shape[:1] + shape[2:] if len(shape) > 1 else ())
         for reduction in ("mean", "sum", "none"):
             for weighted in (False, True):
-                for options in ({}, {"ignore_index": 1}, {"label_smoothing": 0.1}, {"ignore_index": 1, "label_smoothing": 0.1}):
+                for options in (
+                    {},
+                    {"ignore_index": 1},
+                    {"label_smoothing": 0.1},
+                    {"ignore_index": 1, "label_smoothing": 0.1},
+                ):
                     results = []
                     for engine in (torch, pytorch):
                         z = engine.tensor(logits, requires_grad=True)

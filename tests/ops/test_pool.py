@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from backend import torch
 
 F = torch.nn.functional
@@ -116,7 +117,11 @@ def test_errors(call: Any, message: str) -> None:
 def test_values_gradients_and_indices_equal_pytorch() -> None:
     pytorch = pytest.importorskip("torch")
     rng = np.random.default_rng(0)
-    numbers = [{"kernel_size": 2}, {"kernel_size": 3, "stride": 2, "padding": 1, "ceil_mode": True}, {"kernel_size": 2, "stride": 1}]
+    numbers = [
+        {"kernel_size": 2},
+        {"kernel_size": 3, "stride": 2, "padding": 1, "ceil_mode": True},
+        {"kernel_size": 2, "stride": 1},
+    ]
     for ndim in (1, 2, 3):
         values = rng.normal(size=(2, 3, *(8, 7, 6)[:ndim]))
         calls = [(f"{kind}_pool{ndim}d", n) for kind in ("max", "avg") for n in numbers]

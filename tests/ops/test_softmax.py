@@ -6,9 +6,10 @@ from math import inf
 
 import numpy as np
 import pytest
-from backend import torch
 from hypothesis import given
 from hypothesis import strategies as st
+
+from backend import torch
 
 F = torch.nn.functional
 

@@ -7,6 +7,7 @@ import pickle
 from typing import Any
 
 import pytest
+
 from backend import torch
 
 optim = torch.optim
@@ -162,7 +163,8 @@ def test_hooks_around_saving_and_loading() -> None:
 def test_repr() -> None:
     optimizer = optim.SGD([{"params": leaf(1.0)}, {"params": leaf(1.0), "lr": 2}], lr=0.5)
     group = (
-        "    dampening: 0\n    differentiable: False\n    foreach: None\n    fused: None\n    lr: {}\n    maximize: False\n"
+        "    dampening: 0\n    differentiable: False\n    foreach: None\n    fused: None\n    lr: {}\n    "
+        "maximize: False\n"
         "    momentum: 0\n    nesterov: False\n    weight_decay: 0\n"
     )
     assert repr(optimizer) == f"SGD (\nParameter Group 0\n{group.format(0.5)}\nParameter Group 1\n{group.format(2)})"

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from backend import torch
 
 import minitorch
+from backend import torch
 
 optim = torch.optim
 SHAPES = [(3, 4), (4,), (), (300, 400), (1, 2, 2)]
@@ -101,7 +101,9 @@ def test_a_state_saved_by_pytorch_is_loaded() -> None:
 
 
 # -- large and small ---------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("make", [lambda p: optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.1), lambda p: optim.Adam(p, weight_decay=0.1)])
+@pytest.mark.parametrize(
+    "make", [lambda p: optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.1), lambda p: optim.Adam(p, weight_decay=0.1)]
+)
 def test_what_is_updated_together_makes_no_difference(make: Any) -> None:
     generator = np.random.default_rng(1)
     arrays = [generator.normal(size=shape) for shape in SHAPES]

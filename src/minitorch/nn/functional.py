@@ -34,6 +34,7 @@ from ..ops.class_loss import cross_entropy, nll_loss
 from ..ops.conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from ..ops.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from ..ops.elementary import tanh
+from ..ops.index import embedding, one_hot
 from ..ops.linear import linear
 from ..ops.loss import (
     binary_cross_entropy,
@@ -103,6 +104,7 @@ __all__ = [
     "dropout2d",
     "dropout3d",
     "elu",
+    "embedding",
     "feature_alpha_dropout",
     "gaussian_nll_loss",
     "gelu",
@@ -127,6 +129,7 @@ __all__ = [
     "mse_loss",
     "nll_loss",
     "normalize",
+    "one_hot",
     "pairwise_distance",
     "poisson_nll_loss",
     "prelu",

@@ -37,7 +37,9 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     >>> nn.init.calculate_gain("tanh")
     1.6666666666666667
     """
-    if nonlinearity in ("linear", "sigmoid") or nonlinearity in [f"conv{t}{n}d" for t in ("", "_transpose") for n in (1, 2, 3)]:
+    if nonlinearity in ("linear", "sigmoid") or nonlinearity in [
+        f"conv{t}{n}d" for t in ("", "_transpose") for n in (1, 2, 3)
+    ]:
         return 1
     if nonlinearity == "tanh":
         return 5 / 3
@@ -71,7 +73,7 @@ def _fan(tensor: Tensor, mode: str) -> int:
 def _filled(tensor: Tensor, array: np.ndarray | float) -> Tensor:
     """The tensor with its values replaced."""
     with no_grad():
-        return tensor.copy_(_runtime.wrap(np.asarray(array, tensor._array.dtype)))  # type: ignore[no-any-return]
+        return tensor.copy_(_runtime.wrap(np.asarray(array, tensor._array.dtype)))
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
@@ -87,7 +89,12 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Gene
 
 
 def trunc_normal_(
-    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Generator | None = None
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Fill with normally distributed numbers of which those outside [a, b] are drawn again.
 
@@ -99,7 +106,8 @@ def trunc_normal_(
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
-            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
+            "incorrect.",
             stacklevel=2,
         )
     source = default_generator if generator is None else generator
@@ -246,8 +254,8 @@ def kaiming_normal_(
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Fill with a random matrix of orthonormal rows or columns, the dimensions after the first taken together.
 
-    Source: Saxe et al., "Exact solutions to the nonlinear dynamics of learning", 2013; uniform over orthogonal matrices by
-    Mezzadri, "How to generate random matrices from the classical compact groups", 2006.
+    Source: Saxe et al., "Exact solutions to the nonlinear dynamics of learning", 2013; uniform over orthogonal matrices
+    by Mezzadri, "How to generate random matrices from the classical compact groups", 2006.
     """
     array = tensor._array
     if array.ndim < 2:

@@ -14,7 +14,8 @@ from .._views import edits_of
 class Parameter(Tensor):
     """A tensor that a module optimises: assigned as an attribute of a module, it is listed in ``module.parameters()``.
 
-    It shares the memory of *data*, requires grad by default, and is a leaf; results of operations on it are plain tensors.
+    It shares the memory of *data*, requires grad by default, and is a leaf; results of operations on it are plain
+    tensors.
 
     Parameters
     ----------
@@ -43,13 +44,13 @@ class Parameter(Tensor):
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         parameter = _sharing(cls, data)
         parameter.requires_grad_(requires_grad)
-        return parameter  # type: ignore[no-any-return]
+        return parameter
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         pass
 
-    def __repr__(self) -> str:
-        return "Parameter containing:\n" + super().__repr__()
+    def __repr__(self, *args: Any, **kwargs: Any) -> str:
+        return "Parameter containing:\n" + super().__repr__(*args, **kwargs)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
@@ -61,7 +62,7 @@ class Parameter(Tensor):
 
 
 class Buffer(Tensor):
-    """A tensor that a module keeps but does not optimise: assigned as an attribute, it is listed in ``module.buffers()``.
+    """A tensor that a module keeps but does not optimise: assigned as an attribute, it is in ``module.buffers()``.
 
     Parameters
     ----------
@@ -75,8 +76,8 @@ class Buffer(Tensor):
     >>> import minitorch as torch
     >>> module = torch.nn.Module()
     >>> module.mean = torch.nn.Buffer(torch.zeros(2))
-    >>> module.state_dict()
-    OrderedDict({'mean': tensor([0., 0.])})
+    >>> dict(module.state_dict())
+    {'mean': tensor([0., 0.])}
     """
 
     __slots__ = ("persistent",)
@@ -87,7 +88,7 @@ class Buffer(Tensor):
         buffer.persistent = persistent
         if data is not None and data.requires_grad:
             buffer.requires_grad_()
-        return buffer  # type: ignore[no-any-return]
+        return buffer
 
     def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
         pass

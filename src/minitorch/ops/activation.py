@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 def _floats(array: np.ndarray, name: str) -> np.ndarray:
     """The array; NotImplementedError where it is of integers."""
     if array.dtype.kind != "f":
-        raise NotImplementedError(f'"{name}" not implemented for {scalar_name(array.dtype)!r}: convert it with .float()')
+        raise NotImplementedError(
+            f'"{name}" not implemented for {scalar_name(array.dtype)!r}: convert it with .float()'
+        )
     return array
 
 
@@ -83,16 +85,19 @@ op("threshold_backward", "ThresholdBackwardBackward0", _threshold_backward_kerne
    grad=lambda F, g, self, threshold: F.threshold_backward(g, self, threshold=threshold))  # fmt: skip
 
 _leaky_relu = op("leaky_relu", "LeakyReluBackward0", _leaky_relu_kernel, ("self",), elementwise=True,
-                 self=lambda F, g, self, negative_slope: F.leaky_relu_backward(g, self, negative_slope=negative_slope))  # fmt: skip
+                 self=lambda F, g, self, negative_slope:
+                     F.leaky_relu_backward(g, self, negative_slope=negative_slope))  # fmt: skip
 
 op("leaky_relu_backward", "LeakyReluBackwardBackward0", _leaky_relu_backward_kernel, ("grad", "self"), elementwise=True,
    grad=lambda F, g, self, negative_slope: F.leaky_relu_backward(g, self, negative_slope=negative_slope))  # fmt: skip
 
 _hardtanh = op("hardtanh", "HardtanhBackward0", _hardtanh_kernel, ("self",), elementwise=True,
-               self=lambda F, g, self, min_val, max_val: F.hardtanh_backward(g, self, min_val=min_val, max_val=max_val))  # fmt: skip
+               self=lambda F, g, self, min_val, max_val:
+                   F.hardtanh_backward(g, self, min_val=min_val, max_val=max_val))  # fmt: skip
 
 op("hardtanh_backward", "HardtanhBackwardBackward0", _hardtanh_backward_kernel, ("grad", "self"), elementwise=True,
-   grad=lambda F, g, self, min_val, max_val: F.hardtanh_backward(g, self, min_val=min_val, max_val=max_val))  # fmt: skip
+   grad=lambda F, g, self, min_val, max_val:
+       F.hardtanh_backward(g, self, min_val=min_val, max_val=max_val))  # fmt: skip
 
 
 # -- piecewise linear or quadratic, with three pieces ------------------------------------------------------------------
@@ -143,7 +148,8 @@ op("shrink_backward", "HardshrinkBackwardBackward0", _shrink_backward_kernel, ("
 _hardsigmoid = op("hardsigmoid", "HardsigmoidBackward0", _hardsigmoid_kernel, ("self",), elementwise=True,
                   self=lambda F, g, self: F.hardsigmoid_backward(g, self))  # fmt: skip
 
-op("hardsigmoid_backward", "HardsigmoidBackwardBackward0", _hardsigmoid_backward_kernel, ("grad", "self"), elementwise=True,
+op("hardsigmoid_backward", "HardsigmoidBackwardBackward0", _hardsigmoid_backward_kernel, ("grad", "self"),
+   elementwise=True,
    grad=lambda F, g, self: F.hardsigmoid_backward(g, self))  # fmt: skip
 
 _hardswish = op("hardswish", "HardswishBackward0", _hardswish_kernel, ("self",), elementwise=True,
@@ -223,7 +229,8 @@ def _softplus_curvature(F: Any, x: Any, beta: float, threshold: float) -> Any:
 
 
 _softplus = op("softplus", "SoftplusBackward0", _softplus_kernel, ("self",), elementwise=True,
-               self=lambda F, g, self, beta, threshold: F.softplus_backward(g, self, beta=beta, threshold=threshold))  # fmt: skip
+               self=lambda F, g, self, beta, threshold:
+                   F.softplus_backward(g, self, beta=beta, threshold=threshold))  # fmt: skip
 
 op("softplus_backward", "SoftplusBackwardBackward0", _softplus_backward_kernel, ("grad", "self"), elementwise=True,
    grad=lambda F, g, self, beta, threshold: F.softplus_backward(g, self, beta=beta, threshold=threshold),
@@ -235,10 +242,12 @@ def _logsigmoid_curvature(F: Any, x: Any) -> Any:
     return s * (s - 1.0)
 
 
-_logsigmoid = op("logsigmoid", "LogSigmoidBackward0", lambda self: kernels.log_sigmoid(_floats(self, "log_sigmoid_cpu")),
-                 ("self",), elementwise=True, self=lambda F, g, self: F.logsigmoid_backward(g, self))  # fmt: skip
+_logsigmoid = op("logsigmoid", "LogSigmoidBackward0",
+                 lambda self: kernels.log_sigmoid(_floats(self, "log_sigmoid_cpu")), ("self",), elementwise=True,
+                 self=lambda F, g, self: F.logsigmoid_backward(g, self))  # fmt: skip
 
-op("logsigmoid_backward", "LogSigmoidBackwardBackward0", kernels.log_sigmoid_backward, ("grad", "self"), elementwise=True,
+op("logsigmoid_backward", "LogSigmoidBackwardBackward0", kernels.log_sigmoid_backward, ("grad", "self"),
+   elementwise=True,
    grad=lambda F, g, self: F.logsigmoid_backward(g, self),
    self=lambda F, g, grad, self: g * grad * _logsigmoid_curvature(F, self))  # fmt: skip
 
@@ -249,7 +258,9 @@ def _elu_kernel(self: np.ndarray, *, alpha: float, scale: float, input_scale: fl
     return np.where(self <= 0, below, self * scale)
 
 
-def _elu_derivative_kernel(self: np.ndarray, *, alpha: float, scale: float, input_scale: float, order: int) -> np.ndarray:
+def _elu_derivative_kernel(
+    self: np.ndarray, *, alpha: float, scale: float, input_scale: float, order: int
+) -> np.ndarray:
     below = np.exp(self * input_scale) * (alpha * scale * input_scale**order)
     return np.where(self <= 0, below, self.dtype.type(scale if order == 1 else 0))
 
@@ -264,7 +275,14 @@ def _elu_derivative_self(F: Any, g: Any, self: Any, alpha: float, scale: float, 
 
 _elu = op("elu", "EluBackward0", _elu_kernel, ("self",), elementwise=True, self=_elu_self)
 _celu = op("celu", "CeluBackward0", _elu_kernel, ("self",), elementwise=True, self=_elu_self)
-op("elu_derivative", "EluBackwardBackward0", _elu_derivative_kernel, ("self",), elementwise=True, self=_elu_derivative_self)
+op(
+    "elu_derivative",
+    "EluBackwardBackward0",
+    _elu_derivative_kernel,
+    ("self",),
+    elementwise=True,
+    self=_elu_derivative_self,
+)
 
 
 # -- with weights, and gated -------------------------------------------------------------------------------------------
@@ -281,7 +299,8 @@ _prelu = op("prelu", "PreluKernelBackward0", lambda self, weight: np.where(self 
             self=lambda F, g, weight, self: F.prelu_backward(g, weight, self),
             weight=lambda F, g, self: F.where_not_positive(g * self, self))  # fmt: skip
 
-op("prelu_backward", "PreluKernelBackwardBackward0", _prelu_backward_kernel, ("grad", "weight", "self"), elementwise=True,
+op("prelu_backward", "PreluKernelBackwardBackward0", _prelu_backward_kernel, ("grad", "weight", "self"),
+   elementwise=True,
    grad=lambda F, g, weight, self: F.prelu_backward(g, weight, self),
    weight=lambda F, g, grad, self: F.where_not_positive(g * grad, self))  # fmt: skip
 
@@ -482,7 +501,10 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """A scaled `elu` that keeps mean 0 and variance 1; see G. Klambauer et al., "Self-Normalizing Neural Networks", 2017."""
+    """A scaled `elu` that keeps mean 0 and variance 1.
+
+    See G. Klambauer et al., "Self-Normalizing Neural Networks", 2017.
+    """
     return _applied(_elu, input, inplace, 1.6732632423543772, 1.0507009873554805, 1.0)
 
 

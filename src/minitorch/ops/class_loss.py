@@ -39,7 +39,14 @@ def _nll_kernel(
 
 
 def _nll_backward_kernel(
-    self: np.ndarray, target: np.ndarray, *, weight: Any, kept: Any, divisor: float, summed: bool, shape: tuple[int, ...]
+    self: np.ndarray,
+    target: np.ndarray,
+    *,
+    weight: Any,
+    kept: Any,
+    divisor: float,
+    summed: bool,
+    shape: tuple[int, ...],
 ) -> np.ndarray:
     """The adjoint of `_nll_kernel`, for an input of *shape*."""
     values = np.divide(self, -divisor, out=...)
@@ -57,10 +64,10 @@ def _nll_backward_kernel(
     return out
 
 
-def _nll_self(F: Any, g: Any, target: Any, self_shape: Any, weight: Any, kept: Any, divisor: float, summed: bool) -> Any:
-    return F.nll_loss_backward(
-        g, target, weight=weight, kept=kept, divisor=divisor, summed=summed, shape=self_shape
-    )
+def _nll_self(
+    F: Any, g: Any, target: Any, self_shape: Any, weight: Any, kept: Any, divisor: float, summed: bool
+) -> Any:
+    return F.nll_loss_backward(g, target, weight=weight, kept=kept, divisor=divisor, summed=summed, shape=self_shape)
 
 
 def _nll_backward_self(F: Any, g: Any, target: Any, weight: Any, kept: Any, divisor: float, summed: bool) -> Any:
@@ -83,21 +90,32 @@ def _check_classes(scores: np.ndarray, target: np.ndarray, weight: Any) -> None:
     expected = (*shape[:1], *shape[2:]) if len(shape) > 1 else ()
     if target.shape != expected:
         if expected and target.shape[:1] != expected[:1]:
-            raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({(*target.shape, 0)[0]}).")
+            raise ValueError(
+                f"Expected input batch_size ({shape[0]}) to match target batch_size ({(*target.shape, 0)[0]})."
+            )
         raise RuntimeError(f"Expected target size {list(expected)}, got {list(target.shape)}")
     if weight is not None:
         classes = shape[len(shape) > 1]
         if weight.shape != (classes,):
             raise RuntimeError(
-                f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+                f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
+                "tensor of "
                 f"shape: {list(weight.shape)}"
             )
         if weight.dtype != scores.dtype:
-            raise RuntimeError(f"expected scalar type {scalar_name(scores.dtype)} but found {scalar_name(weight.dtype)}")
+            raise RuntimeError(
+                f"expected scalar type {scalar_name(scores.dtype)} but found {scalar_name(weight.dtype)}"
+            )
 
 
 def _known(target: np.ndarray, classes: int, ignore_index: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """The targets, those ignored replaced by 0, and which are not ignored (None: all); IndexError where one is no class."""
+    """The targets, those ignored replaced by 0, and which are not ignored (None: all).
+
+    Raises
+    ------
+    IndexError
+        If a target is no class.
+    """
     target = target.astype(INT64, copy=False)
     if not target.size:
         return target, None

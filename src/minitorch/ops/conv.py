@@ -1,7 +1,7 @@
 """Convolutions.
 
-A convolution, the gradient of its input and the gradient of its weight are the three maps of one trilinear form: each is
-differentiated by the other two.  A transposed convolution is the second of them.
+A convolution, the gradient of its input and the gradient of its weight are the three maps of one trilinear form: each
+is differentiated by the other two.  A transposed convolution is the second of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from .._errors import not_a_tensor, scalar_name
 from .._kernels import conv as kernels
-from .._kernels._windows import pad
+from .._kernels._windows import pad, trailing
 from .._op import op, rows
 from . import pointwise
 from . import shape as shapes
@@ -30,12 +30,21 @@ def _biased(result: np.ndarray, bias: np.ndarray) -> np.ndarray:
     return result
 
 
-def _conv(self: np.ndarray, weight: np.ndarray, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> np.ndarray:
+def _conv(
+    self: np.ndarray, weight: np.ndarray, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> np.ndarray:
     return kernels.conv(self, weight, stride=stride, padding=padding, dilation=dilation, groups=groups)
 
 
 def _conv_bias(
-    self: np.ndarray, weight: np.ndarray, bias: np.ndarray, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+    self: np.ndarray,
+    weight: np.ndarray,
+    bias: np.ndarray,
+    *,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
 ) -> np.ndarray:
     return _biased(_conv(self, weight, stride=stride, padding=padding, dilation=dilation, groups=groups), bias)
 
@@ -71,13 +80,17 @@ def _weight_grad(
     )
 
 
-def _self_of_conv(F: Any, g: Any, weight: Any, self_shape: Sizes, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+def _self_of_conv(
+    F: Any, g: Any, weight: Any, self_shape: Sizes, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
     return F.conv_input_grad(
         g, weight, shape=self_shape, stride=stride, padding=padding, dilation=dilation, groups=groups
     )
 
 
-def _weight_of_conv(F: Any, g: Any, self: Any, weight_shape: Sizes, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+def _weight_of_conv(
+    F: Any, g: Any, self: Any, weight_shape: Sizes, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
     return F.conv_weight_grad(
         g, self, shape=weight_shape, stride=stride, padding=padding, dilation=dilation, groups=groups
     )
@@ -113,7 +126,8 @@ _conv_bias_row = op("conv_bias", "ConvolutionBackward0", _conv_bias, ("self", "w
 _transposed = op("conv_input_grad", "ConvolutionBackward0", _input_grad, ("self", "weight"),
                  self=_self_of_input_grad, weight=_weight_of_input_grad)  # fmt: skip
 _transposed_bias = op("conv_input_grad_bias", "ConvolutionBackward0", _input_grad_bias, ("self", "weight", "bias"),
-                      self=_self_of_input_grad, weight=_weight_of_input_grad, bias=lambda F, g: F.channel_sum(g))  # fmt: skip
+                      self=_self_of_input_grad, weight=_weight_of_input_grad,
+                      bias=lambda F, g: F.channel_sum(g))  # fmt: skip
 op("conv_weight_grad", "ConvolutionBackwardBackward0", _weight_grad, ("grad", "self"),
    grad=_grad_of_weight_grad, self=_self_of_weight_grad)  # fmt: skip
 
@@ -133,11 +147,12 @@ op("channel_spread", "ExpandBackward0", _channel_spread, ("self",), view=True, t
 
 
 def _crop_end(self: np.ndarray, *, amounts: Sizes) -> np.ndarray:
-    return self[(..., *[slice(0, size - amount) for size, amount in zip(self.shape[-len(amounts) :], amounts)])]
+    places = [slice(0, size - amount) for size, amount in zip(self.shape[-len(amounts) :], amounts)]
+    return self[trailing(places)]
 
 
-pad_end = op("pad_end", "ConstantPadNdBackward0", lambda self, *, amounts: pad(self, [(0, n) for n in amounts]), ("self",),
-             tangent="linear", self=lambda F, g, amounts: F.crop_end(g, amounts=amounts))  # fmt: skip
+pad_end = op("pad_end", "ConstantPadNdBackward0", lambda self, *, amounts: pad(self, [(0, n) for n in amounts]),
+             ("self",), tangent="linear", self=lambda F, g, amounts: F.crop_end(g, amounts=amounts))  # fmt: skip
 op("crop_end", "SliceBackward0", _crop_end, ("self",), view=True, tangent="linear",
    self=lambda F, g, amounts: F.pad_end(g, amounts=amounts))  # fmt: skip
 
@@ -152,7 +167,8 @@ def per_dim(name: str, given: Any, ndim: int) -> Sizes:
         return sizes * ndim
     if len(sizes) != ndim:
         raise RuntimeError(
-            f"expected {name} to be a single integer value or a list of {ndim} values to match the convolution dimensions, "
+            f"expected {name} to be a single integer value or a list of {ndim} values to match the convolution "
+            "dimensions, "
             f"but got {name}={list(sizes)}"
         )
     return sizes
@@ -162,18 +178,22 @@ def _check(name: str, tensors: tuple[Any, ...], ndim: int, groups: int, transpos
     """Raise where the shapes, the dtypes or the numbers cannot be a convolution's."""
     for tensor in tensors:
         if not hasattr(tensor, "_array"):
-            raise not_a_tensor(rows["conv_bias"], tensors, type(tensors[0]) if hasattr(tensors[0], "_array") else type(None))
+            raise not_a_tensor(
+                rows["conv_bias"], tensors, type(tensors[0]) if hasattr(tensors[0], "_array") else type(None)
+            )
     input, weight = tensors[0]._array, tensors[1]._array
     if input.ndim not in (ndim + 1, ndim + 2):
         raise RuntimeError(
-            f"Expected {ndim + 1}D (unbatched) or {ndim + 2}D (batched) input to {name}, but got input of size: {list(input.shape)}"
+            f"Expected {ndim + 1}D (unbatched) or {ndim + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(input.shape)}"
         )
     if weight.ndim != ndim + 2:
         raise RuntimeError(f"{name}(): expected a {ndim + 2}D weight, but got weight of size: {list(weight.shape)}")
     for tensor, which in zip(tensors[1:], ("weight", "bias")):
         if tensor._array.dtype != input.dtype:
             raise RuntimeError(
-                f"Input type ({scalar_name(input.dtype)}) and {which} type ({scalar_name(tensor._array.dtype)}) should be the same"
+                f"Input type ({scalar_name(input.dtype)}) and {which} type ({scalar_name(tensor._array.dtype)}) "
+                "should be the same"
             )
     if min(sizes["padding"]) < 0:
         raise RuntimeError("negative padding is not supported")
@@ -202,7 +222,8 @@ def _check_channels(channels: int, weight: np.ndarray, input: np.ndarray, groups
     expected = weight.shape[0] if transposed else weight.shape[1] * groups
     if channels != expected:
         raise RuntimeError(
-            f"{given}, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have {expected} channels, "
+            f"{given}, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have {expected} "
+            "channels, "
             f"but got {channels} channels instead"
         )
 
@@ -248,7 +269,14 @@ def _convolve(
 
 
 def _convolve_transposed(
-    name: str, ndim: int, tensors: tuple[Any, ...], stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any
+    name: str,
+    ndim: int,
+    tensors: tuple[Any, ...],
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: int,
+    dilation: Any,
 ) -> Any:
     """A transposed convolution over *ndim* dimensions of ``(input, weight)`` or ``(input, weight, bias)``."""
     strides, dilations = per_dim("stride", stride, ndim), per_dim("dilation", dilation, ndim)

@@ -180,7 +180,7 @@ def _scalar(value: Tensor, input: Tensor, name: str) -> Tensor:
     """A 0-d value in the dtype of the tensor that it fills."""
     if value._array.ndim:
         dimensions = value._array.ndim
-        raise RuntimeError(f"{name} only supports 0-dimension value tensor but got tensor with {dimensions} dimensions.")
+        raise RuntimeError(f"{name} only supports 0-dimension value tensor but got one with {dimensions} dimensions.")
     return converted(value, input._array.dtype)
 
 

@@ -78,8 +78,8 @@ def _alpha_dropped(input: Any, p: float, feature: bool, inplace: bool) -> Any:
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero each element with probability *p*, and divide the others by ``1 - p``; outside training, the input itself.
 
-    See N. Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting", 2014.  The mask is drawn
-    from the default generator.
+    See N. Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting", 2014.  The mask is
+    drawn from the default generator.
 
     Raises
     ------
@@ -104,7 +104,8 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     if ndim not in (2, 3):
         raise RuntimeError(
             f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input. Note that dropout1d exists to provide "
-            "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension."
+            "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch "
+            "dimension."
         )
     if not training:
         return input
@@ -117,26 +118,30 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     ndim = input._array.ndim
     if ndim not in (3, 4):
         warnings.warn(
-            f"dropout2d: Received a {ndim}-D input to dropout2d, which is deprecated and will result in an error in a future "
+            f"dropout2d: Received a {ndim}-D input to dropout2d, which is deprecated and will result in an error in "
+            "a future "
             "release. To retain the behavior and silence this warning, please use dropout instead.",
             stacklevel=2,
         )
     elif ndim == 3:
         warnings.warn(
-            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input "
-            "is interpreted as shape (N, C, L), where C is the channel dim. To maintain this behavior, please switch to dropout1d.",
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
+            "desired - input "
+            "is interpreted as shape (N, C, L), where C is the channel dim. To maintain this behavior, please switch "
+            "to dropout1d.",
             stacklevel=2,
         )
     return _dropped(input, p, True, inplace) if training else input
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero each channel of ``(N, C, D, H, W)`` or ``(C, D, H, W)`` with probability *p*, and divide the others by ``1 - p``."""
+    """Zero each channel of ``(N, C, D, H, W)`` or ``(C, D, H, W)`` with probability *p*, as `dropout2d` does."""
     _check(p)
     ndim = input._array.ndim
     if ndim not in (4, 5):
         warnings.warn(
-            f"dropout3d: Received a {ndim}-D input to dropout3d, which is deprecated and will result in an error in a future "
+            f"dropout3d: Received a {ndim}-D input to dropout3d, which is deprecated and will result in an error in "
+            "a future "
             "release. To retain the behavior and silence this warning, please use dropout instead.",
             stacklevel=2,
         )

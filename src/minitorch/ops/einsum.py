@@ -1,8 +1,8 @@
 """Einstein summation, and products over chosen dimensions.
 
 Every sum of products is built from one row, the contraction of two operands whose dimensions are labelled; each of its
-gradients is again a contraction.  What concerns one operand alone (diagonals, sums, the order of dimensions) is done by the
-rows of shapes and reductions.
+gradients is again a contraction.  What concerns one operand alone (diagonals, sums, the order of dimensions) is done by
+the rows of shapes and reductions.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def _spread(array: np.ndarray, labels: Labels, out: Labels) -> np.ndarray:
 
 contract = op("contract", "ViewBackward0", _contract, ("self", "other"),
               self=lambda F, g, other, left, right, kept: F.contract(g, other, left=kept, right=right, kept=left),
-              other=lambda F, g, self, left, right, kept: F.contract(g, self, left=kept, right=left, kept=right))  # fmt: skip
+              other=lambda F, g, self, left, right, kept:
+                  F.contract(g, self, left=kept, right=left, kept=right))  # fmt: skip
 
 
 # -- evaluation --------------------------------------------------------------------------------------------------------
@@ -103,7 +104,7 @@ def _aligned(operand: Any, labels: Labels, out: Labels) -> Any:
 
 
 def _distinct(operand: Any, labels: Labels, sizes: dict[int, int]) -> tuple[Any, Labels]:
-    """The operand with each label once, on the diagonal of those repeated, and without the dimensions that broadcast."""
+    """The operand with each label once, on the diagonal of those repeated, without the dimensions that broadcast."""
     own = list(labels)
     for label in dict.fromkeys(labels):
         while own.count(label) > 1:
@@ -220,7 +221,8 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         return pointwise.mul(input, other)
     if one.shape[-1] != two.shape[-1]:
         raise RuntimeError(
-            f"inner() the last dimension must match on both input tensors but got shapes {list(one.shape)} and {list(two.shape)}"
+            f"inner() the last dimension must match on both input tensors but got shapes {list(one.shape)} and "
+            f"{list(two.shape)}"
         )
     return tensordot(input, other, ([-1], [-1]))
 
@@ -229,17 +231,17 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def einsum(*args: Any) -> Tensor:
     """The sum of products that an equation of subscripts describes.
 
-    Each letter names a dimension; letters not in the output are summed; a letter repeated in one operand takes the diagonal;
-    ``...`` stands for further dimensions, which broadcast.  Without ``->``, the output has the letters that occur once, in
-    alphabetical order.
+    Each letter names a dimension; letters not in the output are summed; a letter repeated in one operand takes the
+    diagonal; ``...`` stands for further dimensions, which broadcast.  Without ``->``, the output has the letters that
+    occur once, in alphabetical order.
 
     Parameters
     ----------
     equation : str
         For instance ``"ij,jk->ik"``; spaces are ignored.
     *operands : Tensor
-        One for each group of subscripts, or a list of them.  Instead of an equation, each operand may be followed by its list
-        of subscripts (numbers below 52, and ``...``), with the output's list last.
+        One for each group of subscripts, or a list of them.  Instead of an equation, each operand may be followed by
+        its list of subscripts (numbers below 52, and ``...``), with the output's list last.
 
     Raises
     ------
@@ -261,7 +263,8 @@ def einsum(*args: Any) -> Tensor:
     """
     if len(args) < 2:
         raise ValueError(
-            "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
         )
     if isinstance(args[0], str):
         equation, operands = args[0], list(args[1:])
@@ -286,7 +289,8 @@ _ELLIPSIS = -1  # among subscripts; labels of the dimensions it stands for are n
 def _parsed(equation: str) -> tuple[list[list[int]], list[int] | None]:
     """The subscripts of each operand and of the output, letters as their code points."""
     left, arrow, right = equation.partition("->")
-    groups, start = [], 0
+    groups: list[list[int]] = []
+    start = 0
     for group in left.split(","):
         groups.append(_subscripts(group, start, f"for operand {len(groups)}"))
         start += len(group) + 1
@@ -309,7 +313,8 @@ def _subscripts(text: str, start: int, where: str) -> list[int]:
             found.append(ord(character))
         elif character != " ":
             raise RuntimeError(
-                f"einsum(): invalid subscript given at index {start + place} in the equation string, subscripts must be in [a-zA-Z]"
+                f"einsum(): invalid subscript given at index {start + place} in the equation string, subscripts must "
+                "be in [a-zA-Z]"
             )
         place += 1
     return found
@@ -331,10 +336,11 @@ def _labelled(subscripts: list[list[int]], shapes_: list[tuple[int, ...]]) -> tu
     sizes: dict[int, int] = {}
     for number, (own, shape) in enumerate(zip(subscripts, shapes_)):
         hidden = len(shape) - len(own) + (_ELLIPSIS in own)
-        if hidden < 0 or hidden and _ELLIPSIS not in own:
+        if hidden < 0 or (hidden and _ELLIPSIS not in own):
             raise RuntimeError(
                 f"einsum(): the number of subscripts in the equation ({len(own) - (_ELLIPSIS in own)}) "
-                f"{'does not match' if _ELLIPSIS not in own else 'is more than'} the number of dimensions ({len(shape)}) for "
+                f"{'does not match' if _ELLIPSIS not in own else 'is more than'} the number of dimensions "
+                f"({len(shape)}) for "
                 f"operand {number}" + (" and no ellipsis was given" if _ELLIPSIS not in own else "")
             )
         if _ELLIPSIS in own:
@@ -357,7 +363,8 @@ def _check_sizes(number: int, own: list[int], shape: tuple[int, ...], sizes: dic
             )
         if size != 1 and sizes.setdefault(label, size) != size:
             raise RuntimeError(
-                f"einsum(): subscript {name} has size {size} for operand {number} which does not broadcast with previously "
+                f"einsum(): subscript {name} has size {size} for operand {number} which does not broadcast with "
+                "previously "
                 f"seen size {sizes[label]}"
             )
 
@@ -370,7 +377,9 @@ def _output(output: list[int] | None, subscripts: list[list[int]], covered: int)
         return tuple(hidden + sorted([label for label in set(every) if every.count(label) == 1]))
     for label in output:
         if label != _ELLIPSIS and label not in every:
-            raise RuntimeError(f"einsum(): output subscript {chr(label)} does not appear in the equation for any input operand")
+            raise RuntimeError(
+                f"einsum(): output subscript {chr(label)} does not appear in the equation for any input operand"
+            )
         if output.count(label) > 1:
             raise RuntimeError(f"einsum(): output subscript {chr(label)} appears more than once in the output")
     return tuple([found for label in output for found in (hidden if label == _ELLIPSIS else [label])])

@@ -1,7 +1,7 @@
 """Matrix products.
 
-The products come in closed trios: ``a @ b``, ``a @ b^T`` and ``a^T @ b`` are each differentiated by the other two, so that no
-formula needs a transposed view.  Suffixes say which operand is transposed: ``nt`` the second, ``tn`` the first.
+The products come in closed trios: ``a @ b``, ``a @ b^T`` and ``a^T @ b`` are each differentiated by the other two, so
+that no formula needs a transposed view.  Suffixes say which operand is transposed: ``nt`` the second, ``tn`` the first.
 """
 
 from __future__ import annotations
@@ -170,11 +170,13 @@ def _bmm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
         ) from None
 
 
-op("bmm_nt", "BmmBackward0", lambda self, mat2: np.matmul(self, mat2.swapaxes(-1, -2)), ("self", "mat2"), broadcasts=True,
+op("bmm_nt", "BmmBackward0", lambda self, mat2: np.matmul(self, mat2.swapaxes(-1, -2)), ("self", "mat2"),
+   broadcasts=True,
    self=lambda F, g, mat2: F.matmul(g, mat2),
    mat2=lambda F, g, self: F.bmm_tn(g, self))  # fmt: skip
 
-op("bmm_tn", "BmmBackward0", lambda self, mat2: np.matmul(self.swapaxes(-1, -2), mat2), ("self", "mat2"), broadcasts=True,
+op("bmm_tn", "BmmBackward0", lambda self, mat2: np.matmul(self.swapaxes(-1, -2), mat2), ("self", "mat2"),
+   broadcasts=True,
    self=lambda F, g, mat2: F.bmm_nt(mat2, g),
    mat2=lambda F, g, self: F.matmul(self, g))  # fmt: skip
 
@@ -210,8 +212,8 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     Parameters
     ----------
     input, other : Tensor
-        ``(*, n, k)`` and ``(*, k, m)``, whose leading dimensions broadcast; a 1-D tensor is a row on the left, a column on
-        the right, and its dimension is left out of the result.
+        ``(*, n, k)`` and ``(*, k, m)``, whose leading dimensions broadcast; a 1-D tensor is a row on the left, a column
+        on the right, and its dimension is left out of the result.
     out : Tensor, optional
         Where the result is written.
 
@@ -327,7 +329,9 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def _check_vectors(name: str, *arrays: np.ndarray) -> None:
     if any([array.ndim != 1 for array in arrays]):
-        raise RuntimeError(f"{name}(): 1D tensors expected, but got {' and '.join([f'{a.ndim}D' for a in arrays])} tensors")
+        raise RuntimeError(
+            f"{name}(): 1D tensors expected, but got {' and '.join([f'{a.ndim}D' for a in arrays])} tensors"
+        )
 
 
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -435,7 +439,9 @@ _addbmm_row = op("addbmm", "AddbmmBackward0", _addbmm, ("self", "batch1", "batch
                  batch2=lambda F, g, batch1, alpha: _times(F.bmm_tn(batch1, g), alpha))  # fmt: skip
 
 
-def _add(name: str, recorder: Any, inputs: tuple[Tensor, ...], beta: Number, alpha: Number, out: Tensor | None) -> Tensor:
+def _add(
+    name: str, recorder: Any, inputs: tuple[Tensor, ...], beta: Number, alpha: Number, out: Tensor | None
+) -> Tensor:
     """Record ``beta * inputs[0] + alpha * product`` after the checks that all of these share."""
     arrays = _operands(name, *inputs)
     if arrays[0].dtype.kind != "f" and (isinstance(beta, float) or isinstance(alpha, float)):
@@ -512,8 +518,9 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     Examples
     --------
     >>> import minitorch as torch
-    >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
-    tensor([12., 12.])
+    >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4), torch.ones(4, 1))
+    tensor([[12.],
+            [12.]])
     """
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
@@ -523,7 +530,9 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     for position, array in enumerate(arrays):
         ends = position in (0, len(arrays) - 1)
         if array.ndim != 2 and not (ends and array.ndim == 1):
-            raise RuntimeError(f"multi_dot(): tensor {position} must be {'1D or 2D' if ends else '2D'} but got {array.ndim}D")
+            raise RuntimeError(
+                f"multi_dot(): tensor {position} must be {'1D or 2D' if ends else '2D'} but got {array.ndim}D"
+            )
     sizes = [arrays[0].shape[0] if arrays[0].ndim == 2 else 1]
     sizes += [array.shape[0] for array in arrays[1:]] + [arrays[-1].shape[1] if arrays[-1].ndim == 2 else 1]
     cost = {(i, i): (0, i) for i in range(len(arrays))}
@@ -560,8 +569,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     ndim = max(input._array.ndim, other._array.ndim)
     left, right = [(1,) * (ndim - t._array.ndim) + t._array.shape for t in (input, other)]
     blocks = pointwise.mul(
-        shapes.reshape(input, [size for n in left for size in (n, 1)]), shapes.reshape(other, [size for n in right for size in (1, n)])
+        shapes.reshape(input, [size for n in left for size in (n, 1)]),
+        shapes.reshape(other, [size for n in right for size in (1, n)]),
     )
     return shapes.reshape(blocks, [n * m for n, m in zip(left, right)])
-
-

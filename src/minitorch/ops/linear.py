@@ -24,7 +24,8 @@ def _linear(self: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarra
     except ValueError:
         raise RuntimeError(
             f"The expanded size of the tensor ({out.shape[-1]}) must match the existing size ({bias.shape[-1]}) at "
-            f"non-singleton dimension {out.ndim - 1}.  Target sizes: {list(out.shape)}.  Tensor sizes: {list(bias.shape)}"
+            f"non-singleton dimension {out.ndim - 1}.  Target sizes: {list(out.shape)}.  Tensor sizes: "
+            f"{list(bias.shape)}"
         ) from None
 
 
@@ -46,7 +47,8 @@ _folded_linear = op("folded_linear", "ViewBackward0", _linear, ("self", "weight"
                     weight=_weight_gradient,
                     bias=lambda F, g, bias_shape: F.sum_to(g, shape=bias_shape))  # fmt: skip
 
-_vector_linear = op("vector_linear", "SqueezeBackward4", lambda self, weight: linalg._vm(self, weight.T), ("self", "weight"),
+_vector_linear = op("vector_linear", "SqueezeBackward4",
+                    lambda self, weight: linalg._vm(self, weight.T), ("self", "weight"),
                     self=lambda F, g, weight: F.vm(g, weight),
                     weight=lambda F, g, self: F.rows_times(g, self))  # fmt: skip
 

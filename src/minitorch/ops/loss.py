@@ -23,7 +23,10 @@ def reduction_of(reduction: str, size_average: bool | None = None, reduce: bool 
     if size_average is not None or reduce is not None:
         summed = "mean" if size_average is None or size_average else "sum"
         reduction = summed if reduce is None or reduce else "none"
-        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=3)
+        warnings.warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
+            stacklevel=3,
+        )
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction: it may be 'mean', 'sum' or 'none'")
     return reduction
@@ -53,7 +56,8 @@ def _total(loss: np.ndarray, scale: float) -> np.ndarray:
 def _warn_shapes(input: Any, target: Any) -> None:
     if input._array.shape != target._array.shape:
         warnings.warn(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead to "
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
+            "likely lead to "
             "incorrect results due to broadcasting. Please ensure they have the same size.",
             stacklevel=3,
         )
@@ -104,11 +108,13 @@ _mse = op("mse_loss", "MseLossBackward0", _mse_kernel, ("self", "target"), broad
 
 _smooth_l1 = op("smooth_l1_loss", "SmoothL1LossBackward0", _smooth_l1_kernel, ("self", "target"), broadcasts=True,
                 self=lambda F, g, self, target, beta, scale: _smooth_slope(F, g, self, target, beta, scale / beta),
-                target=lambda F, g, self, target, beta, scale: _smooth_slope(F, g, target, self, beta, scale / beta))  # fmt: skip
+                target=lambda F, g, self, target, beta, scale:
+                    _smooth_slope(F, g, target, self, beta, scale / beta))  # fmt: skip
 
 _huber = op("huber_loss", "HuberLossBackward0", _huber_kernel, ("self", "target"), broadcasts=True,
             self=lambda F, g, self, target, delta, scale: _smooth_slope(F, g, self, target, delta, scale),
-            target=lambda F, g, self, target, delta, scale: _smooth_slope(F, g, target, self, delta, scale))  # fmt: skip
+            target=lambda F, g, self, target, delta, scale:
+                _smooth_slope(F, g, target, self, delta, scale))  # fmt: skip
 
 
 def mse_loss(
@@ -200,8 +206,8 @@ def huber_loss(
 ) -> Tensor:
     """Half the squared difference where that difference is at most *delta*, linear beyond.
 
-    See P. J. Huber, "Robust Estimation of a Location Parameter", 1964.  The arguments are those of `mse_loss`, and *delta*,
-    where the pieces meet: positive.  Weights are factors only: the mean is that of all elements.
+    See P. J. Huber, "Robust Estimation of a Location Parameter", 1964.  The arguments are those of `mse_loss`, and
+    *delta*, where the pieces meet: positive.  Weights are factors only: the mean is that of all elements.
 
     Examples
     --------
@@ -413,7 +419,8 @@ def kl_div(
         reduction = reduction_of(reduction, size_average, reduce)
     elif reduction == "mean":
         warnings.warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides only by "
+            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' "
+            "divides only by "
             "the batch size, and aligns with the KL div math definition.",
             stacklevel=2,
         )

@@ -143,8 +143,8 @@ def triplet_margin_loss(
 ) -> Tensor:
     """How much farther from the anchor the positive is than the negative, plus *margin*, and 0 at least.
 
-    With *swap*, the negative's distance is that from the anchor or from the positive, whichever is smaller; see V. Balntas
-    et al., "Learning shallow convolutional feature descriptors with triplet losses", 2016.
+    With *swap*, the negative's distance is that from the anchor or from the positive, whichever is smaller; see V.
+    Balntas et al., "Learning shallow convolutional feature descriptors with triplet losses", 2016.
     """
     reduction = reduction_of(reduction, size_average, reduce)
     if margin <= 0:
@@ -178,17 +178,18 @@ def gaussian_nll_loss(
     ValueError
         If *var* has a negative element or a shape that does not fit.
     """
-    if not hasattr(var, "_array"):
-        var = wrap(np.full(input._array.shape, var, input._array.dtype))
-    if (var._array < 0).any():
+    variances: Any = var if hasattr(var, "_array") else wrap(np.full(input._array.shape, var, input._array.dtype))
+    if (variances._array < 0).any():
         raise ValueError("var has negative entry/entries")
-    if var._array.shape != input._array.shape:
-        if input._array.shape[:-1] == var._array.shape:
-            var = var.unsqueeze(-1)
-        elif input._array.shape[:-1] != var._array.shape[:-1] or var._array.shape[-1:] != (1,):
-            raise ValueError(f"var is of incorrect size: {list(var._array.shape)} for an input of {list(input._array.shape)}")
-    below = np.maximum(eps - var._array, 0).astype(var._array.dtype)
-    bounded = var + wrap(below)
+    if variances._array.shape != input._array.shape:
+        if input._array.shape[:-1] == variances._array.shape:
+            variances = variances.unsqueeze(-1)
+        elif input._array.shape[:-1] != variances._array.shape[:-1] or variances._array.shape[-1:] != (1,):
+            raise ValueError(
+                f"var is of incorrect size: {list(variances._array.shape)} for an input of {list(input._array.shape)}"
+            )
+    below = np.maximum(eps - variances._array, 0).astype(variances._array.dtype)
+    bounded = variances + wrap(below)
     loss = 0.5 * (elementary.log(bounded) + (input - target) ** 2 / bounded)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)

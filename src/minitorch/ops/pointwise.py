@@ -26,7 +26,7 @@ def unsupported(name: str, array: np.ndarray) -> NotImplementedError:
 def _scaled(name: str) -> Callable[..., Any]:
     """What ``add`` and ``sub`` do where alpha is not 1."""
 
-    def scaled(input: Tensor, other: Tensor | Number, alpha: Number, out: Tensor | None = None) -> Tensor:
+    def scaled(input: Tensor, other: Any, alpha: Number, out: Tensor | None = None) -> Tensor:
         if not isinstance(alpha, (int, float)):
             raise TypeError(f"{name}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
         other = as_operand(other, input, name)
@@ -435,6 +435,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | N
     tensor([ 0.2500, 12.5000])
     """
     dtype = input._array.dtype
+    tensor: Any
     for name, tensor in (("end", end), ("weight", weight)):
         typed = isinstance(tensor, _runtime.Tensor) and (name == "end" or tensor._array.ndim > 0)
         if typed and tensor._array.dtype is not dtype:

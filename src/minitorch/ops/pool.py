@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._kernels import pool as kernels
+from .._kernels._windows import trailing
 from .._op import op
 from .._runtime import silent, wrap
 from . import reduce as reductions
@@ -208,21 +209,28 @@ def _per_dim(name: str, argument: str, given: Any, ndim: int) -> Sizes:
         return (given,) * ndim
     sizes = tuple([int(size) for size in given])
     if len(sizes) not in (1, ndim):
-        raise RuntimeError(f"{name}: {argument} must either be a single int, or a tuple of {ndim} ints, but got {sizes}")
+        raise RuntimeError(
+            f"{name}: {argument} must either be a single int, or a tuple of {ndim} ints, but got {sizes}"
+        )
     return sizes if len(sizes) == ndim else sizes * ndim
 
 
 def _check_input(name: str, array: np.ndarray, ndim: int) -> None:
     if array.ndim not in (ndim + 1, ndim + 2) or 0 in array.shape[1 - array.ndim :]:
         raise RuntimeError(
-            f"{name}: Expected {ndim + 1}D or {ndim + 2}D (batch mode) tensor with optional 0 dim batch size for input, "
+            f"{name}: Expected {ndim + 1}D or {ndim + 2}D (batch mode) tensor with optional 0 dim batch size for "
+            "input, "
             f"but got: {list(array.shape)}"
         )
 
 
 def _check_numbers(kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> None:
     if min(stride) <= 0:
-        raise RuntimeError(f"stride should not be zero, but got {stride}" if 0 in stride else f"stride must be positive, but got {stride}")
+        raise RuntimeError(
+            f"stride should not be zero, but got {stride}"
+            if 0 in stride
+            else f"stride must be positive, but got {stride}"
+        )
     if min(kernel_size) <= 0:
         raise RuntimeError(f"kernel size should be greater than zero, but got {kernel_size}")
     if min(dilation) <= 0:
@@ -232,7 +240,8 @@ def _check_numbers(kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: 
             raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
         if p > (d * (k - 1) + 1) // 2:
             raise RuntimeError(
-                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
+                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
+                f"dilation={d}"
             )
 
 
@@ -240,7 +249,9 @@ def _check_output(
     shape: Sizes, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> None:
     size = shape[-len(kernel_size) :]
-    out = kernels.pool_output_size(size, kernel_size, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode)
+    out = kernels.pool_output_size(
+        size, kernel_size, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode
+    )
     if min(out) < 1:
         planes = shape[-len(kernel_size) - 1]
         raise RuntimeError(
@@ -250,9 +261,10 @@ def _check_output(
 
 
 def _windows_of(
-    name: str, array: np.ndarray, ndim: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+    name: str, array: np.ndarray, ndim: int, numbers: tuple[Any, ...], ceil_mode: bool
 ) -> tuple[Sizes, Sizes, Sizes, Sizes]:
     """Kernel sizes, strides, paddings and dilations, checked."""
+    kernel_size, stride, padding, dilation = numbers
     _check_input(name, array, ndim)
     kernel = _per_dim(name, "kernel_size", kernel_size, ndim)
     strides = kernel if stride is None or stride == () or stride == [] else _per_dim(name, "stride", stride, ndim)
@@ -263,11 +275,9 @@ def _windows_of(
 
 
 # -- max pooling -------------------------------------------------------------------------------------------------------
-def _max_pool(
-    name: str, ndim: int, input: Any, numbers: tuple[Any, ...], ceil_mode: bool, return_indices: bool
-) -> Any:
+def _max_pool(name: str, ndim: int, input: Any, numbers: tuple[Any, ...], ceil_mode: bool, return_indices: bool) -> Any:
     array = input._array
-    kernel, strides, pads, dilations = _windows_of(name, array, ndim, *numbers, ceil_mode)
+    kernel, strides, pads, dilations = _windows_of(name, array, ndim, numbers, ceil_mode)
     if ndim == 1:  # as pooling over a plane of one row
         input = shapes.unsqueeze(input, -2)
         array = input._array
@@ -374,7 +384,7 @@ def max_pool3d(
 
 # -- average pooling ---------------------------------------------------------------------------------------------------
 def _average(name: str, ndim: int, input: Any, numbers: tuple[Any, ...], ceil_mode: bool, *options: Any) -> Any:
-    kernel, strides, pads, _ = _windows_of(name, input._array, ndim, *numbers, 1, ceil_mode)
+    kernel, strides, pads, _ = _windows_of(name, input._array, ndim, (*numbers, 1), ceil_mode)
     if ndim == 1:
         wide = shapes.unsqueeze(input, -2)
         pooled = _avg_pools[2](wide, (1, *kernel), (1, *strides), (0, *pads), ceil_mode, *options)
@@ -469,7 +479,9 @@ def _adaptive_size(name: str, input: Any, output_size: Any, ndim: int) -> Sizes:
         raise RuntimeError(f"{name}(): output_size must be {ndim} int(s), but got {list(given)}")
     size = tuple([n if out is None else out for n, out in zip(array.shape[-ndim:], given)])
     if min(size) < 0:
-        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {list(size)}")
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 but received {list(size)}"
+        )
     return size
 
 
@@ -494,7 +506,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int]) -> Tens
     return _adaptive_average("adaptive_avg_pool1d", 1, input, output_size)
 
 
-def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | None]) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
     """The means of windows that cover ``(N, C, H, W)`` or ``(C, H, W)`` evenly, for an output of a given size.
 
     Parameters
@@ -507,7 +519,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | 
     return _adaptive_average("adaptive_avg_pool2d", 2, input, output_size)
 
 
-def adaptive_avg_pool3d(input: Tensor, output_size: int | None | Sequence[int | None]) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
     """The means of windows that cover three dimensions evenly; see `adaptive_avg_pool2d`."""
     return _adaptive_average("adaptive_avg_pool3d", 3, input, output_size)
 
@@ -520,8 +532,8 @@ def _adaptive_indices(planes: np.ndarray, size: Sizes) -> np.ndarray:
     bounds = [_bounds(n, out) for n, out in zip(spatial, size)]
     for cell in product(*map(range, size)):
         window = tuple([slice(*bound[i]) for bound, i in zip(bounds, cell)])
-        block = planes[(0, slice(None), *window)]
-        indices[(slice(None), *cell)] = places[window].ravel()[block.reshape(len(block), -1).argmax(1)]
+        block = planes[0][trailing(window)].reshape(planes.shape[1], -1)
+        np.moveaxis(indices, 0, -1)[cell] = places[window].ravel()[block.argmax(1)]
     return indices
 
 
@@ -548,14 +560,14 @@ def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int], return_
 
 
 def adaptive_max_pool2d(
-    input: Tensor, output_size: int | None | Sequence[int | None], return_indices: bool = False
+    input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
 ) -> Any:
     """The maxima of windows that cover ``(N, C, H, W)`` or ``(C, H, W)`` evenly; see `adaptive_avg_pool2d`."""
     return _adaptive_maximum("adaptive_max_pool2d", 2, input, output_size, return_indices)
 
 
 def adaptive_max_pool3d(
-    input: Tensor, output_size: int | None | Sequence[int | None], return_indices: bool = False
+    input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
 ) -> Any:
     """The maxima of windows that cover three dimensions evenly; see `adaptive_avg_pool2d`."""
     return _adaptive_maximum("adaptive_max_pool3d", 3, input, output_size, return_indices)

@@ -44,7 +44,8 @@ _softmax = op("softmax", "SoftmaxBackward0", _softmax_kernel, ("self",),
 # Of output * (grad - sum(grad * output)).
 op("softmax_backward", "SoftmaxBackwardBackward0", _softmax_backward_kernel, ("grad", "output"),
    grad=lambda F, g, output, dim: F.softmax_backward(g, output, dim=dim),
-   output=lambda F, g, grad, output, dim: g * (grad - _sum(F, grad * output, dim)) - grad * _sum(F, g * output, dim))  # fmt: skip
+   output=lambda F, g, grad, output, dim:
+       g * (grad - _sum(F, grad * output, dim)) - grad * _sum(F, g * output, dim))  # fmt: skip
 
 _log_softmax = op("log_softmax", "LogSoftmaxBackward0", _log_softmax_kernel, ("self",),
                   self=lambda F, g, result, dim: F.log_softmax_backward(g, result, dim=dim))  # fmt: skip
@@ -64,7 +65,9 @@ def _converted(name: str, input: Tensor, dtype: Any) -> Tensor:
             input = copies.to_dtype(input, wanted)
             array = input._array
     if array.dtype.kind != "f":
-        raise NotImplementedError(f'"{name}_kernel_impl" not implemented for {scalar_name(array.dtype)!r}: give a float dtype=')
+        raise NotImplementedError(
+            f'"{name}_kernel_impl" not implemented for {scalar_name(array.dtype)!r}: give a float dtype='
+        )
     return input
 
 

@@ -1,9 +1,9 @@
 """The base of optimizers whose rule treats every element alike: they run it on flat arrays.
 
-A NumPy call costs about as much as updating a thousand elements.  So small parameters are taken together: their gradients
-are gathered into one flat array, the rule runs once for all of them, on state that lies flat too, and what it gives is
-subtracted from each parameter.  Large parameters are updated block by block, so that what the rule touches stays in the
-processor's cache.  A parameter's own memory is never moved.  See docs/design/09-optimizers.md.
+A NumPy call costs about as much as updating a thousand elements.  So small parameters are taken together: their
+gradients are gathered into one flat array, the rule runs once for all of them, on state that lies flat too, and what it
+gives is subtracted from each parameter.  Large parameters are updated block by block, so that what the rule touches
+stays in the processor's cache.  A parameter's own memory is never moved.  See docs/design/08-modules-and-optimizers.md.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ BLOCK = 1 << 16
 class ElementwiseOptimizer(Optimizer):
     """An optimizer that changes each element by what its own gradient and state tell.
 
-    A subclass says what it remembers (``state_names``) and how to change a block (``rule``).  Weight decay that is added to
-    the gradient, and ``maximize``, are taken care of before the rule.
+    A subclass says what it remembers (``state_names``) and how to change a block (``rule``).  Weight decay that is
+    added to the gradient, and ``maximize``, are taken care of before the rule.
     """
 
     counts_steps = True
@@ -37,8 +37,8 @@ class ElementwiseOptimizer(Optimizer):
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if defaults.get("differentiable"):
             raise RuntimeError(
-                f"{type(self).__name__}: differentiable=True is not supported; to differentiate through a step, compute new "
-                "tensors from the parameters and their gradients, and use torch.func.functional_call"
+                f"{type(self).__name__}: differentiable=True is not supported; to differentiate through a step, "
+                "compute new tensors from the parameters and their gradients, and use torch.func.functional_call"
             )
         if defaults.get("fused") and defaults.get("foreach"):
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
@@ -101,9 +101,9 @@ class ElementwiseOptimizer(Optimizer):
 
 
 class Plan:
-    """How a group's parameters that have gradients are updated: made once, used as long as nothing is moved or replaced."""
+    """How a group's parameters with gradients are updated: made once, used as long as nothing is moved or replaced."""
 
-    __slots__ = ("params", "arrays", "names", "entries", "states", "edits", "buckets")
+    __slots__ = ("arrays", "buckets", "edits", "entries", "names", "params", "states")
 
     def __init__(self, params: list[Any], names: tuple[str, ...], state: dict[Any, Any], counts_steps: bool) -> None:
         self.params, self.names = params, names
@@ -113,7 +113,9 @@ class Plan:
             raise RuntimeError(INFERENCE_WRITE)
         kept = names if not counts_steps else ("step", *names)
         groups = divided(params, names, state)
-        scratch = {dtype: np.empty((5, room(groups, self.arrays, dtype)), dtype) for dtype in {a.dtype for a in self.arrays}}
+        scratch = {
+            dtype: np.empty((5, room(groups, self.arrays, dtype)), dtype) for dtype in {a.dtype for a in self.arrays}
+        }
         self.buckets = [Bucket(members, params, names, state, counts_steps, scratch) for members in groups]
         self.states = [state[param] for param in params] if kept else []
         self.entries = [(s, name, s[name], s[name]._array) for s in self.states for name in kept]
@@ -157,7 +159,7 @@ class Plan:
                 block.count = count
                 gradient = gathered if block.span is None else gathered[block.span]
                 value = values if values is None or block.span is None else values[block.span]
-                if decay:
+                if decay and value is not None:
                     np.multiply(value, decay, block.given)
                     (np.subtract if maximize else np.add)(block.given, gradient, block.given)
                     gradient = block.given
@@ -184,7 +186,7 @@ class Bucket:
         The parts that are updated one after the other.
     """
 
-    __slots__ = ("members", "gradient", "values", "steps", "blocks")
+    __slots__ = ("blocks", "gradient", "members", "steps", "values")
 
     def __init__(
         self,
@@ -215,7 +217,9 @@ class Bucket:
             self.gradient = self.values = None
             whole = arrays[0].reshape(-1)
             spans = [slice(start, min(start + BLOCK, size)) for start in range(0, size, BLOCK)]
-            self.blocks = [Block(span, {n: a[span] for n, a in flat.items()}, buffers, fresh, [whole[span]]) for span in spans]
+            self.blocks = [
+                Block(span, {n: a[span] for n, a in flat.items()}, buffers, fresh, [whole[span]]) for span in spans
+            ]
         else:
             self.gradient, self.values = buffers[3, :size], buffers[4, :size]
             self.blocks = [Block(None, flat, buffers, fresh, arrays)]
@@ -251,7 +255,7 @@ class Block:
         The parameters' memory and the parts of ``change`` that belong to it.
     """
 
-    __slots__ = ("span", "state", "change", "spare", "given", "fresh", "count", "changes")
+    __slots__ = ("change", "changes", "count", "fresh", "given", "span", "spare", "state")
 
     def __init__(
         self,
@@ -289,7 +293,7 @@ def divided(params: list[Any], names: tuple[str, ...], state: dict[Any, Any]) ->
     for i, param in enumerate(params):
         size = param._array.size
         key = param._array.dtype, has_state(param, names, state), count_of(param, state)
-        group, filled = open_groups.get(key, ([], BLOCK))
+        group, filled = open_groups.get(key, ([], BLOCK + 1))
         if filled + size > BLOCK:
             group, filled = [], 0
             groups.append(group)
@@ -322,8 +326,8 @@ def put(part: np.ndarray, value: Any, name: str) -> None:
     if value is not None:
         if value._array.shape != part.shape:
             raise RuntimeError(
-                f"optimizer state {name!r} has shape {tuple(value._array.shape)}, but its parameter has shape {part.shape}: "
-                "the parameter was given other data since; remove its entry from optimizer.state"
+                f"optimizer state {name!r} has shape {tuple(value._array.shape)}, but its parameter has shape "
+                f"{part.shape}: the parameter was given other data since; remove its entry from optimizer.state"
             )
         part[...] = value._array
 
@@ -342,6 +346,6 @@ def check_gradients(params: list[Any], gradients: list[np.ndarray]) -> None:
     for number, (param, gradient) in enumerate(zip(params, gradients)):
         if param._array.shape != gradient.shape:
             raise RuntimeError(
-                f"parameter {number} of the optimizer's group has shape {tuple(param._array.shape)}, but its gradient has shape "
-                f"{tuple(gradient.shape)}: call zero_grad() after giving it other data"
+                f"parameter {number} of the optimizer's group has shape {tuple(param._array.shape)}, but its gradient "
+                f"has shape {tuple(gradient.shape)}: call zero_grad() after giving it other data"
             )

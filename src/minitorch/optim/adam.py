@@ -44,8 +44,8 @@ class Adam(ElementwiseOptimizer):
 
     Notes
     -----
-    Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2014; amsgrad: Reddi et al., "On the convergence of
-    Adam and beyond", 2018.
+    Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2014; amsgrad: Reddi et al., "On the
+    convergence of Adam and beyond", 2018.
 
     Examples
     --------

@@ -5,25 +5,25 @@ from __future__ import annotations
 import copy
 import functools
 import warnings
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from .. import _runtime
+from .._casts import typename
 from .._modes import enable_grad
 from .._tape import AccumulateGrad, RemovableHandle
 from .._tensor import Tensor
 from ..nn.modules._hooks import registered
-from .._casts import typename
 from ..nn.modules.module import clear_grad
 
 
 class OptimizerHooks:
     """An optimizer's hooks, each kind in order of call."""
 
-    __slots__ = ("step_pre", "step_post", "save_pre", "save_post", "load_pre", "load_post")
+    __slots__ = ("load_post", "load_pre", "save_post", "save_pre", "step_post", "step_pre")
 
     def __init__(self) -> None:
         self.step_pre: dict[Any, Callable[..., Any]] = {}
@@ -35,7 +35,7 @@ class OptimizerHooks:
 
 
 class Optimizer:
-    """The base of all optimizers: keeps the parameters in groups, each with its options, and a state for each parameter.
+    """The base of all optimizers: keeps parameters in groups, each with its options, and a state for each parameter.
 
     Parameters
     ----------
@@ -82,7 +82,8 @@ class Optimizer:
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise TypeError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got " + typename(params)
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                + typename(params)
             )
         self.defaults = defaults
         self.state: dict[Any, Any] = defaultdict(dict)
@@ -228,7 +229,9 @@ class Optimizer:
         if len(saved_groups) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any([len(s["params"]) != len(g["params"]) for s, g in zip(saved_groups, self.param_groups)]):
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
         params: dict[Any, Any] = {}
         for saved, group in zip(saved_groups, self.param_groups):
             params.update(zip(saved["params"], group["params"]))
@@ -254,7 +257,7 @@ class Optimizer:
         return self._hooks
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return other arguments as ``(args, kwargs)``."""
+        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return others as ``(args, kwargs)``."""
         return registered(self._optimizer_hooks().step_pre, hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
@@ -292,8 +295,10 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                 replacement = hook(self, (self, *args), kwargs)
                 if replacement is not None:
                     if not (isinstance(replacement, tuple) and len(replacement) == 2):
-                        raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {replacement}.")
-                    (_, *args), kwargs = replacement  # type: ignore[assignment]
+                        raise RuntimeError(
+                            f"{step} must return None or a tuple of (new_args, new_kwargs), but got {replacement}."
+                        )
+                    (_, *args), kwargs = replacement
             result = step(self, *args, **kwargs)
             for hook in tuple(hooks.step_post.values()):
                 hook(self, (self, *args), kwargs)
@@ -310,8 +315,8 @@ def _listed(params: Any) -> tuple[list[Any], list[str] | None]:
         return [params], None
     if isinstance(params, set):
         raise TypeError(
-            "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
-            "change between runs. Please use a list instead."
+            "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
+            "sets will change between runs. Please use a list instead."
         )
     items = list(params)
     named = [isinstance(item, tuple) for item in items]

@@ -15,7 +15,7 @@ from ...autograd.function import Function
 class ModuleHooks:
     """A module's hooks, each kind in order of call; forward hooks stand as ``(hook, with_kwargs, always_call)``."""
 
-    __slots__ = ("forward_pre", "forward", "backward_pre", "backward")
+    __slots__ = ("backward", "backward_pre", "forward", "forward_pre")
 
     def __init__(self) -> None:
         self.forward_pre: dict[Any, tuple[Callable[..., Any], bool]] = {}
@@ -36,8 +36,8 @@ def registered(hooks: dict[Any, Any], hook: Any, prepend: bool = False) -> Remov
 def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a module that has hooks.
 
-    A forward hook with ``always_call`` runs also where something raised before it was reached; what it raises itself then
-    is only a warning.
+    A forward hook with ``always_call`` runs also where something raised before it was reached; what it raises itself
+    then is only a warning.
     """
     hooks: ModuleHooks = module._hooks
     reached: set[Any] = set()
@@ -61,8 +61,8 @@ def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
                     hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
                 except Exception as error:
                     warnings.warn(
-                        "module forward hook with ``always_call=True`` raised an exception that was silenced as another "
-                        f"error was raised in forward: {error}",
+                        "module forward hook with ``always_call=True`` raised an exception that was silenced as "
+                        f"another error was raised in forward: {error}",
                         stacklevel=3,
                     )
         raise
@@ -78,7 +78,8 @@ def before_forward(
             if replacement is not None:
                 if not (isinstance(replacement, tuple) and len(replacement) == 2):
                     raise RuntimeError(
-                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {replacement}."
+                        "forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got "
+                        f"{replacement}."
                     )
                 args, kwargs = replacement
         else:
@@ -102,7 +103,7 @@ class BackwardHookFunction(Function):
 
 
 class BackwardHooks:
-    """One call's backward hooks: pre-hooks run where gradients of the outputs arrive, hooks where those of the inputs do."""
+    """One call's backward hooks: pre-hooks run where the outputs' gradients arrive, hooks where the inputs' do."""
 
     def __init__(self, module: Any, hooks: ModuleHooks) -> None:
         self.module = module
@@ -160,10 +161,12 @@ class BackwardHooks:
         )
         for hook in self.hooks:
             replacement = hook(self.module, (None,) * self.input_count, grad_outputs)
-            if replacement is not None and not (isinstance(replacement, tuple) and not any([r is not None for r in replacement])):
+            if replacement is not None and not (
+                isinstance(replacement, tuple) and not any([r is not None for r in replacement])
+            ):
                 raise RuntimeError(
-                    "Backward hook for Modules where no input requires gradient should always return None or None for all "
-                    "gradients."
+                    "Backward hook for Modules where no input requires gradient should always return None or None for "
+                    "all gradients."
                 )
         self.grad_outputs = None
 
@@ -181,7 +184,7 @@ class BackwardHooks:
 
 
 def watched(values: tuple[Any, ...]) -> tuple[list[int], tuple[Any, ...], Any]:
-    """Which values are tensors, the values with these handed on by one node, and the node; none where no gradient is needed."""
+    """Which values are tensors, the values with these handed on by a node, and the node; none where none needs grad."""
     places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
     if not grad_on() or not any([values[i].requires_grad for i in places]):
         return [], values, None

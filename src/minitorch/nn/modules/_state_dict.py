@@ -31,7 +31,7 @@ class IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpect
 class StateHooks:
     """A module's hooks around saving and loading."""
 
-    __slots__ = ("save_pre", "save_post", "load_pre", "load_post")
+    __slots__ = ("load_post", "load_pre", "save_post", "save_pre")
 
     def __init__(self) -> None:
         self.save_pre: dict[Any, Callable[..., Any]] = {}
@@ -44,7 +44,7 @@ def state_hooks(module: Any) -> StateHooks:
     """The module's hooks around saving and loading, made on first use."""
     if module._state_hooks is None:
         module._state_hooks = StateHooks()
-    return module._state_hooks  # type: ignore[no-any-return]
+    return module._state_hooks
 
 
 # -- saving ------------------------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ def state_dict(self: Any, *, destination: Any = None, prefix: str = "", keep_var
         for hook in tuple(hooks.save_post.values()):
             if hook(self, destination, prefix, metadata) is not None:
                 raise RuntimeError("state_dict post-hook must return None")
-    return destination  # type: ignore[no-any-return]
+    return destination
 
 
 def save_to_state_dict(self: Any, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
@@ -115,7 +115,9 @@ def set_extra_state(self: Any, state: Any) -> None:
 
 
 # -- loading -----------------------------------------------------------------------------------------------------------
-def load_state_dict(self: Any, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> IncompatibleKeys:
+def load_state_dict(
+    self: Any, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+) -> IncompatibleKeys:
     """Copy parameters and buffers from a dictionary as ``state_dict()`` gives.
 
     Parameters
@@ -168,20 +170,22 @@ def load_state_dict(self: Any, state_dict: Mapping[str, Any], strict: bool = Tru
     load(self, "")
     incompatible = IncompatibleKeys(missing, unexpected)
     hooked = [m for m in self.modules() if m._state_hooks is not None and m._state_hooks.load_post]
-    if not problems and (hooked or not strict or not missing and not unexpected):
+    if not problems and (hooked or not strict or (not missing and not unexpected)):
         for commit in pending:
             commit()
     for module in reversed(hooked):  # submodules first
         for hook in tuple(module._state_hooks.load_post.values()):
             if hook(module, incompatible) is not None:
                 raise AssertionError(
-                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values; if "
-                    "incompatible_keys need to be modified, it should be done inplace."
+                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                    "values; if incompatible_keys need to be modified, it should be done inplace."
                 )
     if strict:
         problems = [*described(missing, "Missing"), *described(unexpected, "Unexpected"), *problems]
     if problems:
-        raise RuntimeError("Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(problems)))
+        raise RuntimeError(
+            "Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(problems))
+        )
     return incompatible
 
 
@@ -203,7 +207,8 @@ def load_from_state_dict(
 ) -> None:
     """Load this module's own tensors; subclasses may first adapt what older versions saved.
 
-    Changes wait in ``local_metadata["pending"]`` until it is known that all fits; a caller that passes none wants them at once.
+    Changes wait in ``local_metadata["pending"]`` until it is known that all fits; a caller that passes none wants them
+    at once.
     """
     if self._state_hooks is not None:
         arguments = state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
@@ -220,16 +225,16 @@ def load_from_state_dict(
         given = state_dict[key]
         if not isinstance(given, Tensor):
             error_msgs.append(
-                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
-                f"received {type(given)}"
+                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
+                f"checkpoint but received {type(given)}"
             )
             continue
         if tensor._array.shape == () and given._array.shape == (1,):
             given = given[0]
         if given._array.shape != tensor._array.shape:
             error_msgs.append(
-                f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in current "
-                f"model is {tensor.shape}."
+                f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in "
+                f"current model is {tensor.shape}."
             )
             continue
         pending.append(change(self, name, tensor, given, local_metadata.get("assign_to_params_buffers", False)))
@@ -257,7 +262,12 @@ def change(module: Any, name: str, tensor: Any, given: Any, assign: bool) -> Cal
 
 
 def extra_state(
-    module: Any, state_dict: dict[str, Any], key: str, strict: bool, missing: list[str], pending: list[Callable[[], None]]
+    module: Any,
+    state_dict: dict[str, Any],
+    key: str,
+    strict: bool,
+    missing: list[str],
+    pending: list[Callable[[], None]],
 ) -> None:
     """Load what ``get_extra_state`` saved."""
     if type(module).set_extra_state is not set_extra_state:
@@ -289,7 +299,7 @@ def register_state_dict_pre_hook(self: Any, hook: Callable[..., None]) -> Remova
 
 
 def register_state_dict_post_hook(self: Any, hook: Callable[..., None]) -> RemovableHandle:
-    """Call ``hook(module, state_dict, prefix, local_metadata)`` after ``state_dict()``; it may change the dictionary."""
+    """Call ``hook(module, state_dict, prefix, local_metadata)`` after ``state_dict()``; it may change that."""
     return registered(state_hooks(self).save_post, hook)
 
 
@@ -298,7 +308,9 @@ def register_load_state_dict_pre_hook(self: Any, hook: Callable[..., None]) -> R
     return registered(state_hooks(self).load_pre, (hook, True))
 
 
-def register_load_state_dict_pre_hook_without_module(self: Any, hook: Callable[..., None], with_module: bool = False) -> RemovableHandle:
+def register_load_state_dict_pre_hook_without_module(
+    self: Any, hook: Callable[..., None], with_module: bool = False
+) -> RemovableHandle:
     """The same for hooks that are not given the module, unless *with_module*."""
     return registered(state_hooks(self).load_pre, (hook, with_module))
 

@@ -66,7 +66,9 @@ class _IndexedModules(Module):
     def extend(self: _Indexed, modules: Iterable[Module]) -> _Indexed:
         """Add modules at the end."""
         if not isinstance(modules, Iterable):
-            raise TypeError(f"{self._get_name()}.extend should be called with an iterable, but got {type(modules).__name__}")
+            raise TypeError(
+                f"{self._get_name()}.extend should be called with an iterable, but got {type(modules).__name__}"
+            )
         for module in list(modules):
             self.append(module)
         return self
@@ -113,7 +115,9 @@ class Sequential(_IndexedModules):
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        named = args[0] if len(args) == 1 and isinstance(args[0], OrderedDict) else {str(i): m for i, m in enumerate(args)}
+        named = (
+            args[0] if len(args) == 1 and isinstance(args[0], OrderedDict) else {str(i): m for i, m in enumerate(args)}
+        )
         for name, module in named.items():
             self.add_module(name, module)
 
@@ -203,7 +207,9 @@ class ModuleList(_IndexedModules):
 def pairs(items: Any, kind: str) -> Iterable[tuple[str, Any]]:
     """The items of a mapping, or of an iterable of pairs, checked."""
     if not isinstance(items, Iterable):
-        raise TypeError(f"{kind}.update should be called with an iterable of key/value pairs, but got {type(items).__name__}")
+        raise TypeError(
+            f"{kind}.update should be called with an iterable of key/value pairs, but got {type(items).__name__}"
+        )
     if isinstance(items, (Mapping, ModuleDict, ParameterDict)):
         return list(items.items())
     checked = []
@@ -440,7 +446,7 @@ class ParameterDict(Module):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a key, or *default*."""
-        return self[key] if key in self else default
+        return self[key] if key in self else default  # noqa: SIM401
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """A new dictionary with these keys, all of one value."""

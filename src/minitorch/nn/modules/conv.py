@@ -60,7 +60,12 @@ class _ConvNd(Module):
         for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
             if channels % groups:
                 raise ValueError(f"{name} must be divisible by groups")
-        self.in_channels, self.out_channels, self.groups, self.padding_mode = in_channels, out_channels, groups, padding_mode
+        self.in_channels, self.out_channels, self.groups, self.padding_mode = (
+            in_channels,
+            out_channels,
+            groups,
+            padding_mode,
+        )
         self.kernel_size, self.stride = per_dim(kernel_size, self.ndim), per_dim(stride, self.ndim)
         self.padding, self.dilation = per_dim(padding, self.ndim), per_dim(dilation, self.ndim)
         self.output_padding = per_dim(output_padding, self.ndim)
@@ -120,7 +125,18 @@ class _Conv(_ConvNd):
     ) -> None:
         super().__init__()
         self._configure(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device, dtype
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            0,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
         )
 
     def _padded(self, input: Tensor) -> tuple[Tensor, Any]:
@@ -193,7 +209,7 @@ class Conv2d(_Conv):
 
 
 class Conv3d(_Conv):
-    """Convolution of volumes: input (N, in_channels, D, H, W), output (N, out_channels, D', H', W'); parameters as for Conv1d.
+    """Convolution of volumes: input (N, in_channels, D, H, W); parameters as for Conv1d.
 
     Examples
     --------
@@ -213,6 +229,7 @@ class _ConvTranspose(_ConvNd):
     """A transposed convolution."""
 
     transposed = True
+    padding: tuple[int, ...]
 
     def __init__(
         self,
@@ -233,8 +250,8 @@ class _ConvTranspose(_ConvNd):
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         self._configure(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups, bias, padding_mode,
-            device, dtype,
+            in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups, bias,
+            padding_mode, device, dtype,
         )  # fmt: skip
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
@@ -250,8 +267,10 @@ class _ConvTranspose(_ConvNd):
             )
         sizes = input.shape[leading:]
         smallest = [
-            (size - 1) * stride - 2 * int(padding) + dilation * (kernel - 1) + 1
-            for size, stride, padding, dilation, kernel in zip(sizes, self.stride, self.padding, self.dilation, self.kernel_size)
+            (size - 1) * stride - 2 * padding + dilation * (kernel - 1) + 1
+            for size, stride, padding, dilation, kernel in zip(
+                sizes, self.stride, self.padding, self.dilation, self.kernel_size
+            )
         ]
         largest = [size + stride - 1 for size, stride in zip(smallest, self.stride)]
         if any([not low <= size <= high for low, size, high in zip(smallest, wanted, largest)]):
@@ -285,7 +304,9 @@ class ConvTranspose1d(_ConvTranspose):
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         extra = self._output_padding(input, output_size)
-        return F.conv_transpose1d(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
+        return F.conv_transpose1d(
+            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
+        )
 
 
 class ConvTranspose2d(_ConvTranspose):
@@ -303,7 +324,9 @@ class ConvTranspose2d(_ConvTranspose):
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         extra = self._output_padding(input, output_size)
-        return F.conv_transpose2d(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
+        return F.conv_transpose2d(
+            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
+        )
 
 
 class ConvTranspose3d(_ConvTranspose):
@@ -320,4 +343,6 @@ class ConvTranspose3d(_ConvTranspose):
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         extra = self._output_padding(input, output_size)
-        return F.conv_transpose3d(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
+        return F.conv_transpose3d(
+            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
+        )

@@ -44,8 +44,8 @@ class Module:
     [('factor', tensor(2.))]
     """
 
-    # Parameters, buffers and modules stand in the instance's __dict__, where Python finds them fastest; these three hold
-    # their names.  See _registry.
+    # Parameters, buffers and modules stand in the instance's __dict__, where Python finds them fastest; these three
+    # hold their names.  See _registry.
     _parameter_names: dict[str, None]
     _buffer_names: dict[str, None]
     _module_names: dict[str, None]
@@ -58,9 +58,13 @@ class Module:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if kwargs:
-            raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+            raise TypeError(
+                f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
+            )
         if args:
-            raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+            raise TypeError(
+                f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+            )
         self.__dict__.update(
             training=True, _parameter_names={}, _buffer_names={}, _module_names={}, _non_persistent_buffers_set=set()
         )
@@ -165,11 +169,13 @@ class Module:
         _require_init(self.__dict__, "parameter")
         self._check_name(name, "parameter", self._parameter_names)
         if param is not None and not isinstance(param, Parameter):
-            raise TypeError(f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)")
+            raise TypeError(
+                f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+            )
         if param is not None and param.grad_fn is not None:
             raise ValueError(
-                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To express "
-                f"'{name}' as a function of another Tensor, compute the value in the forward() method."
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
+                f"To express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
         self._parameters[name] = param
 
@@ -188,7 +194,9 @@ class Module:
         _require_init(self.__dict__, "buffer")
         self._check_name(name, "buffer", self._buffer_names)
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
+            raise TypeError(
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+            )
         self._buffers[name] = tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -232,14 +240,14 @@ class Module:
         owner, name = self._owner(target)
         if name not in owner._parameter_names:
             raise AttributeError(f"`{name}` is not an nn.Parameter")
-        return getattr(owner, name)  # type: ignore[no-any-return]
+        return getattr(owner, name)
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer of this dotted name."""
         owner, name = self._owner(target)
         if name not in owner._buffer_names:
             raise AttributeError(f"`{name}` is not a buffer")
-        return getattr(owner, name)  # type: ignore[no-any-return]
+        return getattr(owner, name)
 
     def _owner(self, target: str) -> tuple[Module, str]:
         """The submodule that has an attribute of this dotted name, and the last part of the name."""
@@ -366,7 +374,9 @@ class Module:
         return self
 
     def to(self: _Module, *args: Any, **kwargs: Any) -> _Module:
-        """Convert floating-point parameters and buffers in place: ``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(tensor)``.
+        """Convert floating-point parameters and buffers in place.
+
+        Called as ``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or ``to(tensor)``.
 
         Raises
         ------
@@ -388,7 +398,9 @@ class Module:
         if dtype is None:
             return self
         if not dtype.is_floating_point:
-            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
         return self._to_floating(dtype)
 
     def _to_floating(self: _Module, dtype: _dtypes.dtype) -> _Module:
@@ -431,8 +443,8 @@ class Module:
     ) -> RemovableHandle:
         """Call ``hook(module, args)`` before ``forward``; what it returns replaces the arguments.
 
-        With *with_kwargs* it is ``hook(module, args, kwargs)``, and it returns None or ``(args, kwargs)``; with *prepend* it
-        runs before the hooks that are there.
+        With *with_kwargs* it is ``hook(module, args, kwargs)``, and it returns None or ``(args, kwargs)``; with
+        *prepend* it runs before the hooks that are there.
         """
         return registered(self._module_hooks().forward_pre, (hook, with_kwargs), prepend)
 
@@ -441,7 +453,8 @@ class Module:
     ) -> RemovableHandle:
         """Call ``hook(module, args, output)`` after ``forward``; what it returns, unless None, replaces the output.
 
-        With *with_kwargs* it is ``hook(module, args, kwargs, output)``; with *always_call* it runs even if ``forward`` raises.
+        With *with_kwargs* it is ``hook(module, args, kwargs, output)``; with *always_call* it runs even if ``forward``
+        raises.
 
         Examples
         --------
@@ -454,7 +467,7 @@ class Module:
         return registered(self._module_hooks().forward, (hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_output)`` when the gradients of the outputs are known; what it returns replaces them."""
+        """Call ``hook(module, grad_output)`` when the outputs' gradients are known; what it returns replaces them."""
         return registered(self._module_hooks().backward_pre, hook, prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
