@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os.path
 import sys
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from ._modes import observers
 from ._runtime import raw
 from ._tape import AccumulateGrad, Node, extras_of
 
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE = os.path.dirname(__file__)
 
 
 class Site(NamedTuple):

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ._op import Row
 
+LOCALS = frozenset("alias edges edits expects g given kernel kind layout node nodes out retain row view".split())
+"""What the written code calls its own variables: no input or parameter may have these names."""
+
 
 def source(row: Row) -> str:
     """Two functions: ``recorder(inputs, params)`` and ``backward(node, g, F, edges, retain)``."""
@@ -151,7 +154,11 @@ def node_lines(row: Row, active: list[str], nodes: list[str]) -> Iterator[str]:
             value += " if input._layout is None else input._layout[0]"
         yield f"node.saved_{name} = {value}"
     if row.elementwise and row.broadcasts:
-        yield "node.expects = expects"
+        if len(active) == len(row.inputs):
+            yield "node.expects = expects"
+        else:  # one layout an edge
+            wanted = ", ".join(f"expects[{row.inputs.index(i)}]" for i in active)
+            yield f"node.expects = None if expects is None else ({wanted},)"
     elif row.broadcasts:
         yield f"node.expects = layouts({', '.join(argument(i) for i in active)})"
     else:

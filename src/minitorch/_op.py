@@ -174,6 +174,8 @@ def check(row: Row, formulas: dict[str, Any]) -> None:
     """Refuse, at import, a formula for something that is no input or one that reads what is not there."""
     if row.name in rows:
         raise TypeError(f"op {row.name!r} is declared twice")
+    if taken := {*row.inputs, *row.params} & _codegen.LOCALS:
+        raise TypeError(f"op {row.name!r}: {sorted(taken)} are names of the generated code: give those inputs or parameters others")
     if unknown := set(formulas) - set(row.inputs):
         raise TypeError(f"op {row.name!r}: derivative given for {sorted(unknown)}, but its inputs are {row.inputs}")
     readable = {*row.inputs, *row.params, "result", *(f"{i}_shape" for i in row.inputs)}

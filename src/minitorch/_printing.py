@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["format_array", "format_tensor", "get_printoptions", "set_printoptions"]
 
 
-@dataclasses.dataclass(frozen=True)
-class _PrintOptions:
+class _PrintOptions(NamedTuple):
     precision: int = 4
     threshold: float = 1000
     edgeitems: int = 3
@@ -77,7 +77,7 @@ def set_printoptions(
     chosen: dict[str, Any] = dict(_PROFILES.get(profile, {})) if profile is not None else {}
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     chosen.update((name, value) for name, value in given.items() if value is not None)
-    _options = dataclasses.replace(_options, **chosen, sci_mode=sci_mode)
+    _options = _options._replace(**chosen, sci_mode=sci_mode)
 
 
 def get_printoptions() -> dict[str, Any]:
@@ -88,7 +88,7 @@ def get_printoptions() -> dict[str, Any]:
     >>> get_printoptions()
     {'precision': 4, 'threshold': 1000, 'edgeitems': 3, 'linewidth': 80, 'sci_mode': None}
     """
-    return dataclasses.asdict(_options)
+    return _options._asdict()
 
 
 def format_array(array: npt.NDArray[Any], indent: int = 0) -> str:

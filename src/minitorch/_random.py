@@ -17,7 +17,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from . import _runtime
 from ._device import CPU, device
@@ -43,11 +42,13 @@ from ._random_args import (
 )
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
     from ._tensor import Tensor
 
 __all__ = ["Generator", "default_generator", "initial_seed", "manual_seed", "seed"]
 
-Array: TypeAlias = NDArray[Any]
+Array: TypeAlias = np.ndarray
 
 _BLOCK: Final = 624
 _AHEAD: Final = 8 * _BLOCK  # words that are drawn at least
@@ -110,7 +111,7 @@ class Generator:
             raise RuntimeError(f"Generator(): only the device 'cpu' is supported, but got {str(device)!r}")
         self.device = CPU
         self._lock = threading.Lock()
-        self._twister = np.random.RandomState(0)
+        self._twister: np.random.RandomState | None = None
         self._spare: float | None = None  # the normal number left over by the last small draw
         self._start(67280421310721)
 
@@ -153,7 +154,7 @@ class Generator:
             if len(self._words):
                 state["key"] = _untempered(self._words[first : first + _BLOCK])
             else:
-                state["key"] = self._twister.get_state(legacy=False)["state"]["key"]
+                state["key"] = self._source().get_state(legacy=False)["state"]["key"]
             if self._spare is not None:
                 state["normal_y"] = self._spare
                 state["normal_valid"] = 1
@@ -176,7 +177,7 @@ class Generator:
         if state["seeded"] != 1 or not start <= end <= _BLOCK:
             raise RuntimeError("Invalid mt19937 state")
         with self._lock:
-            self._twister.set_state(("MT19937", state["key"].astype(np.uint32), 0, 0, 0.0))
+            self._source().set_state(("MT19937", state["key"].astype(np.uint32), 0, 0, 0.0))
             self._load(self._draw_blocks(1), start, end)
             self._seed = int(state["seed"])
             self._spare = float(state["normal_y"]) if state["normal_valid"] else None
@@ -191,10 +192,16 @@ class Generator:
 
     def _start(self, seed: int) -> None:
         with self._lock:
-            self._twister.seed(seed & 0xFFFFFFFF)
+            self._twister = None
             self._seed = seed
             self._spare = None
             self._load(np.empty(0, np.uint32), 0, 0)
+
+    def _source(self) -> np.random.RandomState:
+        """NumPy's twister at the start of the stream, made when first needed: `numpy.random` is slow to import."""
+        if self._twister is None:
+            self._twister = np.random.RandomState(self._seed & 0xFFFFFFFF)
+        return self._twister
 
     # ---- words ----
 
@@ -206,7 +213,7 @@ class Generator:
         self._table_start = 0
 
     def _draw_blocks(self, count: int) -> NDArray[np.uint32]:
-        return self._twister.randint(0, 2**32, count * _BLOCK, dtype=np.uint32)
+        return self._source().randint(0, 2**32, count * _BLOCK, dtype=np.uint32)
 
     def _take(self, count: int) -> NDArray[np.uint32]:
         """The next `count` words, which may be a view of those in use: don't write to them."""

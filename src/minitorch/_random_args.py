@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
 
 Shape: TypeAlias = int | tuple[int, ...]
 

@@ -7,9 +7,8 @@ from types import EllipsisType
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[Any]
+Array: TypeAlias = np.ndarray
 Sizes: TypeAlias = tuple[int, ...]
 Pads: TypeAlias = Sequence[tuple[int, int]]
 Index: TypeAlias = tuple[EllipsisType | slice, ...]

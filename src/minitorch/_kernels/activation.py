@@ -10,11 +10,10 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .special import BLOCK, ERF_TANH, FEW, blockwise, constants, erfc, polynomial
 
-Array: TypeAlias = NDArray[Any]
+Array: TypeAlias = np.ndarray
 
 _SIZES = (2, 4, 8)
 _ZERO = {size: np.zeros((), f"f{size}") for size in _SIZES}

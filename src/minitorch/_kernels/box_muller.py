@@ -11,13 +11,15 @@ G. E. P. Box and M. E. Muller, A note on the generation of random normal deviate
 from __future__ import annotations
 
 import math
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Float32s: TypeAlias = NDArray[np.float32]
-Float64s: TypeAlias = NDArray[np.float64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Float32s: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
+Float64s: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 # Elements of a block: its temporaries stay in the L2 cache.
 _BLOCK: Final = 2**15

@@ -11,10 +11,14 @@ from functools import cached_property, lru_cache, reduce
 from itertools import product
 from math import prod
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import DTypeLike
 
 from ._windows import Array, Index, Sizes, cell_slice, pad, trailing
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 
 def pool_output_size(

@@ -13,9 +13,8 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[Any]
+Array: TypeAlias = np.ndarray
 
 # Up to this many elements, NumPy's own reduction is both accurate and fast.
 _SMALL = 1024

@@ -12,11 +12,10 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .reduce import ones, sum
 
-Array: TypeAlias = NDArray[Any]
+Array: TypeAlias = np.ndarray
 
 # Elements of a block of rows: in float32, it and its result stay in the L2 cache.
 _BLOCK = 1 << 16

@@ -20,9 +20,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[Any]
+Array: TypeAlias = np.ndarray
 Coefficients: TypeAlias = tuple[Array, ...]
 
 # Elements of one block: in float32, a block and two temporaries stay in the L2 cache.
