@@ -168,6 +168,10 @@ def chain(table: Table, repeats: int) -> None:
 
 
 # -- training steps ----------------------------------------------------------------------------------------------------
+RATE = 1e-7
+"""Adam's learning rate: so small that gradients stay as they are, and no moment fades into denormal numbers."""
+
+
 def small_mlp(table: Table, repeats: int) -> None:
     """MLP 2-16-16-1 with ReLU, mean squared error, batch 32, SGD: one step."""
     rng = np.random.default_rng(0)
@@ -221,7 +225,7 @@ def _mlp(library: Any, weights: list[np.ndarray], x: np.ndarray, y: np.ndarray, 
         for parameter, weight in zip(model.parameters(), weights):
             parameter.copy_(library.tensor(weight))
     parameters = list(model.parameters())
-    optimizer = optim.SGD(parameters, lr=0.01) if optimiser == "sgd" else optim.Adam(parameters, lr=1e-3)
+    optimizer = optim.SGD(parameters, lr=0.01) if optimiser == "sgd" else optim.Adam(parameters, lr=RATE)
     loss_of = nn.MSELoss() if optimiser == "sgd" else nn.CrossEntropyLoss()
     inputs, targets = library.tensor(x), library.tensor(y)
 
@@ -277,7 +281,7 @@ def _numpy_large(weights: list[np.ndarray], x: np.ndarray, y: np.ndarray) -> Cal
             step_size = np.sqrt(v)
             step_size /= np.float32(second**0.5)
             step_size += np.float32(1e-8)
-            weight -= np.float32(1e-3 / first) * (m / step_size)
+            weight -= np.float32(RATE / first) * (m / step_size)
         return gradients
 
     return step

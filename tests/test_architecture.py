@@ -29,6 +29,7 @@ LAYERS = [
     ["_inplace"],
     ["_differentiate"],
     ["ops"],
+    ["linalg"],
     ["_convert", "_casts", "_legacy", "_interop", "_autograd_methods"],
     ["_tensor"],
     ["autograd"],

@@ -224,6 +224,7 @@ from .ops.linalg import (
 from .ops.margin_loss import cosine_similarity, pairwise_distance
 from .ops.masked import argwhere, masked_scatter, masked_select, narrow_copy, nonzero, put, take
 from .ops.memory import as_strided
+from .ops.pad import constant_pad_nd
 from .ops.pointwise import (
     add,
     addcdiv,
@@ -353,7 +354,7 @@ __all__ = [  # noqa: RUF022
     "int16", "int32", "int64", "int8", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_complex",
     "is_floating_point", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_nonzero", "is_tensor",
     "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal", "kron", "kthvalue", "layout", "ldexp",
-    "le", "lerp", "less", "less_equal", "lgamma", "linspace", "log", "log10", "log1p", "log2", "log_softmax",
+    "le", "lerp", "less", "less_equal", "lgamma", "linalg", "linspace", "log", "log10", "log1p", "log2", "log_softmax",
     "logaddexp", "logaddexp2", "logcumsumexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logit",
     "logspace", "logsumexp", "long", "lt", "manual_seed", "masked_fill", "masked_scatter", "masked_select", "matmul",
     "max", "max_pool1d", "max_pool2d", "max_pool3d", "maximum", "mean", "median", "memory_format", "meshgrid", "min",

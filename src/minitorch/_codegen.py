@@ -92,9 +92,10 @@ def settling_lines(row: Row, first: str, rest: list[str], arrays: list[str], nod
             yield "expects = None"
             yield f"if layout is None or {' or '.join(f'layout is not {i}._layout' for i in rest)}:"
             yield f"    {joined}, layout, expects = {settle}({first}, {', '.join(rest)})"
-    elif row.broadcasts and rest:
-        yield f"if {' or '.join(f'{arrays[0]}.dtype is not {a}.dtype' for a in arrays[1:])}:"
-        yield f"    {joined} = promote({joined})"
+    elif row.broadcasts and len(row.formulas) > 1:  # an input without a formula, such as a mask, stays as it is
+        alike = [f"{i}_array" for i in row.formulas]
+        yield f"if {' or '.join(f'{alike[0]}.dtype is not {a}.dtype' for a in alike[1:])}:"
+        yield f"    {', '.join(alike)} = promote({', '.join(alike)})"
     if row.floats:  # an integer never has a node
         none = [f"{n} is None" for n in nodes]
         yield f"if {' and '.join([*none, f'{arrays[0]}.dtype.kind != {chr(39)}f{chr(39)}'])}:"

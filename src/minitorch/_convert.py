@@ -356,7 +356,7 @@ def text(input: Tensor, prefix: str | None = None) -> str:
     suffixes = []
     node = input.grad_fn
     if node is not None:
-        suffixes = [f"grad_fn=<{node.name()}>"]
+        suffixes = [f"grad_fn=<{type(node).__name__}>"]
     elif input.requires_grad:
         suffixes = ["requires_grad=True"]
     return _printing.format_tensor(input._array, prefix=prefix, default_dtype=_dtypes.default(), suffixes=suffixes)

@@ -322,20 +322,15 @@ def sum_to_layout(tensor: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> 
 
 def finish_leaf(node: AccumulateGrad, gradient: Any, fresh: bool, F: Any, walk_: Walk) -> None:
     """The leaf's hooks; then its gradient is captured, or added to ``.grad``."""
-    if node.frozen():
+    tensor = node.leaf()
+    if tensor is not None and tensor._node is not node:  # told since the forward pass that it needs no gradient
         return
-    hooked = node.hooks or node.extras is not None
-    if hooked:
-        gradient = at_leaf(node, gradient, F, walk_.accumulate)
-    if walk_.captured is not None:
-        if node not in walk_.captured:
+    if node.hooks or node.extras is not None or walk_.captured is not None:
+        gradient, fresh, wanted = before_accumulation(node, gradient, fresh, F, walk_)
+        if not wanted:
             return
-        walk_.captured[node] = own(gradient, fresh and not hooked, F)
-        if not walk_.accumulate:
-            return
-        gradient = walk_.captured[node]
     with _accumulating:
-        node.grad = accumulated(node.grad, gradient, fresh and not hooked, walk_.create)
+        node.grad = accumulated(node.grad, gradient, fresh, walk_.create)
     if node.post_hooks:
         for hook in tuple(node.post_hooks.values()):
             if hook(node.variable) is not None:
@@ -345,12 +340,26 @@ def finish_leaf(node: AccumulateGrad, gradient: Any, fresh: bool, F: Any, walk_:
             hook((), (gradient if walk_.create else wrap(np.asarray(gradient)),))
 
 
+def before_accumulation(node: AccumulateGrad, gradient: Any, fresh: bool, F: Any, walk_: Walk) -> tuple[Any, bool, bool]:
+    """Hooks and capture at a leaf: the gradient, whether it is ours, and whether it is to be accumulated."""
+    if node.hooks or node.extras is not None:
+        gradient, fresh = at_leaf(node, gradient, F, walk_.accumulate), False
+    if walk_.captured is None:
+        return gradient, fresh, True
+    if node not in walk_.captured:
+        return gradient, fresh, False
+    walk_.captured[node] = own(gradient, fresh, F)
+    return gradient, False, walk_.accumulate
+
+
 def accumulated(grad: Any, gradient: Any, fresh: bool, create: bool) -> Any:
     """The new ``.grad``: added to in place unless the sum is to be differentiable; a first gradient that is ours is taken."""
-    if create:
-        return gradient if grad is None else grad + gradient
     if grad is None:
+        if create:
+            return gradient
         return wrap(gradient if fresh and gradient.__class__ is np.ndarray else np.array(gradient))
+    if create:
+        return grad + gradient
     np.add(grad._array, gradient, out=grad._array)
     edited(grad)
     return grad

@@ -53,11 +53,11 @@ def settle(first: Any, second: Any) -> tuple[np.ndarray, np.ndarray, Layout | No
     layout = None  # broadcasting a 0-d operand, often a number, leaves the other's layout
     if not two[0] and a is first._array:
         layout = one
-        if second._node is None:
+        if second._node is None and one[1] is two[1]:
             return a, b, layout, None
     elif not one[0] and b is second._array:
         layout = two
-        if first._node is None:
+        if first._node is None and one[1] is two[1]:
             return a, b, layout, None
     return a, b, layout, (one, two)
 

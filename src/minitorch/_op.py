@@ -23,7 +23,7 @@ import numpy as np
 from . import _codegen, _errors, _layouts, _modes, _runtime, _tape, _views
 from ._dtypes import promote
 from ._runtime import not_implemented, raw, traced
-from ._saved import call_node, packable, raw_saved, saved_value
+from ._saved import call_node, packable, properties_of
 from ._tape import Node
 
 rows: dict[str, Row] = {}
@@ -56,6 +56,7 @@ class Row:
         self.view = self.multiple = self.outputs = self.floats = self.elementwise = self.broadcasts = False
         self.tangent: Any = None
         self.rarely: dict[str, tuple[Any, Callable[..., Any]]] = {}
+        self.shows: dict[str, Callable[[Any], Any]] = {}
         self.formulas: dict[str, Callable[..., Any]] = {}
         self.reads: dict[str, tuple[str, ...]] = {}
         self.kept: list[str] = []
@@ -94,6 +95,7 @@ def op(
     floats: bool = False,
     tangent: Any = None,
     rarely: dict[str, tuple[Any, Callable[..., Any]]] | None = None,
+    shows: dict[str, Callable[[Any], Any]] | None = None,
     **formulas: Callable[..., Any],
 ) -> Any:
     """Declare an operation and return its recording function.
@@ -108,13 +110,13 @@ def op(
         ndarrays in, ndarray out; keyword-only parameters are constants.  A ufunc, or a function that returns new memory
         (or, for a view, the input's).
     inputs : tuple of str
-        The differentiable inputs, in order; ``("*tensors",)`` takes a list of them,
-        which *broadcasts* promotes to one dtype.
+        The tensors, in order: those with a formula are differentiable, others are masks, indices, targets.
+        ``("*tensors",)`` takes a list of tensors, which *broadcasts* promotes to one dtype.
     elementwise : bool
         Whether inputs alike give a result alike (default: a ufunc does).
     broadcasts : bool
         Whether inputs may be broadcast or promoted, so that the engine fits gradients to them (default: elementwise ops
-        of several inputs do).
+        of several inputs do).  Where the op is not elementwise, inputs without a formula keep their dtype.
     view : bool or "maybe"
         Whether the output shares the input's memory.
     outputs : bool
@@ -129,6 +131,8 @@ def op(
     rarely : dict
         Keyword-only arguments of an elementwise op, each with its default and the function that is called instead where it
         differs: ``function(*inputs, value, out=out)``.
+    shows : dict
+        What people see as the node's ``_saved_<name>`` besides what it saves under its own names: ``function(node)``.
     **formulas
         The derivative for each differentiable input: ``lambda F, g, *saved: gradient``.
 
@@ -141,7 +145,7 @@ def op(
     row.view, row.outputs, row.multiple, row.floats = view, outputs, multiple, floats
     row.elementwise = row.is_ufunc and kernel.signature is None if elementwise is None else elementwise  # type: ignore[attr-defined]
     row.broadcasts = row.elementwise and len(inputs) > 1 if broadcasts is None else broadcasts
-    row.rarely = rarely or {}
+    row.rarely, row.shows = rarely or {}, shows or {}
     row.tangent = tangent or ("elementwise" if row.elementwise else "transpose")
     row.formulas = {i: formulas[i] for i in row.inputs if i in formulas}
     row.reads = {i: parameters(f)[2:] for i, f in row.formulas.items()}
@@ -215,8 +219,7 @@ def build(row: Row) -> None:
     slots = tuple([f"saved_{n}" for n in (*row.kept, *row.constants)])
     body: dict[str, Any] = {"__slots__": slots + ("result_edits",) * ("result" in row.kept), "__module__": __name__}
     body |= {"row": row, "saves_result": "result" in row.kept, "several": row.outputs, "saved_names": slots, "packable": packable, "__call__": call_node}
-    body |= {f"_saved_{n}": saved_value(n) for n in (*row.kept, *row.constants)}
-    body |= {f"_raw_saved_{n}": raw_saved(n) for n in row.kept}
+    body |= properties_of(row)
     row.source = _codegen.source(row)
     filename = f"<op {row.name}>"
     linecache.cache[filename] = (len(row.source), None, row.source.splitlines(True), filename)

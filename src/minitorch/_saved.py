@@ -13,8 +13,16 @@ from ._tape import FREED, Node, Output, Outputs, extras_of
 from ._views import current_node, edits_of
 
 
+def properties_of(row: Any) -> dict[str, property]:
+    """The properties of a row's node class that show saved values, under PyTorch's names."""
+    shapes = {f"{i}_shape": f"{i}_sym_sizes" for i in row.inputs}
+    shown = {f"_saved_{shapes.get(n, n)}": saved_value(n) for n in (*row.kept, *row.constants)}
+    shown |= {f"_saved_{n}": property(get, doc=f"PyTorch's {n!r}.") for n, get in row.shows.items()}
+    return shown | {f"_raw_saved_{n}": raw_saved(n) for n in row.kept}
+
+
 def saved_value(name: str) -> property:
-    """The property ``_saved_<name>`` of a node class: a Tensor, or a constant."""
+    """The property that shows what a node saved under this name: a Tensor, or a constant."""
 
     def get(node: Any) -> Any:
         return reveal(node, name)
@@ -31,6 +39,8 @@ def reveal(node: Any, name: str) -> Any:
     """A saved value as a Tensor (unpacked and checked), as a constant, or None where no needed gradient reads it."""
     value = getattr(node, f"saved_{name}")
     if name in node.row.constants:
+        if isinstance(value, np.ndarray):  # the node's own: not for the user to write into
+            return _runtime.wrap(value.copy())
         return tuple(value) if isinstance(value, list) else value
     packed = None if node.extras is None else node.extras.packed
     if packed is not None and name in packed.values:

@@ -93,10 +93,17 @@ class Node:
         return RemovableHandle(extras_of(self).prehooks, hook)
 
     def __dir__(self) -> list[str]:
-        names = [name for name in super().__dir__() if not name.startswith("__")]
-        hidden = {"position", "edges", "expects", "layout", "extras", "backward", *self.saved_names}
-        return sorted(set(names) - hidden)
+        names = {*super().__dir__()}
+        saved = [name for name in names if name.startswith(("_saved_", "_raw_saved_"))]
+        return sorted([*saved, *names & _SHOWN, *getattr(self, "__dict__", ())])
 
+
+_SHOWN = frozenset(
+    "_input_metadata _sequence_nr mark_dirty mark_non_differentiable metadata name needs_input_grad next_functions "
+    "non_differentiable register_hook register_prehook save_for_backward save_for_forward saved_for_forward saved_tensors "
+    "saved_variables set_materialize_grads to_save variable".split()
+)
+"""What ``dir()`` lists of a node besides its saved values and a custom Function's own attributes: PyTorch's names."""
 
 _NAMESPACED = {"AccumulateGrad", "CopySlices", "CopyBackwards"}
 """Nodes whose ``name()`` PyTorch gives with its C++ namespace."""
@@ -151,11 +158,6 @@ class AccumulateGrad(Node):
             tensor.__dict__ = self.attributes
             self.leaf = ref(tensor)
         return tensor
-
-    def frozen(self) -> bool:
-        """Whether the leaf was told, after the forward pass, that it needs no gradient."""
-        tensor = self.leaf()
-        return tensor is not None and tensor._node is not self
 
 
 class Output(Node):

@@ -271,8 +271,8 @@ class _Check:
         for number, variable in enumerate(self.variables):
             columns = [self.difference(variable, which, e) for e in _unit_vectors(self.arguments[variable]._array.shape)]
             for place, o in enumerate(which):
-                size = outputs[o]._array.size
-                numerical = np.array([c[place].ravel() for c in columns]).reshape(-1, size)
+                shape = self.arguments[variable]._array.size, outputs[o]._array.size
+                numerical = np.array([c[place].ravel() for c in columns]).reshape(shape)
                 analytical = self._vjp_rows(outputs[o], variable)
                 if not self._close(analytical, numerical):
                     raise GradcheckError(_mismatch(o, number, numerical, analytical))

@@ -64,7 +64,14 @@ def _add_formula(F: Any, g: Any, self_shape: tuple[int, ...], dim: int, index: n
 
 def choosing(name: str, node_name: str, repeats: bool = False) -> Any:
     """A row that takes values by index: each element at most once, unless it may take one *repeatedly*."""
-    return op(name, node_name, _take, ("self",), tangent="linear", self=_add_formula if repeats else _put_formula)
+    formula = _add_formula if repeats else _put_formula
+    return op(name, node_name, _take, ("self",), tangent="linear", shows={"indices": _indices}, self=formula)
+
+
+def _indices(node: Any) -> Any:
+    """A node's index in the shape of the indices that were returned."""
+    index, keepdim = node.saved_index, getattr(node, "saved_keepdim", True)
+    return wrap((index if keepdim or not node.saved_self_shape else index.squeeze(node.saved_dim)).copy())
 
 
 choosing("take_along", "TakeAlongBackward0")

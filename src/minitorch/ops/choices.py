@@ -20,7 +20,7 @@ _FEW = 1024  # up to this many elements, ``np.where`` costs less than the calls 
 
 
 # -- masks -------------------------------------------------------------------------------------------------------------
-def _keep_kernel(self: np.ndarray, *, mask: np.ndarray) -> np.ndarray:
+def _keep_kernel(self: np.ndarray, mask: np.ndarray) -> np.ndarray:
     if self.size <= _FEW or self.shape != mask.shape or self.dtype.kind != "f":
         return np.where(mask, self, 0)
     integer = np.dtype(f"i{self.itemsize}")
@@ -28,37 +28,32 @@ def _keep_kernel(self: np.ndarray, *, mask: np.ndarray) -> np.ndarray:
     return np.bitwise_and(bits, self.view(integer), out=bits).view(self.dtype)
 
 
-def _where_kernel(self: np.ndarray, other: np.ndarray, *, condition: np.ndarray) -> np.ndarray:
+def _where_kernel(self: np.ndarray, other: np.ndarray, condition: np.ndarray) -> np.ndarray:
     return np.where(condition, self, other)
 
 
-def _masked_fill_kernel(self: np.ndarray, *, mask: np.ndarray, value: Number) -> np.ndarray:
+def _masked_fill_kernel(self: np.ndarray, mask: np.ndarray, *, value: Number) -> np.ndarray:
     return np.where(mask, filler(value, self.dtype), self)
 
 
-def _masked_fill_tensor_kernel(self: np.ndarray, value: np.ndarray, *, mask: np.ndarray) -> np.ndarray:
+def _masked_fill_tensor_kernel(self: np.ndarray, value: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return np.where(mask, value, self)
 
 
 # What a mask lets through, and 0 elsewhere: its own adjoint, and what the gradients of choices are made of.
-op("keep", "WhereBackward0", _keep_kernel, ("self",), broadcasts=True, tangent="linear",
-   self=lambda F, g, mask: F.keep(g, mask=mask))  # fmt: skip
+op("keep", "WhereBackward0", _keep_kernel, ("self", "mask"), broadcasts=True, tangent="linear",
+   self=lambda F, g, mask: F.keep(g, mask))  # fmt: skip
 
-_where = op("where", "WhereBackward0", _where_kernel, ("self", "other"), broadcasts=True, tangent="linear",
-            self=lambda F, g, condition: F.keep(g, mask=condition),
-            other=lambda F, g, condition: F.keep(g, mask=~condition))  # fmt: skip
+_where = op("where", "WhereBackward0", _where_kernel, ("self", "other", "condition"), broadcasts=True, tangent="linear",
+            self=lambda F, g, condition: F.keep(g, condition),
+            other=lambda F, g, condition: F.keep(g, ~condition))  # fmt: skip
 
-_masked_fill = op("masked_fill", "MaskedFillBackward0", _masked_fill_kernel, ("self",), broadcasts=True,
-                  self=lambda F, g, mask: F.keep(g, mask=~mask))  # fmt: skip
-_masked_fill_tensor = op("masked_fill_tensor", "MaskedFillBackward1", _masked_fill_tensor_kernel, ("self", "value"),
-                         broadcasts=True, tangent="linear",
-                         self=lambda F, g, mask: F.keep(g, mask=~mask),
-                         value=lambda F, g, mask: F.keep(g, mask=mask))  # fmt: skip
-
-
-def _kept(F: Any, g: Any, mask: Any) -> Any:
-    """The gradient where a comparison holds."""
-    return F.keep(g, mask=F.constant(mask))
+_masked_fill = op("masked_fill", "MaskedFillBackward0", _masked_fill_kernel, ("self", "mask"), broadcasts=True,
+                  self=lambda F, g, mask: F.keep(g, ~mask))  # fmt: skip
+_masked_fill_tensor = op("masked_fill_tensor", "MaskedFillBackward1", _masked_fill_tensor_kernel,
+                         ("self", "value", "mask"), broadcasts=True, tangent="linear",
+                         self=lambda F, g, mask: F.keep(g, ~mask),
+                         value=lambda F, g, mask: F.keep(g, mask))  # fmt: skip
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
@@ -92,18 +87,18 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
         raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
     if input is None and other is None:
         return tuple([_runtime.wrap(index) for index in np.atleast_1d(condition._array).nonzero()])
-    mask = condition._array
-    if mask.dtype.kind != "b":
-        if mask.dtype != np.uint8:
-            came = scalar_name(mask.dtype)
+    kind = condition._array.dtype
+    if kind.kind != "b":
+        if kind != np.uint8:
+            came = scalar_name(kind)
             raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {came}")
-        mask = mask != 0
+        condition = _runtime.wrap(condition._array != 0)
     given = [value for value in (input, other) if isinstance(value, _runtime.Tensor)]
-    like = given[0] if given else _runtime.wrap(mask)
+    like = given[0] if given else condition
     first, second = copies.as_operand(input, like, "where"), copies.as_operand(other, like, "where")
     if out is not None:
-        return _runtime.deliver("where", lambda: _where(first, second, mask), (first, second), out)
-    return _where(first, second, mask)
+        return _runtime.deliver("where", lambda: _where(first, second, condition), (first, second), out)
+    return _where(first, second, condition)
 
 
 def where_method(input: Tensor, condition: Tensor, other: Any) -> Tensor:
@@ -137,11 +132,11 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     if mask._array.dtype.kind != "b":
         raise RuntimeError(f"masked_fill only supports boolean masks, but got mask with dtype {mask._array.dtype}")
     if not isinstance(value, _runtime.Tensor):
-        return _masked_fill(input, mask._array, value)
+        return _masked_fill(input, mask, value)
     if value._array.ndim:
         dimensions = value._array.ndim
         raise RuntimeError(f"masked_fill only supports a 0-dimensional value tensor, but got one with {dimensions}.")
-    return _masked_fill_tensor(input, copies.converted(value, input._array.dtype), mask._array)
+    return _masked_fill_tensor(input, copies.converted(value, input._array.dtype), mask)
 
 
 # -- bounds ------------------------------------------------------------------------------------------------------------
@@ -160,7 +155,7 @@ def _clamp_backward_kernel(
     inside = np.ones(self.shape, np.bool_) if max is None else np.less_equal(self, max, out=...)
     if min is not None:
         inside &= np.greater_equal(self, min)
-    return _keep_kernel(grad, mask=inside)
+    return _keep_kernel(grad, inside)
 
 
 def _clamp_tensors_kernel(self: np.ndarray, min: np.ndarray, max: np.ndarray) -> np.ndarray:
@@ -169,14 +164,14 @@ def _clamp_tensors_kernel(self: np.ndarray, min: np.ndarray, max: np.ndarray) ->
 
 def _clamp_min(name: str, node_name: str) -> Any:
     return op(name, node_name, np.maximum, ("self", "min"),
-              self=lambda F, g, self, min: _kept(F, g, self >= min),
-              min=lambda F, g, self, min: _kept(F, g, self < min))  # fmt: skip
+              self=lambda F, g, self, min: F.keep(g, self >= min),
+              min=lambda F, g, self, min: F.keep(g, self < min))  # fmt: skip
 
 
 def _clamp_max(name: str, node_name: str) -> Any:
     return op(name, node_name, np.minimum, ("self", "max"),
-              self=lambda F, g, self, max: _kept(F, g, self <= max),
-              max=lambda F, g, self, max: _kept(F, g, self > max))  # fmt: skip
+              self=lambda F, g, self, max: F.keep(g, self <= max),
+              max=lambda F, g, self, max: F.keep(g, self > max))  # fmt: skip
 
 
 op("clamp_backward", "ClampBackwardBackward0", _clamp_backward_kernel, ("grad", "self"), elementwise=True,
@@ -189,9 +184,9 @@ _clamp_number_min = op("clamp_min", "ClampMinBackward0", lambda self, *, min: _c
 _clamp_number_max = op("clamp_max", "ClampMaxBackward0", lambda self, *, max: _clamp_kernel(self, max=max), ("self",),
                        elementwise=True, self=lambda F, g, self, max: F.clamp_backward(g, self, max=max))  # fmt: skip
 _clamp_tensors = op("clamp_tensors", "ClampBackward0", _clamp_tensors_kernel, ("self", "min", "max"), elementwise=True,
-                    self=lambda F, g, self, min, max: _kept(F, g, (self >= min) & (self <= max)),
-                    min=lambda F, g, self, min, max: _kept(F, g, (self < min) & (min < max)),
-                    max=lambda F, g, self, min, max: _kept(F, g, (self > max) | (max < min)))  # fmt: skip
+                    self=lambda F, g, self, min, max: F.keep(g, (self >= min) & (self <= max)),
+                    min=lambda F, g, self, min, max: F.keep(g, (self < min) & (min < max)),
+                    max=lambda F, g, self, min, max: F.keep(g, (self > max) | (max < min)))  # fmt: skip
 _clamp_low, _clamp_high = _clamp_min("clamp_low", "ClampBackward0"), _clamp_max("clamp_high", "ClampBackward0")
 _clamp_min_tensor = _clamp_min("clamp_min_tensor", "ClampMinBackward1")
 _clamp_max_tensor = _clamp_max("clamp_max_tensor", "ClampMaxBackward1")
@@ -292,11 +287,11 @@ _minimum = op("minimum", "MinimumBackward0", np.minimum, ("self", "other"),
               self=lambda F, g, self, other: F.to_larger(g, other, self),
               other=lambda F, g, self, other: F.to_larger(g, self, other))  # fmt: skip
 _fmax = op("fmax", "FmaxBackward0", np.fmax, ("self", "other"),
-           self=lambda F, g, self, other: _kept(F, g, (self >= other) | (other != other)),
-           other=lambda F, g, self, other: _kept(F, g, ~((self >= other) | (other != other))))  # fmt: skip
+           self=lambda F, g, self, other: F.keep(g, (self >= other) | (other != other)),
+           other=lambda F, g, self, other: F.keep(g, ~((self >= other) | (other != other))))  # fmt: skip
 _fmin = op("fmin", "FminBackward0", np.fmin, ("self", "other"),
-           self=lambda F, g, self, other: _kept(F, g, (self <= other) | (other != other)),
-           other=lambda F, g, self, other: _kept(F, g, ~((self <= other) | (other != other))))  # fmt: skip
+           self=lambda F, g, self, other: F.keep(g, (self <= other) | (other != other)),
+           other=lambda F, g, self, other: F.keep(g, ~((self <= other) | (other != other))))  # fmt: skip
 
 
 @documents(_maximum)
@@ -357,7 +352,7 @@ def _nan_to_num_kernel(
 
 
 _nan_to_num = op("nan_to_num", "NanToNumBackward0", _nan_to_num_kernel, ("self",), elementwise=True,
-                 self=lambda F, g, self: _kept(F, g, F.isfinite(self)))  # fmt: skip
+                 self=lambda F, g, self: F.keep(g, F.isfinite(self)))  # fmt: skip
 
 
 @documents(_nan_to_num)

@@ -9,10 +9,10 @@ import numpy as np
 from .._dtypes import INT64, UINT8
 from .._errors import scalar_name
 from .._op import op
-from .._runtime import wrap
+from .._runtime import guard, traced, wrap
 from . import pointwise
 from . import reduce as reductions
-from .loss import reduced_by, reduction_of
+from .loss import constant, reduced_by, reduction_of
 from .softmax import log_softmax
 
 if TYPE_CHECKING:
@@ -181,20 +181,19 @@ def nll_loss(
     """
     if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
         reduction = reduction_of(reduction, size_average, reduce)
-    factors = None if weight is None else weight._array
-    _check_classes(input._array, target._array, factors)
-    return _nll_of(input, target, factors, ignore_index, reduction)
+    _check_classes(input._array, target._array, constant("nll_loss_forward", "weight", weight))
+    return _nll_of(input, target, weight, ignore_index, reduction)
 
 
-def _nll_of(input: Any, target: Any, factors: Any, ignore_index: int, reduction: str) -> Any:
+def _nll_of(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
     """`nll_loss` of what was checked."""
     scores = input._array
     classes, kept = _known(target._array, scores.shape[scores.ndim > 1], ignore_index)
-    weights, total = _weights(classes, kept, factors)
+    weights, total = _weights(classes, kept, None if weight is None else weight._array)
     recorder = _nll if scores.ndim <= 2 else _nll2d
-    if classes is not target._array:
-        target = wrap(classes)
-    return recorder(input, target, weights, kept, total if reduction == "mean" else 1.0, reduction != "none")
+    known = target if classes is target._array else wrap(classes)
+    loss = recorder(input, known, weights, kept, total if reduction == "mean" else 1.0, reduction != "none")
+    return loss if known is target and weight is None else guard(loss, target=target, weight=weight)
 
 
 def cross_entropy(
@@ -245,10 +244,9 @@ def cross_entropy(
         return _probabilities_loss(input, target, weight, ignore_index, reduction, label_smoothing, classes)
     if not shape:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    factors = None if weight is None else weight._array
-    _check_classes(input._array, target._array, factors)
+    _check_classes(input._array, target._array, constant("nll_loss_forward", "weight", weight))
     scores = log_softmax(input, classes)
-    loss = _nll_of(scores, target, factors, ignore_index, reduction)
+    loss = _nll_of(scores, target, weight, ignore_index, reduction)
     if not label_smoothing:
         return loss
     spread = _spread_loss(scores, target._array, weight, ignore_index, reduction, classes)
@@ -256,10 +254,8 @@ def cross_entropy(
 
 
 def _by_class(weight: Any, shape: tuple[int, ...], classes: int) -> Any:
-    """The weights of classes as a constant that broadcasts with scores."""
-    sizes = [1] * len(shape)
-    sizes[classes] = -1
-    return wrap(weight._array.reshape(sizes))
+    """The weights of classes, such that they broadcast with scores."""
+    return traced.view(weight, size=tuple([-1 if dim == classes else 1 for dim in range(len(shape))]))
 
 
 def _spread_loss(scores: Any, target: np.ndarray, weight: Any, ignore_index: int, reduction: str, classes: int) -> Any:

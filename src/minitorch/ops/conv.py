@@ -120,13 +120,15 @@ def _self_of_weight_grad(
     )
 
 
-_conv_row = op("conv", "ConvolutionBackward0", _conv, ("self", "weight"), self=_self_of_conv, weight=_weight_of_conv)
-_conv_bias_row = op("conv_bias", "ConvolutionBackward0", _conv_bias, ("self", "weight", "bias"),
+_shows: dict[str, Any] = {"input": lambda node: node._saved_self}
+_conv_row = op("conv", "ConvolutionBackward0", _conv, ("self", "weight"), shows=_shows,
+               self=_self_of_conv, weight=_weight_of_conv)  # fmt: skip
+_conv_bias_row = op("conv_bias", "ConvolutionBackward0", _conv_bias, ("self", "weight", "bias"), shows=_shows,
                     self=_self_of_conv, weight=_weight_of_conv, bias=lambda F, g: F.channel_sum(g))  # fmt: skip
-_transposed = op("conv_input_grad", "ConvolutionBackward0", _input_grad, ("self", "weight"),
+_transposed = op("conv_input_grad", "ConvolutionBackward0", _input_grad, ("self", "weight"), shows=_shows,
                  self=_self_of_input_grad, weight=_weight_of_input_grad)  # fmt: skip
 _transposed_bias = op("conv_input_grad_bias", "ConvolutionBackward0", _input_grad_bias, ("self", "weight", "bias"),
-                      self=_self_of_input_grad, weight=_weight_of_input_grad,
+                      shows=_shows, self=_self_of_input_grad, weight=_weight_of_input_grad,
                       bias=lambda F, g: F.channel_sum(g))  # fmt: skip
 op("conv_weight_grad", "ConvolutionBackwardBackward0", _weight_grad, ("grad", "self"),
    grad=_grad_of_weight_grad, self=_self_of_weight_grad)  # fmt: skip

@@ -124,7 +124,7 @@ _atan = op("atan", "AtanBackward0", np.arctan, ("self",), floats=True, self=lamb
 def _inverse_square(F: Any, a: Any, b: Any) -> Any:
     """1 / (a^2 + b^2), and 0 at the origin."""
     square = a * a + b * b
-    return F.keep(1 / square, mask=F.constant(square != 0))
+    return F.keep(1 / square, square != 0)
 
 
 _atan2 = op("atan2", "Atan2Backward0", np.arctan2, ("self", "other"), floats=True,

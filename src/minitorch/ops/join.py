@@ -213,20 +213,23 @@ def _unbind_kernel(self: np.ndarray, *, dim: int = 0) -> list[np.ndarray]:
     return [self[(*lead, place, ...)] for place in range(self.shape[dim])]
 
 
-def _joined(F: Any, g: Any, dim: int) -> Any:
+def _of_split(F: Any, g: Any, dim: int, split_size: int) -> Any:
+    return F.cat(g, dim=dim)  # the sizes are saved only to be shown
+
+
+def _of_split_with_sizes(F: Any, g: Any, dim: int, split_sizes: tuple[int, ...]) -> Any:
     return F.cat(g, dim=dim)
 
 
 _views: dict[str, Any] = {"view": True, "outputs": True, "tangent": "linear"}
-_split = op("split", "SplitBackward0", _split_kernel, ("self",), **_views, self=_joined)
-_split_with_sizes = op(
-    "split_with_sizes", "SplitWithSizesBackward0", _split_with_sizes_kernel, ("self",), **_views, self=_joined
-)
+_split = op("split", "SplitBackward0", _split_kernel, ("self",), **_views, self=_of_split)
+_split_with_sizes = op("split_with_sizes", "SplitWithSizesBackward0", _split_with_sizes_kernel, ("self",), **_views,
+                       self=_of_split_with_sizes)  # fmt: skip
 _unsafe_split = op(
-    "unsafe_split", "UnsafeSplitBackward0", _split_kernel, ("self",), outputs=True, tangent="linear", self=_joined
+    "unsafe_split", "UnsafeSplitBackward0", _split_kernel, ("self",), outputs=True, tangent="linear", self=_of_split
 )
 _unsafe_split_with_sizes = op("unsafe_split_with_sizes", "UnsafeSplitWithSizesBackward0", _split_with_sizes_kernel,
-                              ("self",), outputs=True, tangent="linear", self=_joined)  # fmt: skip
+                              ("self",), outputs=True, tangent="linear", self=_of_split_with_sizes)  # fmt: skip
 _unbind = op(
     "unbind", "UnbindBackward0", _unbind_kernel, ("self",), **_views, self=lambda F, g, dim: F.stack(g, dim=dim)
 )

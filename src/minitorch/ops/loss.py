@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +12,7 @@ import numpy as np
 from .._errors import scalar_name
 from .._kernels import activation as kernels
 from .._op import op
+from .._runtime import guard
 from . import elementary, pointwise, rounding, special
 from . import reduce as reductions
 
@@ -41,11 +44,13 @@ def _scale(reduction: str, *tensors: Any) -> tuple[bool, float]:
     """Whether the elements are summed, and what the sum is multiplied by."""
     if reduction != "mean":
         return reduction == "sum", 1.0
-    shape = tensors[0]._array.shape
+    shape, size = tensors[0]._array.shape, tensors[0]._array.size
     if any([t._array.shape != shape for t in tensors]):
-        shape = np.broadcast_shapes(*[t._array.shape for t in tensors])
-    size = int(np.prod(shape))
+        size = math.prod(np.broadcast_shapes(*[t._array.shape for t in tensors]))
     return True, 1.0 / size if size else float("nan")
+
+
+_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}  # as nodes show them, in PyTorch too
 
 
 def _total(loss: np.ndarray, scale: float) -> np.ndarray:
@@ -76,12 +81,18 @@ def _difference(self: np.ndarray, target: np.ndarray, name: str) -> np.ndarray:
     return np.subtract(self, target, out=...)
 
 
-def _mse_kernel(self: np.ndarray, target: np.ndarray, *, summed: bool, scale: float) -> np.ndarray:
+def _mse_kernel(self: np.ndarray, target: np.ndarray, *, reduction: int) -> np.ndarray:
     difference = _difference(self, target, "mse_cpu")
-    if not summed:
+    if reduction == _REDUCTIONS["none"]:
         return np.multiply(difference, difference, difference)
     flat = difference.ravel() if difference.itemsize > 2 else difference.ravel().astype(np.float32)
-    return np.asarray(flat.dot(flat) * scale, difference.dtype)
+    total = flat.dot(flat)
+    return np.asarray(total / flat.size if reduction == _REDUCTIONS["mean"] else total, difference.dtype)
+
+
+def _mse_slope(g: Any, difference: Any, reduction: int) -> Any:
+    count = math.prod(difference.shape) if reduction == _REDUCTIONS["mean"] else 1
+    return difference * (g * (2.0 / (count or 1)))
 
 
 def _smooth_l1_kernel(self: np.ndarray, target: np.ndarray, *, beta: float, summed: bool, scale: float) -> np.ndarray:
@@ -103,8 +114,8 @@ def _smooth_slope(F: Any, g: Any, self: Any, target: Any, beta: float, factor: f
 
 
 _mse = op("mse_loss", "MseLossBackward0", _mse_kernel, ("self", "target"), broadcasts=True,
-          self=lambda F, g, self, target, scale: (self - target) * (g * (2.0 * scale)),
-          target=lambda F, g, self, target, scale: (target - self) * (g * (2.0 * scale)))  # fmt: skip
+          self=lambda F, g, self, target, reduction: _mse_slope(g, self - target, reduction),
+          target=lambda F, g, self, target, reduction: _mse_slope(g, target - self, reduction))  # fmt: skip
 
 _smooth_l1 = op("smooth_l1_loss", "SmoothL1LossBackward0", _smooth_l1_kernel, ("self", "target"), broadcasts=True,
                 self=lambda F, g, self, target, beta, scale: _smooth_slope(F, g, self, target, beta, scale / beta),
@@ -148,7 +159,7 @@ def mse_loss(
     _warn_shapes(input, target)
     if weight is not None:
         return _weighted((input - target) ** 2, weight, reduction)
-    return _mse(input, target, *_scale(reduction, input, target))
+    return _mse(input, target, _REDUCTIONS[reduction])
 
 
 def l1_loss(
@@ -291,8 +302,8 @@ _bce_logits = op("binary_cross_entropy_with_logits", "BinaryCrossEntropyWithLogi
                  ("self", "target"), self=_bce_logits_self, target=_bce_logits_target)  # fmt: skip
 
 
-def _constant(function: str, name: str, tensor: Any) -> Any:
-    """The array of a tensor that no gradient can flow to."""
+def constant(function: str, name: str, tensor: Any) -> Any:
+    """The array of a tensor that no gradient can flow to; RuntimeError if one should."""
     if tensor is None:
         return None
     if tensor.requires_grad:
@@ -345,8 +356,8 @@ def binary_cross_entropy(
     """
     reduction = reduction_of(reduction, size_average, reduce)
     _check_alike("binary_cross_entropy", input, target)
-    factors = _constant("binary_cross_entropy", "weight", weight)
-    return _bce(input, target, factors, *_scale(reduction, input))
+    factors = constant("binary_cross_entropy", "weight", weight)
+    return guard(_bce(input, target, factors, *_scale(reduction, input)), weight=weight)
 
 
 def binary_cross_entropy_with_logits(
@@ -382,8 +393,9 @@ def binary_cross_entropy_with_logits(
     reduction = reduction_of(reduction, size_average, reduce)
     name = "binary_cross_entropy_with_logits"
     _check_alike(name, input, target)
-    factors, positive = _constant(name, "weight", weight), _constant(name, "pos_weight", pos_weight)
-    return _bce_logits(input, target, factors, positive, *_scale(reduction, input))
+    factors, positive = constant(name, "weight", weight), constant(name, "pos_weight", pos_weight)
+    loss = _bce_logits(input, target, factors, positive, *_scale(reduction, input))
+    return guard(loss, weight=weight, pos_weight=pos_weight)
 
 
 # -- distributions -----------------------------------------------------------------------------------------------------

@@ -70,17 +70,16 @@ def _base_kernel(exponent: np.ndarray, *, self: Number) -> np.ndarray:
 
 def _base_exponent(F: Any, g: Any, exponent: Any, self: Number, result: Any) -> Any:
     if self == 0:  # the result is infinite below 0, and so is its slope; from 0 on it is flat
-        return F.keep(g * -result, mask=F.constant(exponent < 0))
+        return F.keep(g * -result, exponent < 0)
     return g * (result * (math.log(self) if self > 0 else math.nan))
 
 
 def _power_self(F: Any, g: Any, self: Any, exponent: Any) -> Any:
-    return F.keep(g * (exponent * F.pow(self, exponent - 1)), mask=F.constant(exponent != 0))
+    return F.keep(g * (exponent * F.pow(self, exponent - 1)), exponent != 0)
 
 
 def _power_exponent(F: Any, g: Any, self: Any, exponent: Any, result: Any) -> Any:
-    varies = F.constant((self != 0) | (exponent < 0))
-    return g * F.keep(result * F.log(self), mask=varies)
+    return g * F.keep(result * F.log(self), (self != 0) | (exponent < 0))
 
 
 def _ldexp_kernel(self: np.ndarray, other: np.ndarray) -> np.ndarray:

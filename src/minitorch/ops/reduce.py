@@ -171,9 +171,10 @@ def _spread(F: Any, g: Any, shape: tuple[int, ...], dim: tuple[int, ...] | None,
     return F.expand(kept(F, g, dim, keepdim) / (count(shape, dim) or 1), size=shape)
 
 
-_mean_all = op("mean_all", "MeanBackward0", lambda self: mean_kernel(self), ("self",), tangent="linear",
+_counted: dict[str, Any] = {"self_sym_numel": lambda node: math.prod(node.saved_self_shape)}
+_mean_all = op("mean_all", "MeanBackward0", lambda self: mean_kernel(self), ("self",), tangent="linear", shows=_counted,
                self=lambda F, g, self_shape: _spread(F, g, self_shape, None, False))  # fmt: skip
-_mean_dims = op("mean", "MeanBackward1", _mean, ("self",), tangent="linear",
+_mean_dims = op("mean", "MeanBackward1", _mean, ("self",), tangent="linear", shows=_counted,
                 self=lambda F, g, self_shape, dim, keepdim: _spread(F, g, self_shape, dim, keepdim))  # fmt: skip
 
 

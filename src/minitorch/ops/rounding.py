@@ -37,7 +37,7 @@ def _signbit_kernel(self: np.ndarray) -> np.ndarray:
 
 
 def _copysign_self(F: Any, g: Any, self: Any, result: Any) -> Any:
-    return g * F.keep(result / self, mask=F.constant(self != 0))
+    return g * F.keep(result / self, self != 0)
 
 
 _abs = op("abs", "AbsBackward0", _abs_kernel, ("self",), elementwise=True, self=lambda F, g, self: g * F.sign(self))

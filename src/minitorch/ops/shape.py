@@ -269,7 +269,8 @@ op("unsqueeze_dims", "UnsqueezeBackward0", _unsqueeze_dims_kernel, ("self",), vi
 _squeeze_all = op("squeeze", "SqueezeBackward0", lambda self: self.squeeze(), ("self",), view=True, tangent="linear",
                   self=lambda F, g, self_shape: F.view(g, size=self_shape))  # fmt: skip
 _squeeze_dim = op("squeeze_dim", "SqueezeBackward1", _squeeze_dim_kernel, ("self",), view=True, tangent="linear",
-                  self=lambda F, g, self_shape: F.view(g, size=self_shape))  # fmt: skip
+                  self=lambda F, g, self_shape, dim:
+                      F.unsqueeze(g, dim=dim) if self_shape and self_shape[dim] == 1 else g)  # fmt: skip
 _squeeze_dims = op("squeeze_dims", "SqueezeBackward2", _squeeze_dims_kernel, ("self",), view=True, tangent="linear",
                    self=lambda F, g, self_shape: F.view(g, size=self_shape))  # fmt: skip
 

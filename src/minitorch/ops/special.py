@@ -28,8 +28,8 @@ def _logit_kernel(self: np.ndarray, *, eps: float | None = None) -> np.ndarray:
 def _logit_self(F: Any, g: Any, self: Any, eps: float | None) -> Any:
     slope = g / (self * (1 - self))
     low = 0 if eps is None else eps
-    inside = F.constant((self >= low) & (self <= 1 - low))
-    return F.masked_fill(slope, mask=~inside, value=math.nan) if eps is None else F.keep(slope, mask=inside)
+    inside = (self >= low) & (self <= 1 - low)
+    return F.masked_fill(slope, ~inside, value=math.nan) if eps is None else F.keep(slope, inside)
 
 
 _sigmoid = op("sigmoid", "SigmoidBackward0", activation.sigmoid, ("self",), elementwise=True, floats=True,
@@ -146,7 +146,7 @@ def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def _xlogy_self(F: Any, g: Any, self: Any, other: Any) -> Any:
-    return g * F.keep(F.log(other), mask=F.constant((self != 0) | ~(other <= 0)))
+    return g * F.keep(F.log(other), (self != 0) | ~(other <= 0))
 
 
 _xlogy = op("xlogy", "XlogyBackward0", _xlogy_kernel, ("self", "other"), elementwise=True, floats=True,
@@ -289,7 +289,7 @@ def _sinc_kernel(self: np.ndarray) -> np.ndarray:
 def _sinc_self(F: Any, g: Any, self: Any) -> Any:
     angle = self * math.pi
     slope = (angle * F.cos(angle) - F.sin(angle)) / (angle * self)
-    return F.keep(g * slope, mask=F.constant(angle * self != 0))
+    return F.keep(g * slope, angle * self != 0)
 
 
 _sinc = op("sinc", "SincBackward0", _sinc_kernel, ("self",), elementwise=True, floats=True, self=_sinc_self)

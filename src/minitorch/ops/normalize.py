@@ -1,0 +1,497 @@
+"""Normalisation over rows, channels or groups of channels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._args import array_of
+from .._errors import scalar_name
+from .._kernels import normalize as kernels
+from .._kernels.reduce import sum as sum_kernel
+from .._op import op
+from .._runtime import wrap
+from . import arrange, copies, pointwise, powers, reduce
+from . import shape as shapes
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+Sizes = tuple[int, ...]
+
+
+# -- statistics and standardised values --------------------------------------------------------------------------------
+def _moments_kernel(self: np.ndarray, *, shape: Sizes, axes: Sizes) -> list[np.ndarray]:
+    return kernels.moments(self, shape, axes)
+
+
+def _standardized_kernel(
+    self: np.ndarray, mean: np.ndarray, var: np.ndarray, *, shape: Sizes, axes: Sizes, eps: float
+) -> np.ndarray:
+    return kernels.standardized(self, mean, var, shape, axes, eps)
+
+
+def _standardized_backward_kernel(
+    grad: np.ndarray, self: np.ndarray, mean: np.ndarray, var: np.ndarray, *, shape: Sizes, axes: Sizes, eps: float
+) -> np.ndarray:
+    return kernels.standardized_backward(grad, self, mean, var, shape, axes, eps)
+
+
+def _over_deviation_kernel(self: np.ndarray, var: np.ndarray, *, channels: Sizes, eps: float) -> np.ndarray:
+    rstd = np.reciprocal(np.sqrt(var + self.dtype.type(eps)))
+    return (self.reshape(channels) * rstd.reshape(kernels.channel_place(channels))).reshape(self.shape)
+
+
+def _curvature(F: Any, g: Any, grad: Any, self: Any, mean: Any, var: Any, shape: Sizes, axes: Sizes, eps: float) -> Any:
+    """The derivative of ``<g, standardized_backward(grad, self)>`` by *self*.
+
+    With y the standardised values, r one over the deviation, m() the mean and P(u) = standardized_backward(u):
+    -r^2 y (m(g grad) - m(g) m(grad) - m(g y) m(grad y)) - r (m(grad y) P(g) + m(g y) P(grad)).
+    """
+    own, numbers = self.shape, {"shape": shape, "axes": axes, "eps": eps}
+
+    def seen(x: Any) -> Any:
+        return F.view(x, size=shape)
+
+    def average(x: Any) -> Any:
+        return F.mean(x, dim=axes, keepdim=True)
+
+    y = F.standardized(self, mean, var, **numbers)
+    p = seen(F.standardized_backward(g, self, mean, var, **numbers))
+    q = seen(F.standardized_backward(grad, self, mean, var, **numbers))
+    x, y, g, grad = seen(self), seen(y), seen(g), seen(grad)
+    center = x - average(x)
+    r = F.rsqrt(average(center * center) + eps)
+    gy, grad_y = average(g * y), average(grad * y)
+    first = r * r * (average(g * grad) - average(g) * average(grad) - gy * grad_y)
+    return F.view(-(y * first) - r * (grad_y * p + gy * q), size=tuple(own))
+
+
+# The statistics are inputs without formulas: they are functions of the first input, and the formulas count that in.
+_moments = op("norm_moments", "", _moments_kernel, ("self",), outputs=True)
+op("standardized", "NativeBatchNormBackward0", _standardized_kernel, ("self", "mean", "var"),
+   self=lambda F, g, self, mean, var, shape, axes, eps:
+       F.standardized_backward(g, self, mean, var, shape=shape, axes=axes, eps=eps))  # fmt: skip
+op("standardized_backward", "NativeBatchNormBackwardBackward0", _standardized_backward_kernel,
+   ("grad", "self", "mean", "var"),
+   grad=lambda F, g, self, mean, var, shape, axes, eps:
+       F.standardized_backward(g, self, mean, var, shape=shape, axes=axes, eps=eps),
+   self=_curvature)  # fmt: skip
+op("over_deviation", "MulBackward0", _over_deviation_kernel, ("self", "var"),
+   self=lambda F, g, var, channels, eps: F.over_deviation(g, var, channels=channels, eps=eps))  # fmt: skip
+
+
+# -- one weight for each channel ---------------------------------------------------------------------------------------
+def _channel_scaled(self: np.ndarray, weight: np.ndarray, *, channels: Sizes) -> np.ndarray:
+    return (self.reshape(channels) * weight.reshape(kernels.channel_place(channels))).reshape(self.shape)
+
+
+def _channel_total(self: np.ndarray, *, channels: Sizes, size: Sizes) -> np.ndarray:
+    return sum_kernel(self.reshape(channels), (0, 2)[: len(channels) - 1]).reshape(size)
+
+
+def _channel_fill(self: np.ndarray, *, channels: Sizes, shape: Sizes) -> np.ndarray:
+    return np.broadcast_to(self.reshape(kernels.channel_place(channels)), channels).reshape(shape)
+
+
+op("channel_scaled", "MulBackward0", _channel_scaled, ("self", "weight"),
+   self=lambda F, g, weight, channels: F.channel_scaled(g, weight, channels=channels),
+   weight=lambda F, g, self, weight_shape, channels:
+       F.channel_total(g * self, channels=channels, size=weight_shape))  # fmt: skip
+op("channel_total", "SumBackward1", _channel_total, ("self",), tangent="linear",
+   self=lambda F, g, self_shape, channels: F.channel_fill(g, channels=channels, shape=self_shape))  # fmt: skip
+op("channel_fill", "ExpandBackward0", _channel_fill, ("self",), view="maybe", tangent="linear",
+   self=lambda F, g, self_shape, channels: F.channel_total(g, channels=channels, size=self_shape))  # fmt: skip
+
+
+# -- normalisations ----------------------------------------------------------------------------------------------------
+def _normalized_kernel(
+    self: np.ndarray, weight: np.ndarray, bias: np.ndarray, mean: np.ndarray, var: np.ndarray,
+    *, shape: Sizes, axes: Sizes, channels: Sizes, eps: float,
+) -> np.ndarray:  # fmt: skip
+    return kernels.normalized(self, weight, bias, mean, var, shape, axes, channels, eps)
+
+
+def _self_of_normalized(
+    F: Any, g: Any, self: Any, weight: Any, mean: Any, var: Any, shape: Sizes, axes: Sizes, channels: Sizes, eps: float
+) -> Any:
+    g = F.channel_scaled(g, weight, channels=channels)
+    return F.standardized_backward(g, self, mean, var, shape=shape, axes=axes, eps=eps)
+
+
+def _self_of_evaluated(F: Any, g: Any, weight: Any, var: Any, channels: Sizes, eps: float) -> Any:
+    return F.over_deviation(F.channel_scaled(g, weight, channels=channels), var, channels=channels, eps=eps)
+
+
+def _weight_of_normalized(
+    F: Any, g: Any, self: Any, mean: Any, var: Any, weight_shape: Sizes, shape: Sizes, axes: Sizes, channels: Sizes, eps: float
+) -> Any:
+    y = F.standardized(self, mean, var, shape=shape, axes=axes, eps=eps)
+    return F.channel_total(g * y, channels=channels, size=weight_shape)
+
+
+def _bias_of_normalized(F: Any, g: Any, bias_shape: Sizes, channels: Sizes) -> Any:
+    return F.channel_total(g, channels=channels, size=bias_shape)
+
+
+def _weight_of_evaluated(
+    F: Any, g: Any, self: Any, mean: Any, var: Any, self_shape: Sizes, weight_shape: Sizes, channels: Sizes, eps: float
+) -> Any:
+    centered = self - F.channel_fill(mean, channels=channels, shape=self_shape)
+    y = F.over_deviation(centered, var, channels=channels, eps=eps)
+    return F.channel_total(g * y, channels=channels, size=weight_shape)
+
+
+_INPUTS = ("self", "weight", "bias", "mean", "var")
+_layer_norm = op("layer_norm", "NativeLayerNormBackward0", _normalized_kernel, _INPUTS,
+                 self=_self_of_normalized, weight=_weight_of_normalized, bias=_bias_of_normalized)  # fmt: skip
+_batch_norm = op("batch_norm", "NativeBatchNormBackward0", _normalized_kernel, _INPUTS,
+                 self=_self_of_normalized, weight=_weight_of_normalized, bias=_bias_of_normalized)  # fmt: skip
+_batch_norm_evaluated = op("batch_norm_evaluated", "NativeBatchNormBackward0", _normalized_kernel, _INPUTS,
+                           self=_self_of_evaluated, weight=_weight_of_evaluated, bias=_bias_of_normalized)  # fmt: skip
+_group_norm = op("group_norm", "NativeGroupNormBackward0", _normalized_kernel, _INPUTS,
+                 self=_self_of_normalized, weight=_weight_of_normalized, bias=_bias_of_normalized)  # fmt: skip
+
+
+# -- arguments ---------------------------------------------------------------------------------------------------------
+def _parameters(array: np.ndarray, weight: Any, bias: Any, shape: Sizes, expected: str) -> tuple[Any, Any]:
+    """Weight and bias, ones and zeros where there is none; RuntimeError where a shape or dtype does not fit."""
+    for name, given in (("weight", weight), ("bias", bias)):
+        if given is None:
+            continue
+        if given._array.shape != shape:
+            raise RuntimeError(f"Expected {name} to be {expected}, but got {name} of shape {list(given._array.shape)}")
+        if given._array.dtype is not array.dtype:
+            raise RuntimeError(
+                f"mixed dtype (CPU): expect parameter to have scalar type of {scalar_name(array.dtype)}, but {name} has "
+                f"{scalar_name(given._array.dtype)}"
+            )
+    return (
+        wrap(np.ones(shape, array.dtype)) if weight is None else weight,
+        wrap(np.zeros(shape, array.dtype)) if bias is None else bias,
+    )
+
+
+def _check_floats(name: str, array: np.ndarray) -> None:
+    if array.dtype.kind != "f":
+        raise NotImplementedError(f'"{name}" not implemented for {scalar_name(array.dtype)!r}: convert it to a float dtype')
+
+
+def _normalized_shape(name: str, array: np.ndarray, normalized_shape: Sequence[int]) -> Sizes:
+    """The shape of a row; an error where the input does not end with it."""
+    if not isinstance(normalized_shape, (tuple, list)):
+        given = type(normalized_shape).__name__
+        raise TypeError(f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not {given}")
+    shape = tuple(normalized_shape)
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    if array.shape[-len(shape) :] != shape:
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [{', '.join(['*', *map(str, shape)])}], but "
+            f"got input of size{list(array.shape)}"
+        )
+    return shape
+
+
+def _channels_of(array: np.ndarray) -> Sizes:
+    """Where the channels, its second dimension, are in a batch."""
+    batch, count, *rest = array.shape
+    return (batch, count, math.prod(rest)) if rest else (batch, count)
+
+
+# -- public ------------------------------------------------------------------------------------------------------------
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+) -> Tensor:
+    """Each row less its mean, over its standard deviation, times *weight* plus *bias*.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(*, *normalized_shape)``, of floats.
+    normalized_shape : sequence of int
+        The trailing dimensions that are a row.
+    weight, bias : Tensor, optional
+        Of shape *normalized_shape*.
+    eps : float
+        Added to the (biased) variance.
+
+    Raises
+    ------
+    RuntimeError
+        If shapes or dtypes do not fit.
+
+    Notes
+    -----
+    Source: Ba, Kiros and Hinton, "Layer normalization", 2016.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.layer_norm(torch.tensor([[1.0, 3.0], [5.0, 5.0]]), (2,))
+    tensor([[-1.0000,  1.0000],
+            [ 0.0000,  0.0000]])
+    """
+    array = array_of("layer_norm", input)
+    row = _normalized_shape("layer_norm", array, normalized_shape)
+    _check_floats("LayerNormKernelImpl", array)
+    expected = f"of same shape as normalized_shape = {list(row)}"
+    weight, bias = _parameters(array, weight, bias, row, expected)
+    length = math.prod(row)
+    shape = (math.prod(array.shape[: -len(row)]), length)
+    mean, var = _moments(input, shape, (1,))
+    return _layer_norm(input, weight, bias, mean, var, shape, (1,), shape, eps)
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """Each row over its root mean square, times *weight*.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(*, *normalized_shape)``, of floats.
+    normalized_shape : sequence of int
+        The trailing dimensions that are a row.
+    weight : Tensor, optional
+        Of shape *normalized_shape*.
+    eps : float, optional
+        Added to the mean square; by default the dtype's epsilon.
+
+    Notes
+    -----
+    Source: Zhang and Sennrich, "Root mean square layer normalization", 2019.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.rms_norm(torch.tensor([[3.0, 4.0], [1.0, 1.0]]), (2,))
+    tensor([[0.8485, 1.1314],
+            [1.0000, 1.0000]])
+    """
+    array = array_of("rms_norm", input)
+    if weight is not None and weight._array.shape != tuple(normalized_shape):
+        raise RuntimeError(
+            f"Expected weight to be of same shape as normalized_shape, but got weight of shape "
+            f"{list(weight._array.shape)} and normalized_shape = {list(normalized_shape)}"
+        )
+    row = _normalized_shape("rms_norm", array, normalized_shape)
+    _check_floats("rms_norm", array)
+    dims = tuple(range(-len(row), 0))
+    square = reduce.mean(powers.pow(input, 2), dims, keepdim=True)
+    result = pointwise.mul(input, powers.rsqrt(pointwise.add(square, float(np.finfo(array.dtype).eps) if eps is None else eps)))
+    return result if weight is None else pointwise.mul(result, weight)
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+) -> Tensor:
+    """Each channel less its mean, over its standard deviation, times *weight* plus *bias*.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, C, *)``, of floats.
+    running_mean, running_var : Tensor or None
+        ``(C,)``: the statistics that are used; while *training*, the batch's own are used, and these, where given, are
+        moved towards them in place.
+    weight, bias : Tensor, optional
+        ``(C,)``.
+    training : bool
+        Whether the batch's own statistics are used.
+    momentum : float
+        How far the running statistics are moved: 1 replaces them.
+    eps : float
+        Added to the variance.
+
+    Raises
+    ------
+    ValueError
+        If *training* with a single value for each channel.
+    RuntimeError
+        If shapes or dtypes do not fit, or the running statistics are missing.
+
+    Notes
+    -----
+    The running variance is of the unbiased kind; the values are divided by the biased one.  Source: Ioffe and Szegedy,
+    "Batch normalization: accelerating deep network training by reducing internal covariate shift", 2015.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> mean, var = torch.zeros(1), torch.ones(1)
+    >>> torch.nn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), mean, var, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
+    >>> mean, var
+    (tensor([0.2000]), tensor([1.1000]))
+    """
+    array = array_of("batch_norm", input)
+    if array.ndim < 2:
+        raise IndexError(f"batch_norm(): expected an input of shape (N, C, *), but got one of shape {list(array.shape)}")
+    channels = _channels_of(array)
+    if training and channels[0] * math.prod(channels[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    _check_running(array, training, running_mean=running_mean, running_var=running_var)
+    _check_floats("batch_norm", array)
+    size = f"should contain {channels[1]} elements"
+    weight, bias = _parameters(array, weight, bias, (channels[1],), f"a vector: it {size}")
+    if not array.size:
+        return copies.clone(input)
+    axes = (0, 2)[: len(channels) - 1]
+    if not training:
+        return _batch_norm_evaluated(input, weight, bias, running_mean, running_var, channels, axes, channels, eps)
+    mean, var = _moments(input, channels, axes)
+    if running_mean is not None:
+        _move(running_mean._array, mean._array, momentum)
+    if running_var is not None:
+        count = array.size // channels[1]
+        _move(running_var._array, var._array * (count / (count - 1)), momentum)
+    return _batch_norm(input, weight, bias, mean, var, channels, axes, channels, eps)
+
+
+def _move(running: np.ndarray, value: np.ndarray, momentum: float) -> None:
+    """Move a running statistic; as in PyTorch, that is no edit which a version would count."""
+    running *= 1 - momentum
+    running += value * momentum
+
+
+def _check_running(array: np.ndarray, training: bool, **statistics: Any) -> None:
+    for name, tensor in statistics.items():
+        if tensor is None:
+            if not training:
+                raise RuntimeError(f"{name} must be defined in evaluation mode")
+        elif tensor._array.shape != (array.shape[1],):
+            raise RuntimeError(f"{name} should contain {array.shape[1]} elements not {tensor._array.size}")
+        elif tensor.requires_grad:
+            raise RuntimeError(
+                f"The function 'native_batch_norm' is not differentiable with respect to argument '{name}'. This input "
+                "cannot have requires_grad True."
+            )
+        elif tensor._array.dtype is not array.dtype and array.itemsize > 2:
+            raise RuntimeError(
+                f"mixed dtype (CPU): expect parameter to have scalar type of {scalar_name(array.dtype)}, but {name} has "
+                f"{scalar_name(tensor._array.dtype)}"
+            )
+
+
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
+) -> Tensor:
+    """Each group of channels of each sample less its mean, over its standard deviation, times *weight* plus *bias*.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, C, *)``, of floats.
+    num_groups : int
+        Into how many groups of neighbours the channels are divided.
+    weight, bias : Tensor, optional
+        ``(C,)``.
+    eps : float
+        Added to the (biased) variance.
+
+    Raises
+    ------
+    ValueError
+        If there is a single value for each group, in one sample.
+    RuntimeError
+        If shapes or dtypes do not fit.
+
+    Notes
+    -----
+    Source: Wu and He, "Group normalization", 2018.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.group_norm(torch.tensor([[1.0, 3.0, 10.0, 30.0]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
+    array = array_of("group_norm", input)
+    if array.ndim < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {array.ndim}")
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    channels = _channels_of(array)
+    if channels[1] % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(array.shape)} and num_groups={num_groups}"
+        )
+    length = channels[1] // num_groups * math.prod(channels[2:])
+    if channels[0] * length == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(array.shape)}")
+    _check_floats("GroupNormKernelImpl", array)
+    expected = f"a vector of size equal to the number of channels in input of shape {list(array.shape)}"
+    weight, bias = _parameters(array, weight, bias, (channels[1],), expected)
+    shape = (channels[0] * num_groups, length)
+    mean, var = _moments(input, shape, (1,))
+    return _group_norm(input, weight, bias, mean, var, shape, (1,), channels, eps)
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+) -> Tensor:
+    """`batch_norm` of each sample by itself; the running statistics are moved towards the means over the batch.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, C, *)``, of floats.
+    running_mean, running_var, weight, bias : Tensor, optional
+        ``(C,)``.
+    use_input_stats : bool
+        Whether each sample's own statistics are used, rather than the running ones.
+    momentum, eps : float
+        As in `batch_norm`.
+
+    Notes
+    -----
+    Source: Ulyanov, Vedaldi and Lempitsky, "Instance normalization: the missing ingredient for fast stylization", 2016.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.instance_norm(torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]))
+    tensor([[[-1.0000,  1.0000],
+             [-1.0000,  1.0000]]])
+    """
+    array = array_of("instance_norm", input)
+    if use_input_stats and math.prod(array.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    batch, count, *rest = array.shape
+    repeated = [None if t is None else arrange.repeat(t, batch) for t in (running_mean, running_var, weight, bias)]
+    joined = shapes.reshape(input, (1, batch * count, *rest))
+    out = batch_norm(joined, *repeated, use_input_stats, momentum, eps)
+    for running, moved in zip((running_mean, running_var), repeated):
+        if use_input_stats and running is not None:
+            running._array[...] = moved._array.reshape(batch, count).mean(0)
+    return shapes.view(out, array.shape)
