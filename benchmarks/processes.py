@@ -40,7 +40,9 @@ IMPORT = "import time; start = time.process_time(); import {library}; print(time
 
 def run(code: str) -> str:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment).stdout
+    return subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment
+    ).stdout
 
 
 def long_chain(table: Table, repeats: int, length: int = 1_000_000) -> None:
@@ -55,7 +57,10 @@ def long_chain(table: Table, repeats: int, length: int = 1_000_000) -> None:
         table.line(f"chain of {length:,}: {name}", {lib: values[index] * 1e9 for lib, values in middle.items()})
     table.line("   all three", {lib: sum(values[:3]) * 1e9 for lib, values in middle.items()}, 0.30)
     memory = {lib: values[3] * 1024 / length for lib, values in middle.items()}
-    print(f"{'   peak memory':44s} " + "   ".join(f"{lib} {value:.0f} bytes an operation" for lib, value in memory.items()))
+    print(
+        f"{'   peak memory':44s} "
+        + "   ".join(f"{lib} {value:.0f} bytes an operation" for lib, value in memory.items())
+    )
 
 
 def importing(table: Table, repeats: int) -> None:

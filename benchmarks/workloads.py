@@ -22,7 +22,9 @@ def agree(name: str, arrays: dict[str, list[np.ndarray]], tolerance: float = 1e-
     reference = arrays["minitorch"]
     for peer, values in arrays.items():
         for ours, theirs in zip(reference, values):
-            np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance, err_msg=f"{name}: minitorch and {peer}")
+            np.testing.assert_allclose(
+                ours, theirs, rtol=tolerance, atol=tolerance, err_msg=f"{name}: minitorch and {peer}"
+            )
 
 
 def leaves(library: Any, *arrays: np.ndarray) -> list[Any]:
@@ -60,7 +62,8 @@ def operations(table: Table, repeats: int) -> None:
             x, y = mygrad.tensor(a), mygrad.tensor(b)
             operation(x, y).sum().backward()
             found["mygrad"] = [t.grad for t in (x, y)[:arity]]
-            runs["mygrad"] = lambda f=operation, x=mygrad.tensor(a), y=mygrad.tensor(b): f(x, y)  # type: ignore[misc]
+            x, y = mygrad.tensor(a), mygrad.tensor(b)
+            runs["mygrad"] = lambda f=operation, x=x, y=y: f(x, y)  # type: ignore[misc]
         agree(name, found)
         table.line(f"{name}, 4x4, recording", measure(runs, repeats=repeats), 0.45 if name in LIMITED else None)
 
@@ -104,7 +107,11 @@ def in_place_and_functions(table: Table, repeats: int) -> None:
 
         return lambda: Double.apply(x)
 
-    for name, make in {"x*2, mul_, add_": writes, "x*2, h[1] = y[0]": assignment, "custom Function.apply": function}.items():
+    for name, make in {
+        "x*2, mul_, add_": writes,
+        "x*2, h[1] = y[0]": assignment,
+        "custom Function.apply": function,
+    }.items():
         table.line(name, measure({peer: make(library) for peer, library in LIBRARIES.items()}, repeats=repeats), 1.0)
 
 
@@ -215,7 +222,9 @@ def large_mlp(table: Table, repeats: int) -> None:
     print(f"{'':44s} to NumPy by hand x{ratio:.2f}  (limit 1.25: {'holds' if ratio <= 1.25 else 'MISSED'})")
 
 
-def _mlp(library: Any, weights: list[np.ndarray], x: np.ndarray, y: np.ndarray, optimiser: str) -> tuple[Callable[[], Any], list[Any]]:
+def _mlp(
+    library: Any, weights: list[np.ndarray], x: np.ndarray, y: np.ndarray, optimiser: str
+) -> tuple[Callable[[], Any], list[Any]]:
     nn, optim = library.nn, library.optim
     layers: list[Any] = []
     for weight in weights[::2]:

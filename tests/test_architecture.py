@@ -48,7 +48,7 @@ def module_of(path: Path) -> str:
 def layer_of(module: str) -> int:
     for level, names in enumerate(LAYERS):
         for name in names:
-            if module == name or name and module.startswith(name + "."):
+            if module == name or (name and module.startswith(name + ".")):
                 if name == "nn" and module.startswith("nn.functional"):
                     continue
                 return level
@@ -90,7 +90,11 @@ def test_files_and_functions_are_read_in_a_sitting(path: Path) -> None:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             first = node.body[0]
-            has_doc = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+            has_doc = (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            )
             start = first.end_lineno if has_doc else node.lineno
             assert node.end_lineno - start <= 62, f"{node.name} has more than about 60 lines"
 

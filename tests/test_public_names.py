@@ -12,7 +12,7 @@ def public_names() -> set[str]:
     private = {"annotations"}
     for name, value in vars(minitorch).items():
         hidden = isinstance(value, ModuleType) and value.__name__ != f"minitorch.{name}"
-        if name.startswith("_") or hidden and name not in minitorch.__all__:
+        if name.startswith("_") or (hidden and name not in minitorch.__all__):
             private.add(name)
     return set(vars(minitorch)) - private - {"ops"}
 

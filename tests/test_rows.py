@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import samples
-from samples.sample import Sample
 
 import minitorch
+import samples
 from minitorch import _op, _runtime
 from minitorch._tape import Outputs
 from minitorch.autograd import Tape, grad, gradcheck, gradgradcheck
+from samples.sample import Sample
 
 
 def all_samples() -> dict[str, list[Sample]]:
@@ -27,7 +27,11 @@ def all_samples() -> dict[str, list[Sample]]:
 
 
 SAMPLES = all_samples()
-CASES = [pytest.param(name, case, id=f"{name}-{i}") for name, cases in sorted(SAMPLES.items()) for i, case in enumerate(cases)]
+CASES = [
+    pytest.param(name, case, id=f"{name}-{i}")
+    for name, cases in sorted(SAMPLES.items())
+    for i, case in enumerate(cases)
+]
 DIFFERENTIABLE = [p for p in CASES if p.values[1].order > 0]
 
 
@@ -167,7 +171,9 @@ def test_formulas_hand_out_only_what_the_engine_may_own(name: str, case: Sample)
             incoming = [gradient]
         results = [r for r in node.backward(gradient, _runtime.raw, node.edges, True) if r is not None]
         saved = [getattr(getattr(node, s), "_array", getattr(node, s)) for s in node.saved_names]
-        saved = [a for s in saved for a in (s if isinstance(s, tuple) else (s,)) if isinstance(a, np.ndarray) and a.size]
+        saved = [
+            a for s in saved for a in (s if isinstance(s, tuple) else (s,)) if isinstance(a, np.ndarray) and a.size
+        ]
         for i, result in enumerate(results):
             if any(result is g for g in incoming) or any(np.may_share_memory(result, g) for g in incoming):
                 continue
@@ -215,9 +221,15 @@ def test_against_pytorch(name: str, case: Sample) -> None:
     if not chosen:
         return
     starts = vectors(chosen)
-    first = grad(chosen, ours, [minitorch.tensor(v, requires_grad=True) for v in starts], create_graph=True, allow_unused=True)
+    first = grad(
+        chosen, ours, [minitorch.tensor(v, requires_grad=True) for v in starts], create_graph=True, allow_unused=True
+    )
     their_first = torch.autograd.grad(
-        theirs_chosen, theirs, [torch.tensor(v, requires_grad=True) for v in starts], create_graph=True, allow_unused=True
+        theirs_chosen,
+        theirs,
+        [torch.tensor(v, requires_grad=True) for v in starts],
+        create_graph=True,
+        allow_unused=True,
     )
     for x, y in zip(first, their_first):
         close(x, y)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from backend import torch
 
 F = torch.nn.functional

@@ -7,10 +7,5 @@ loss = (w @ x).tanh().square().mean()
 loss.backward()
 print(loss, w.grad, sep="\n")
 
-node = loss.grad_fn  # what backward() walked, from the loss back to w
-while node.next_functions:
-    print(node.name())
-    node = node.next_functions[0][0]
-print(node.variable is w)
-
+print(torch.autograd.Tape(loss))  # what the forward pass recorded
 print(torch.autograd.gradcheck(lambda w: (w @ x).tanh(), w))  # against finite differences

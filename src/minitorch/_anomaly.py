@@ -175,7 +175,7 @@ class record_sites:
 
 
 # -- in the walk -------------------------------------------------------------------------------------------------------
-def checker() -> Callable[[Node, Any, Any, Any], Any] | None:
+def checker() -> Callable[[Node, Callable[[], Any], Any], Any] | None:
     """What runs a node's backward in anomaly mode; None when it is off."""
     return run_checked if _Anomaly.sites is not None else None
 

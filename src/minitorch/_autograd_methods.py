@@ -30,7 +30,12 @@ def requires_grad(self: Any) -> bool:
 def set_requires_grad(self: Any, value: bool) -> None:
     """Assign ``requires_grad`` of a leaf."""
     if not is_leaf(self):
-        hint = "" if value else " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+        hint = (
+            ""
+            if value
+            else " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+            "var_no_grad = var.detach()."
+        )
         raise RuntimeError(FLAGS + hint)
     _switch(self, bool(value))
 
@@ -88,7 +93,7 @@ def grad_fn(self: Any) -> Any:
 def output_nr(self: Any) -> int:
     """Which of its node's outputs this tensor is."""
     node = current_node(self)
-    return node.index if node.__class__ is Output else 0  # type: ignore[no-any-return]
+    return node.index if node.__class__ is Output else 0
 
 
 def grad(self: Any) -> Any:
@@ -106,7 +111,9 @@ def set_grad(self: Any, value: Any) -> None:
     """Assign the gradient: None, or a tensor of this tensor's shape and dtype."""
     if value is not None:
         if not isinstance(value, _runtime.Tensor):
-            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+            raise TypeError(
+                f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+            )
         if value is self:
             raise RuntimeError("can't assign Variable as its own grad")
         if value._array.dtype is not self._array.dtype:
@@ -168,7 +175,7 @@ def version(self: Any) -> int:
         return 0
     if self._alias.inference:
         raise RuntimeError("Inference tensors do not track version counter.")
-    return self._alias.edits.count  # type: ignore[no-any-return]
+    return self._alias.edits.count
 
 
 def is_inference(self: Any) -> bool:

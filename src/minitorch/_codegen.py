@@ -12,7 +12,25 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ._op import Row
 
-LOCALS = frozenset("alias edges edits expects g given kernel kind layout node nodes out retain row view".split())
+LOCALS = frozenset(
+    [
+        "alias",
+        "edges",
+        "edits",
+        "expects",
+        "g",
+        "given",
+        "kernel",
+        "kind",
+        "layout",
+        "node",
+        "nodes",
+        "out",
+        "retain",
+        "row",
+        "view",
+    ]
+)
 """What the written code calls its own variables: no input or parameter may have these names."""
 
 
@@ -290,5 +308,3 @@ def backward_lines(row: Row) -> Iterator[str]:
         yield f"{', '.join(f'{i}_edge' for i in calls)} = edges"
         calls = {i: f"None if {i}_edge is None else {call}" for i, call in calls.items()}
     yield f"return {calls[row.inputs[0]]}" if row.variadic else f"return ({', '.join(calls.values())},)"
-
-

@@ -66,7 +66,9 @@ def starting_points(tensors: tuple[Any, ...], gradients: tuple[Any, ...], create
             shape, dtype = layout if layout is not None else (node.array.shape, node.array.dtype)  # type: ignore[attr-defined]
         else:
             if not isinstance(tensor, _runtime.Tensor):
-                raise TypeError(f"element {index} of tensors must be a Tensor or a GradientEdge, not {type(tensor).__name__}")
+                raise TypeError(
+                    f"element {index} of tensors must be a Tensor or a GradientEdge, not {type(tensor).__name__}"
+                )
             node = current_node(tensor)
             shape, dtype = tensor._array.shape, tensor._array.dtype
         if node is None:
@@ -90,7 +92,9 @@ def _start(gradient: Any, index: int, shape: tuple[int, ...], dtype: np.dtype[An
             f"{Size(shape)}."
         )
     if gradient._array.dtype.kind != "f":
-        raise RuntimeError(f"For complex Tensors, or gradients of another kind: grad_output[{index}] has dtype {gradient.dtype}, expected a float dtype")
+        raise RuntimeError(
+            f"grad_output[{index}] has dtype {gradient.dtype}, but gradients are of a floating point dtype"
+        )
     return gradient if gradient._array.dtype is dtype else traced.to(gradient, dtype=dtype)
 
 
@@ -171,7 +175,12 @@ def tensor_backward(
     >>> x.grad
     tensor(6.)
     """
-    backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
+    array, node = self._array, current_node(self)
+    if gradient is None and inputs is None and not create_graph and node is not None and array.size == 1:
+        start = np.array(1, array.dtype) if not array.ndim else np.ones(array.shape, array.dtype)
+        run([node], [start], Walk(False, bool(retain_graph), True, None, checker()))  # the everyday call
+    else:
+        backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
 
 
 def _gradients_for(roots: tuple[Any, ...], gradients: Any) -> tuple[Any, ...]:
@@ -242,7 +251,9 @@ def grad(
     (tensor(12., grad_fn=<MulBackward0>), (tensor(12.),))
     """
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     allow_unused = bool(materialize_grads if allow_unused is None else allow_unused)
     roots, wanted = tuple_of(outputs), tuple_of(inputs)
     if materialize_grads and any([isinstance(w, GradientEdge) for w in wanted]):
@@ -271,7 +282,15 @@ def grad(
     return tuple(results)
 
 
-def _batched(roots: tuple[Any, ...], wanted: tuple[Any, ...], grad_outputs: Any, retain: bool, create: bool, unused: bool, materialize: bool) -> tuple[Any, ...]:
+def _batched(
+    roots: tuple[Any, ...],
+    wanted: tuple[Any, ...],
+    grad_outputs: Any,
+    retain: bool,
+    create: bool,
+    unused: bool,
+    materialize: bool,
+) -> tuple[Any, ...]:
     """One ``grad`` for each entry of the batch, stacked."""
     batches = _gradients_for(roots, grad_outputs)
     sizes = set()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+from builtins import bool as _bool
+from builtins import int as _int
 from collections.abc import Iterable
 from typing import Any
 
@@ -35,20 +37,20 @@ class dtype:
         return self._numpy
 
     @property
-    def itemsize(self) -> int:
+    def itemsize(self) -> _int:
         """Bytes an element takes."""
         return self.numpy.itemsize
 
     @property
-    def is_floating_point(self) -> bool:
+    def is_floating_point(self) -> _bool:
         return "float" in self._name
 
     @property
-    def is_complex(self) -> bool:
+    def is_complex(self) -> _bool:
         return "complex" in self._name
 
     @property
-    def is_signed(self) -> bool:
+    def is_signed(self) -> _bool:
         return not (self._name == "bool" or self._name.startswith("uint"))
 
     def __repr__(self) -> str:
@@ -58,7 +60,20 @@ class dtype:
         return named, (self._name,)
 
 
-_NAMES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool")
+_NAMES = (
+    "float16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bool",
+)
 _NAMED = {name: dtype(name, name) for name in _NAMES}
 _NAMED |= {name: dtype(name, None) for name in ("bfloat16", "complex32", "complex64", "complex128")}
 _OF_NUMPY = {d._numpy: d for d in _NAMED.values() if d._numpy is not None}
@@ -104,7 +119,7 @@ def to_numpy(given: Any) -> np.dtype[Any]:
         return given.numpy
     if isinstance(given, type) and given.__module__ == "builtins" and given.__name__ in _PYTHON:
         return _PYTHON[given.__name__]
-    if isinstance(given, np.dtype) or isinstance(given, type) and issubclass(given, np.generic):
+    if isinstance(given, np.dtype) or (isinstance(given, type) and issubclass(given, np.generic)):
         return of_numpy(np.dtype(given)).numpy
     raise TypeError(f"dtype must be a torch.dtype, not {type(given).__name__}")
 
@@ -188,7 +203,7 @@ def result_dtype(arrays: Iterable[np.ndarray]) -> np.dtype[Any]:
     return strong if _CATEGORY[weak.kind] <= _CATEGORY[strong.kind] else promoted(strong, weak)
 
 
-def can_cast(source: np.dtype[Any], to: np.dtype[Any]) -> type(True):  # type: ignore[valid-type]
+def can_cast(source: np.dtype[Any], to: np.dtype[Any]) -> _bool:
     """Whether a result may be written into a tensor of dtype *to*: not from a higher category."""
     return _CATEGORY[source.kind] <= _CATEGORY[to.kind]
 
@@ -207,5 +222,5 @@ def floating(array: np.ndarray) -> np.ndarray:
 @functools.lru_cache(None)
 def weak_dtype(kind: type, other: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype that a Python number of this type takes when it meets a tensor of dtype *other*."""
-    level = 0 if issubclass(kind, type(True)) else 1 if issubclass(kind, type(1)) else 2
+    level = 0 if issubclass(kind, _bool) else 1 if issubclass(kind, _int) else 2
     return other if level <= _CATEGORY[other.kind] else (BOOL, INT64, _Default.numpy)[level]

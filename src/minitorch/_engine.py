@@ -50,10 +50,18 @@ class Walk:
         What runs a node's backward in anomaly mode.
     """
 
-    __slots__ = ("create", "retain", "accumulate", "captured", "pruned", "due", "check", "roots", "depth", "notes")
+    __slots__ = ("accumulate", "captured", "check", "create", "depth", "due", "notes", "pruned", "retain", "roots")
 
-    def __init__(self, create: bool, retain: bool, accumulate: bool, captured: dict[Node, Any] | None, check: Any) -> None:
-        self.create, self.retain, self.accumulate, self.captured, self.check = create, retain, accumulate, captured, check
+    def __init__(
+        self, create: bool, retain: bool, accumulate: bool, captured: dict[Node, Any] | None, check: Any
+    ) -> None:
+        self.create, self.retain, self.accumulate, self.captured, self.check = (
+            create,
+            retain,
+            accumulate,
+            captured,
+            check,
+        )
         self.pruned: dict[Node, Any] | None = None
         self.due: dict[Node, float] | None = None
         self.roots: list[Node] = []
@@ -135,10 +143,12 @@ def walk(roots: Any, gradients: Any, F: Any, walk_: Walk) -> None:
     except BaseException:
         incomplete = reachable([entry[0] for entry in pending.values()])
         for leaf in [leaf for leaf in leaves if leaf not in incomplete]:
-            finish_leaf(leaf, *leaves.pop(leaf), F, walk_)
+            gradient, fresh = leaves.pop(leaf)
+            finish_leaf(leaf, gradient, fresh, F, walk_)
         raise
     for leaf in tuple(leaves):
-        finish_leaf(leaf, *leaves.pop(leaf), F, walk_)
+        gradient, fresh = leaves.pop(leaf)
+        finish_leaf(leaf, gradient, fresh, F, walk_)
 
 
 def run_nodes(edges: Any, results: Any, F: Any, walk_: Walk, pending: dict[float, Any], leaves: dict[Any, Any]) -> None:
@@ -149,8 +159,10 @@ def run_nodes(edges: Any, results: Any, F: Any, walk_: Walk, pending: dict[float
     heap.  Where leaves have hooks, ``due`` says when each of those is complete.
     """
     heap: list[float] = []
-    retain, captured, pruned, due, check = walk_.retain, walk_.captured, walk_.pruned, walk_.due, walk_.check
-    gradient, ours, arrays = None, False, F is raw
+    retain, pruned, due, check = walk_.retain, walk_.pruned, walk_.due, walk_.check
+    gradient: Any = None
+    upcoming: Any = None
+    ours, fresh, arrays = False, False, F is raw
     while True:
         following = None
         index = 0
@@ -263,7 +275,7 @@ def prune(roots: list[Node], captured: dict[Node, Any]) -> dict[Node, Any] | Non
         if node not in seen:
             seen.add(node)
             edges = node.edges
-            if node.position > oldest or not edges and node not in captured:
+            if node.position > oldest or (not edges and node not in captured):
                 others = True
             else:
                 stack.extend(edges)
@@ -340,7 +352,9 @@ def finish_leaf(node: AccumulateGrad, gradient: Any, fresh: bool, F: Any, walk_:
             hook((), (gradient if walk_.create else wrap(np.asarray(gradient)),))
 
 
-def before_accumulation(node: AccumulateGrad, gradient: Any, fresh: bool, F: Any, walk_: Walk) -> tuple[Any, bool, bool]:
+def before_accumulation(
+    node: AccumulateGrad, gradient: Any, fresh: bool, F: Any, walk_: Walk
+) -> tuple[Any, bool, bool]:
     """Hooks and capture at a leaf: the gradient, whether it is ours, and whether it is to be accumulated."""
     if node.hooks or node.extras is not None:
         gradient, fresh = at_leaf(node, gradient, F, walk_.accumulate), False

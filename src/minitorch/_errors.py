@@ -68,6 +68,4 @@ def not_a_tensor(row: Any, inputs: tuple[Any, ...], tensor_type: type) -> TypeEr
 
 def unsupported_operand(row: Any, first: Any, given: Any) -> Any:
     """Raise: an operand that is neither a tensor nor a number."""
-    raise TypeError(
-        f"{row.name}(): argument 'other' (position 2) must be Tensor or Number, not {type(given).__name__}"
-    )
+    raise TypeError(f"{row.name}(): argument 'other' (position 2) must be Tensor or Number, not {type(given).__name__}")

@@ -12,7 +12,6 @@ from ._runtime import traced, wrap
 from ._tape import AccumulateGrad, Node, OutputHooks, Outputs, RemovableHandle, output_hooks
 from ._views import current_node
 
-
 hooked_leaves: list[None] = []
 """Not empty once a leaf has had hooks: backward passes then find out when each such leaf is complete."""
 

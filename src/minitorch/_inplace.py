@@ -52,17 +52,26 @@ def _two_operands(row: _op.Row, function: Callable[..., Any]) -> Callable[..., A
         if other.__class__ is not _runtime.Tensor and not isinstance(other, _runtime.Tensor):
             other = operand(other, self)
             if other is NotImplemented:
-                raise TypeError(f"{row.name}_(): argument 'other' (position 1) must be Tensor or Number, not {type(given).__name__}")
+                raise TypeError(
+                    f"{row.name}_(): argument 'other' (position 1) must be Tensor or Number, not {type(given).__name__}"
+                )
         alias = self._alias
         edits = alias.edits if alias is not None else edits_of(self)
         array = self._array
         simple = not options and not observers and other._array.dtype is array.dtype
-        if not simple or edits.watchers is not None or edits.inference or other._alias is not None and other._alias.edits is edits:
+        if (
+            not simple
+            or edits.watchers is not None
+            or edits.inference
+            or (other._alias is not None and other._alias.edits is edits)
+        ):
             return write(self, function, (given,), options)
         node = self._node
         recording = grad_on()
-        if recording and (node is not None or other._node is not None or alias is not None and alias.parent is not None):
-            if node.__class__ is AccumulateGrad or alias is not None and alias.parent is not None:
+        if recording and (
+            node is not None or other._node is not None or (alias is not None and alias.parent is not None)
+        ):
+            if node.__class__ is AccumulateGrad or (alias is not None and alias.parent is not None):
                 return write(self, function, (given,), options)
             return _record_into(self, row, other, edits, reads_self)
         if alias is not None and alias.parent is not None and alias.seen == edits.count:
@@ -132,7 +141,9 @@ def writable(array: np.ndarray) -> bool:
     return True
 
 
-def write(tensor: Any, function: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+def write(
+    tensor: Any, function: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+) -> Any:
     """Replace the tensor's values by ``function(tensor, *args, **kwargs)`` and rewrite its history.
 
     The function sees a twin that keeps the old node, and, if a gradient will read the old values, a copy of them.  The edit
@@ -161,7 +172,9 @@ def write(tensor: Any, function: Callable[..., Any], args: tuple[Any, ...] = (),
             if token is not None:
                 _observing.reset(token)
         if not isinstance(out, _runtime.Tensor):
-            raise TypeError(f"unsupported operand type(s) for an in-place operation on a Tensor: {type(args[0]).__name__!r}")
+            raise TypeError(
+                f"unsupported operand type(s) for an in-place operation on a Tensor: {type(args[0]).__name__!r}"
+            )
         result = out._array
         if result.shape != tensor._array.shape:
             raise _another_shape(tensor._array, result)
@@ -218,24 +231,44 @@ def refuse_recorded(tensor: Any, node: Any, inputs: tuple[Any, ...]) -> None:
     root = root_of(tensor)
     if view.refusal is not None:
         needs = node is not None or root._node is not None
-        if needs or any([isinstance(i, _runtime.Tensor) and current_node(i) is not None for i in inputs]) or view.inference:
+        if (
+            needs
+            or any([isinstance(i, _runtime.Tensor) and current_node(i) is not None for i in inputs])
+            or view.inference
+        ):
             raise RuntimeError(refusal_of(tensor))
     if root._node.__class__ is AccumulateGrad:
         raise RuntimeError(LEAF_VIEW)
 
 
 class Take:
-    """From a root to one of its views, on ndarrays or on Tensors."""
+    """From a root, or a gradient of it, to one of its views: on ndarrays or on Tensors.
 
-    __slots__ = ("steps",)
+    Some views, such as those of another shape, are what they are by the order of the root's elements in memory; what they
+    are taken from must be in that order.
+    """
+
+    __slots__ = ("order", "steps")
 
     def __init__(self, tensor: Any) -> None:
-        self.steps = path_to(tensor)[1]
+        root, self.steps = path_to(tensor)
+        array = root._array  # its dimensions from the slowest to the fastest, unless they are so already
+        self.order = None if array.flags.c_contiguous else tuple(np.argsort(array.strides, stable=True)[::-1].tolist())
 
     def __call__(self, root: Any) -> Any:
         for step in self.steps:
             root = take_step(root, *step)
         return root
+
+    def is_ordered(self, array: np.ndarray) -> bool:
+        """Whether an array is in the root's order."""
+        return array.flags.c_contiguous if self.order is None else array.transpose(self.order).flags.c_contiguous
+
+    def ordered(self, array: np.ndarray) -> np.ndarray:
+        """A copy in the root's order."""
+        if self.order is None:
+            return array.copy()
+        return array.transpose(self.order).copy().transpose(np.argsort(self.order))
 
 
 def rebase(tensor: Any, out: Any) -> None:
@@ -249,7 +282,11 @@ def rebase(tensor: Any, out: Any) -> None:
         if moved is None and out._node is None:
             return  # neither needs a gradient
         changed._node = copy_slices_node(moved, out, Take(tensor), changed)
-    if moved is not None and moved.__class__ is not AccumulateGrad and (moved.extras is not None or moved.__class__ is Output):
+    if (
+        moved is not None
+        and moved.__class__ is not AccumulateGrad
+        and (moved.extras is not None or moved.__class__ is Output)
+    ):
         _move_retained(moved, changed)
 
 

@@ -57,7 +57,7 @@ class ModeDecorator:
                 FutureWarning,
                 stacklevel=2,
             )
-            function.__init__ = self(function.__init__)
+            function.__init__ = self(function.__init__)  # type: ignore[method-assign]
             return function
         if inspect.isgeneratorfunction(function):
             return _in_each_step(self.clone, function)  # type: ignore[return-value]
@@ -212,7 +212,7 @@ class inference_mode(ModeDecorator):
         return context
 
     def __enter__(self) -> None:
-        off = self.mode or not inference_mode_on.get() and not grad_mode.get()
+        off = self.mode or (not inference_mode_on.get() and not grad_mode.get())
         self.entered.append((inference_mode_on.set(self.mode), grad_mode.set(not off)))
         if self.mode:
             observers.append(InferenceMarks)

@@ -53,7 +53,8 @@ class Row:
         self.inputs = tuple([i.lstrip("*") for i in inputs])
         self.is_ufunc = isinstance(kernel, np.ufunc)
         self.params = {} if self.is_ufunc else constants(kernel)
-        self.view = self.multiple = self.outputs = self.floats = self.elementwise = self.broadcasts = False
+        self.view: bool | str = False
+        self.multiple = self.outputs = self.floats = self.elementwise = self.broadcasts = False
         self.tangent: Any = None
         self.rarely: dict[str, tuple[Any, Callable[..., Any]]] = {}
         self.shows: dict[str, Callable[[Any], Any]] = {}
@@ -179,7 +180,9 @@ def check(row: Row, formulas: dict[str, Any]) -> None:
     if row.name in rows:
         raise TypeError(f"op {row.name!r} is declared twice")
     if taken := {*row.inputs, *row.params} & _codegen.LOCALS:
-        raise TypeError(f"op {row.name!r}: {sorted(taken)} are names of the generated code: give those inputs or parameters others")
+        raise TypeError(
+            f"op {row.name!r}: {sorted(taken)} are names of the generated code: give those inputs or parameters others"
+        )
     if unknown := set(formulas) - set(row.inputs):
         raise TypeError(f"op {row.name!r}: derivative given for {sorted(unknown)}, but its inputs are {row.inputs}")
     readable = {*row.inputs, *row.params, "result", *(f"{i}_shape" for i in row.inputs)}
@@ -187,7 +190,9 @@ def check(row: Row, formulas: dict[str, Any]) -> None:
         readable -= {row.inputs[0], "result"}
     for name, reads in row.reads.items():
         if unknown := set(reads) - readable:
-            raise TypeError(f"op {row.name!r}: derivative of {name!r} reads {sorted(unknown)}; it may read {sorted(readable)}")
+            raise TypeError(
+                f"op {row.name!r}: derivative of {name!r} reads {sorted(unknown)}; it may read {sorted(readable)}"
+            )
 
 
 def recorder(row: Row, variant: str) -> Any:
@@ -218,20 +223,30 @@ def build(row: Row) -> None:
     """Write and compile the row's recording functions and its node's class and backward."""
     slots = tuple([f"saved_{n}" for n in (*row.kept, *row.constants)])
     body: dict[str, Any] = {"__slots__": slots + ("result_edits",) * ("result" in row.kept), "__module__": __name__}
-    body |= {"row": row, "saves_result": "result" in row.kept, "several": row.outputs, "saved_names": slots, "packable": packable, "__call__": call_node}
+    body |= {
+        "row": row,
+        "saves_result": "result" in row.kept,
+        "several": row.outputs,
+        "saved_names": slots,
+        "packable": packable,
+        "__call__": call_node,
+    }
     body |= properties_of(row)
     row.source = _codegen.source(row)
     filename = f"<op {row.name}>"
     linecache.cache[filename] = (len(row.source), None, row.source.splitlines(True), filename)
     code = compile(row.source, filename, "exec")
     names = _shared_names() | {f"{i}_formula": f for i, f in row.formulas.items()}
-    names |= {f"with_{name}": function for name, (_, function) in row.rarely.items()} | {"row": row, "kernel": row.kernel}
+    names |= {f"with_{name}": function for name, (_, function) in row.rarely.items()} | {
+        "row": row,
+        "kernel": row.kernel,
+    }
     for variant, foreign in ((row.operator, not_implemented), (row.call, _errors.unsupported_operand)):
         scope = variant.__globals__
         scope.update(names, foreign=foreign)
         exec(code, scope)
         if row.node_type is None:
-            node_type = type(row.node_name or row.name, (Node,), body | {"backward": scope["backward"]})
+            node_type: Any = type(row.node_name or row.name, (Node,), body | {"backward": scope["backward"]})
             if not row.formulas:
                 del node_type.backward
             row.node_type = node_type
@@ -246,7 +261,11 @@ def _shared_names() -> dict[str, Any]:
     """What generated code refers to."""
     names: dict[str, Any] = {"promote": promote}
     for module, wanted in (
-        (_runtime, "Tensor check_unedited filled float_operand into observe operand outputs_of quiet raise_inference raw rescued rewrapped unsaved views_of"),
+        (
+            _runtime,
+            "Tensor check_unedited filled float_operand into observe operand outputs_of quiet raise_inference raw rescued "
+            "rewrapped unsaved views_of",
+        ),
         (_tape, "next_position raise_freed"),
         (_views, "UnrecordedView View attach_view current_node edits_of shares_memory"),
         (_layouts, "floated intern_layout layouts settle settle_all settle_floats"),
@@ -266,6 +285,6 @@ def documents(recording_function: Any) -> Callable[[_Function], _Function]:
         recording_function.__module__ = public.__module__
         recording_function.__signature__ = inspect.signature(public)
         recording_function.__annotations__ = public.__annotations__
-        return recording_function  # type: ignore[no-any-return]
+        return recording_function
 
     return decorator

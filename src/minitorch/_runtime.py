@@ -52,7 +52,7 @@ def operand(value: Any, like: Any) -> Any:
             return operand(value.item(), like)
         if not isinstance(value, (int, float)):
             return NotImplemented
-        weak = weak_dtype(value.__class__, dtype)
+        weak = weak_dtype(type(value), dtype)  # type: ignore[arg-type]
         _weak[value.__class__, dtype] = weak = weak, intern_layout(np.empty((), weak))
     tensor = Tensor()
     try:
@@ -70,7 +70,9 @@ def float_operand(value: Any, like: Any) -> Any:
     return operand(float(value) if isinstance(value, (int, np.integer)) else value, like)
 
 
-_weak: dict[tuple[type, np.dtype[Any]], Any] = {}  # (type of a number, dtype it meets) -> dtype and layout of the number
+_weak: dict[
+    tuple[type, np.dtype[Any]], Any
+] = {}  # (type of a number, dtype it meets) -> dtype and layout of the number
 
 
 def wrapped(value: int, dtype: np.dtype[Any]) -> np.ndarray:
@@ -80,7 +82,9 @@ def wrapped(value: int, dtype: np.dtype[Any]) -> np.ndarray:
     return np.array(value & 0xFFFF_FFFF_FFFF_FFFF, np.uint64).astype(dtype)
 
 
-def rescued(error: Exception, row: Row, inputs: tuple[Any, ...], arrays: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def rescued(
+    error: Exception, row: Row, inputs: tuple[Any, ...], arrays: tuple[Any, ...], params: dict[str, Any]
+) -> Any:
     """What the kernel gives when another thread was in ``quiet``; otherwise the error, explained."""
     if isinstance(error, RuntimeError) and "cannot enter context" in str(error):
         with np.errstate(all="ignore"):
@@ -201,9 +205,13 @@ def check_unedited(node: Any, edits: Any, name: str) -> None:
         site = node.extras.site if node.extras is not None else None
         recorded = f", which was recorded at {site}," if site else ","
         written = f" It was written at {edits.writer}." if edits.writer else ""
-        hint = "" if site else (
-            " Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-            "torch.autograd.set_detect_anomaly(True)."
+        hint = (
+            ""
+            if site
+            else (
+                " Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+                "torch.autograd.set_detect_anomaly(True)."
+            )
         )
         raise RuntimeError(
             f"one of the variables needed for gradient computation has been modified by an inplace operation: {what} that "
@@ -256,9 +264,11 @@ def deliver(name: str, compute: Callable[[], Any], inputs: tuple[Any, ...], out:
 class Call:
     """One call of a row, as observers see it: the row, its inputs and constants, its outputs."""
 
-    __slots__ = ("row", "inputs", "params", "outputs", "node", "in_place")
+    __slots__ = ("in_place", "inputs", "node", "outputs", "params", "row")
 
-    def __init__(self, row: Any, inputs: tuple[Any, ...], params: tuple[Any, ...], outputs: tuple[Any, ...], in_place: bool) -> None:
+    def __init__(
+        self, row: Any, inputs: tuple[Any, ...], params: tuple[Any, ...], outputs: tuple[Any, ...], in_place: bool
+    ) -> None:
         self.row, self.inputs, self.params, self.outputs, self.in_place = row, inputs, params, outputs, in_place
         node = outputs[0]._node if outputs else None
         if node.__class__ is Output:

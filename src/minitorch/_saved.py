@@ -61,7 +61,9 @@ def reveal(node: Any, name: str) -> Any:
 
 def packable(node: Any) -> list[tuple[str, Any]]:
     """The tensors a row's node saved, by name, for pack hooks."""
-    pairs = [(name, reveal(node, name)) for name in node.row.kept if getattr(node, f"saved_{name}") is not _runtime.unsaved]
+    pairs = [
+        (name, reveal(node, name)) for name in node.row.kept if getattr(node, f"saved_{name}") is not _runtime.unsaved
+    ]
     return [(name, tensor) for name, tensor in pairs if not getattr(tensor, "is_number", False)]
 
 
@@ -86,7 +88,7 @@ class SavedTensor:
         The name it was saved under.
     """
 
-    __slots__ = ("_node", "_name")
+    __slots__ = ("_name", "_node")
 
     def __init__(self, node: Node, name: str) -> None:
         self._node, self._name = node, name
@@ -114,7 +116,10 @@ class SavedTensor:
         if not callable(pack_hook) or not callable(unpack_hook):
             raise TypeError("register_hooks() expects two functions: pack_hook(tensor) and unpack_hook(packed)")
         if getattr(node, f"saved_{name}") is None:
-            raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values are freed by backward.")
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values are freed by "
+                "backward."
+            )
         value = reveal(node, name)
         if value is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")

@@ -30,7 +30,7 @@ class Node:
     formulas read.
     """
 
-    __slots__ = ("position", "edges", "expects", "layout", "extras", "__weakref__")
+    __slots__ = ("__weakref__", "edges", "expects", "extras", "layout", "position")
     position: int
     edges: tuple[Any, ...]
     expects: tuple[Any, ...] | None
@@ -99,9 +99,27 @@ class Node:
 
 
 _SHOWN = frozenset(
-    "_input_metadata _sequence_nr mark_dirty mark_non_differentiable metadata name needs_input_grad next_functions "
-    "non_differentiable register_hook register_prehook save_for_backward save_for_forward saved_for_forward saved_tensors "
-    "saved_variables set_materialize_grads to_save variable".split()
+    [
+        "_input_metadata",
+        "_sequence_nr",
+        "mark_dirty",
+        "mark_non_differentiable",
+        "metadata",
+        "name",
+        "needs_input_grad",
+        "next_functions",
+        "non_differentiable",
+        "register_hook",
+        "register_prehook",
+        "save_for_backward",
+        "save_for_forward",
+        "saved_for_forward",
+        "saved_tensors",
+        "saved_variables",
+        "set_materialize_grads",
+        "to_save",
+        "variable",
+    ]
 )
 """What ``dir()`` lists of a node besides its saved values and a custom Function's own attributes: PyTorch's names."""
 
@@ -125,7 +143,7 @@ class AccumulateGrad(Node):
     array, the gradient, the hooks, the attributes.  See docs/design/01-tape.md.
     """
 
-    __slots__ = ("leaf", "kind", "array", "attributes", "grad", "hooks", "post_hooks")
+    __slots__ = ("array", "attributes", "grad", "hooks", "kind", "leaf", "post_hooks")
     edges = ()
     expects = None
     layout = None
@@ -151,9 +169,9 @@ class AccumulateGrad(Node):
     @property
     def variable(self) -> Any:
         """The leaf."""
-        tensor = self.leaf()
+        tensor: Any = self.leaf()
         if tensor is None:  # dropped by the user, but graphs still lead here
-            tensor = self.kind.__new__(self.kind)
+            tensor = object.__new__(self.kind)
             tensor._array, tensor._node, tensor._alias, tensor._layout = self.array, self, None, None
             tensor.__dict__ = self.attributes
             self.leaf = ref(tensor)
@@ -176,7 +194,7 @@ class Outputs(dict[int, Any]):
 
     base = ()  # like an array that the engine may not add to in place
 
-    def __add__(self, other: Outputs) -> Outputs:  # type: ignore[override]
+    def __add__(self, other: Outputs) -> Outputs:
         merged = Outputs(self)
         for index, gradient in other.items():
             merged[index] = merged[index] + gradient if index in merged else gradient
@@ -211,7 +229,7 @@ class OutputHooks:
 class Extras:
     """What few nodes have: hooks in call order, metadata, a site, packed saved tensors, constants that must stay unedited."""
 
-    __slots__ = ("outputs", "prehooks", "posthooks", "metadata", "site", "packed", "parent", "guards")
+    __slots__ = ("guards", "metadata", "outputs", "packed", "parent", "posthooks", "prehooks", "site")
 
     def __init__(self) -> None:
         self.outputs: dict[int, OutputHooks] = {}
@@ -240,7 +258,7 @@ def output_hooks(node: Node) -> OutputHooks:
 class RemovableHandle:
     """Removes the hook it stands for; also as a context manager."""
 
-    __slots__ = ("_hooks", "_key", "__weakref__")
+    __slots__ = ("__weakref__", "_hooks", "_key")
 
     def __init__(self, hooks: dict[Any, Any], hook: Callable[..., Any]) -> None:
         self._hooks, self._key = hooks, object()

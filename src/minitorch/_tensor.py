@@ -17,13 +17,36 @@ from ._inplace import in_place
 from ._interop import array_ufunc
 from ._op import rows
 from ._size import Size
-from .ops import arrange, broadcast, choices, compare, copies, join, linalg, memory, pointwise, reduce, shape_inplace
-from .ops import creation, elementary, powers, random, random_inplace, rounding, special
+from .ops import (
+    activation,
+    arrange,
+    broadcast,
+    choices,
+    compare,
+    copies,
+    creation,
+    einsum,
+    elementary,
+    extrema,
+    join,
+    linalg,
+    masked,
+    memory,
+    pointwise,
+    powers,
+    random,
+    random_inplace,
+    reduce,
+    rounding,
+    scan,
+    shape_inplace,
+    special,
+    statistics,
+    subscript,
+    vector_norm,
+)
 from .ops import gather as gathers
 from .ops import index as along
-from .ops import masked, subscript
-from .ops import activation, einsum
-from .ops import extrema, scan, statistics, vector_norm
 from .ops import quantile as quantiles
 from .ops import shape as shapes
 from .ops import softmax as softmaxes
@@ -36,7 +59,7 @@ class Tensor:
     Made by ``tensor``, ``zeros``, ``randn`` and the like, and by operations.
     """
 
-    __slots__ = ("_array", "_node", "_alias", "_layout", "_grad", "_accumulator", "__dict__", "__weakref__")
+    __slots__ = ("__dict__", "__weakref__", "_accumulator", "_alias", "_array", "_grad", "_layout", "_node")
     _array: np.ndarray
     _node: Any
     _alias: Any
@@ -210,7 +233,15 @@ class Tensor:
 
     # -- products
     matmul, __matmul__, __rmatmul__ = linalg.matmul, linalg.matmul_operator, linalg.matmul_reflected
-    mm, bmm, mv, dot, vdot, outer, ger = linalg.mm, linalg.bmm, linalg.mv, linalg.dot, linalg.vdot, linalg.outer, linalg.ger
+    mm, bmm, mv, dot, vdot, outer, ger = (
+        linalg.mm,
+        linalg.bmm,
+        linalg.mv,
+        linalg.dot,
+        linalg.vdot,
+        linalg.outer,
+        linalg.ger,
+    )
     inner, kron = einsum.inner, linalg.kron
     addmm, addmv, addr, addbmm, baddbmm = linalg.addmm, linalg.addmv, linalg.addr, linalg.addbmm, linalg.baddbmm
     addmm_, addmv_, addr_ = in_place(linalg.addmm), in_place(linalg.addmv), in_place(linalg.addr)
@@ -227,14 +258,28 @@ class Tensor:
     view, view_as, reshape, reshape_as = shapes.view, shapes.view_as, shapes.reshape, shapes.reshape_as
     flatten, ravel, unflatten = shapes.flatten, shapes.ravel, shapes.unflatten
     expand, expand_as, broadcast_to = broadcast.expand, broadcast.expand_as, broadcast.broadcast_to
-    squeeze, squeeze_, unsqueeze, unsqueeze_ = shapes.squeeze, shape_inplace.squeeze_, shapes.unsqueeze, shape_inplace.unsqueeze_
+    squeeze, squeeze_, unsqueeze, unsqueeze_ = (
+        shapes.squeeze,
+        shape_inplace.squeeze_,
+        shapes.unsqueeze,
+        shape_inplace.unsqueeze_,
+    )
     t, t_, permute, adjoint = shapes.t, shape_inplace.t_, shapes.permute, shapes.adjoint
     transpose, swapdims, swapaxes = shapes.transpose, shapes.transpose, shapes.swapaxes
     transpose_ = swapdims_ = swapaxes_ = shape_inplace.transpose_
     movedim = moveaxis = shapes.movedim
     diagonal, contiguous = shapes.diagonal, shapes.contiguous
-    split, split_with_sizes, chunk, tensor_split = join.split_method, join.split_with_sizes, join.chunk, join.tensor_split
-    unsafe_split, unsafe_split_with_sizes, unsafe_chunk = join.unsafe_split, join.unsafe_split_with_sizes, join.unsafe_chunk
+    split, split_with_sizes, chunk, tensor_split = (
+        join.split_method,
+        join.split_with_sizes,
+        join.chunk,
+        join.tensor_split,
+    )
+    unsafe_split, unsafe_split_with_sizes, unsafe_chunk = (
+        join.unsafe_split,
+        join.unsafe_split_with_sizes,
+        join.unsafe_chunk,
+    )
     hsplit, vsplit, dsplit = join.hsplit, join.vsplit, join.dsplit
     unbind, narrow = join.unbind, join.narrow
     repeat, tile, repeat_interleave = arrange.repeat, arrange.tile, arrange.repeat_interleave
@@ -242,7 +287,12 @@ class Tensor:
     tril, triu, tril_, triu_ = arrange.tril, arrange.triu, in_place(arrange.tril), in_place(arrange.triu)
     diag, diag_embed, diagflat, trace = arrange.diag, arrange.diag_embed, arrange.diagflat, arrange.trace
     unfold, as_strided = memory.unfold, memory.as_strided
-    stride, storage_offset, _base, _is_view = memory.stride, memory.storage_offset, property(memory.base), memory.is_view
+    stride, storage_offset, _base, _is_view = (
+        memory.stride,
+        memory.storage_offset,
+        property(memory.base),
+        memory.is_view,
+    )
     is_contiguous, resize_, resize_as_ = memory.is_contiguous, memory.resize_, memory.resize_as_
 
     # -- indexing

@@ -15,8 +15,8 @@ from ._modes import enable_grad, grad_on, inference_mode_on
 from ._tape import NEVER, AccumulateGrad, Output, next_position
 
 MULTIPLE = (
-    "{view} is being modified inplace. This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace "
-    "the inplace operation by an out-of-place one."
+    "{view} is being modified inplace. This view is the output of a function that returns multiple views. Such "
+    "functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
 )
 UNRECORDED = (
     "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is "
@@ -25,8 +25,8 @@ UNRECORDED = (
     "to be tracked)."
 )
 CUSTOM = (
-    "{view} is being modified inplace. This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
-    "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+    "{view} is being modified inplace. This view was created inside a custom Function (or because an input was "
+    "returned as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
     "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
 )
 INFERENCE = (
@@ -47,7 +47,7 @@ INFERENCE_SAVED = (
 class Edits:
     """In-place edits of one array, shared by a tensor, its views and its detached twins."""
 
-    __slots__ = ("count", "position", "writer", "watchers")
+    __slots__ = ("count", "position", "watchers", "writer")
     parent = None  # not a view
     inference = False
 
@@ -72,7 +72,7 @@ class InferenceEdits(Edits):
 class View:
     """What a view remembers: its parent, how to take it again, and the edits that its node knows of."""
 
-    __slots__ = ("edits", "parent", "row", "params", "index", "seen")
+    __slots__ = ("edits", "index", "params", "parent", "row", "seen")
     edits: Edits
     parent: Any
     row: Any
@@ -119,7 +119,7 @@ def edits_of(tensor: Any) -> Edits:
         if node.__class__ is Output:
             node = node.edges[0]
         if node.saves_result:
-            node.result_edits = (*node.result_edits, edits)  # type: ignore[attr-defined]
+            node.result_edits = (*node.result_edits, edits)
     return edits
 
 
@@ -187,7 +187,9 @@ def refusal_of(tensor: Any, happens: str = "is being") -> str:
     if "{view}" not in view:
         of_view = tensor._alias.parent._alias is not None and tensor._alias.parent._alias.parent is not None
         made_by = tensor._alias.row.node_name if tensor._alias.row is not None else "a function"
-        what = f"Output {index} of {made_by.partition('Backward')[0]} is a view of a view which" if of_view else "A view"
+        what = (
+            f"Output {index} of {made_by.partition('Backward')[0]} is a view of a view which" if of_view else "A view"
+        )
         return view.replace("A view", what, 1).replace("is being", happens, 1)
     made_by = "a function" if node is None else getattr(node, "function", type(node)).__name__.partition("Backward")[0]
     return view.replace("{view}", f"Output {index} of {made_by} is a view and", 1).replace("is being", happens, 1)

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
 from backend import torch
 
 graph = torch.autograd.graph

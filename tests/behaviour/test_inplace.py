@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from backend import torch
 
 MODIFIED = "one of the variables needed for gradient computation has been modified by an inplace operation"

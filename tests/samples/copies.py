@@ -24,12 +24,19 @@ def _written_through_view(a: Any, b: Any) -> Any:
     return out
 
 
+def _written_through_reshaped(a: Any, b: Any) -> Any:
+    out = a * 2
+    out.view(6)[1:4] = b
+    return out.t() * a.t()
+
+
 SAMPLES: dict[str, list[Sample]] = {
     "to": [sample(lambda torch, a: a.to(a.dtype, copy=True) * a, normal(2, 3))],
     "clone": [sample(lambda torch, a: a.clone() * a, normal(2, 3))],
     "contiguous": [sample(lambda torch, a: a.mT.contiguous() * a.mT, normal(2, 3))],
     "copy": [sample(_copied, normal(2, 3), normal(3), in_torch=False)],
     "copy_slices": [sample(lambda torch, a, b: _written_through_view(a, b) * a, normal(2, 3), normal(3))],
+    "ordered": [sample(lambda torch, a, b: _written_through_reshaped(a, b), normal(2, 3), normal(3))],
     "fill": [sample(lambda torch, a: torch.fill(a, 2.5) * a, normal(2, 3))],
     "fill_tensor": [sample(lambda torch, a, b: torch.fill(a, b) * a, normal(2, 3), normal())],
     "fill_": [_row("fill_", normal(2, 3), value=1.5)],

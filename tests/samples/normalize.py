@@ -47,6 +47,8 @@ SAMPLES: dict[str, list[Sample]] = {
     "batch_norm": [*batches, norm("instance_norm", normal(2, 2, 3), args=(None, None))],
     "batch_norm_evaluated": evaluations,
     "group_norm": groups,
+    "normalized_backward": [*layers, *batches, *groups],
+    "norm_weight_grad": [*layers[:2], *batches[:2], groups[0]],
     "standardized": [layers[0], batches[0], groups[0]],
     "standardized_backward": [layers[0], batches[0], groups[0]],
     "over_deviation": evaluations,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from types import EllipsisType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 

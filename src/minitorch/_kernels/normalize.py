@@ -1,8 +1,7 @@
-"""Normalisation by mean and variance: the statistics, the values and the derivative map of the values.
+"""Normalisation by mean and variance: statistics, values and gradients.
 
-Every function sees its input through a view of shape *shape*, whose *axes* are those a mean is taken over: (rows, length)
-and (1,) where rows are normalised, (batch, channels, length) and (0, 2) where channels are (or (batch, channels) and
-(0,)).  Statistics are flat: one for each mean.
+NumPy's cost is per row where a column or a row is broadcast: where both would be, products of narrow matrices, which BLAS
+makes at the speed of memory, take their place.
 """
 
 from __future__ import annotations
@@ -22,101 +21,193 @@ Sizes: TypeAlias = tuple[int, ...]
 _GEMV = 4096
 
 
-def moments(x: Array, shape: Sizes, axes: Sizes) -> list[Array]:
-    """Return the mean and the (biased) variance; of float16 values, as float32."""
-    x = _single(x).reshape(shape)
-    mean = _mean(x, axes)
-    x = x - mean
-    return [mean.reshape(-1), _mean_product(x, x, axes).reshape(-1)]
+class Plan:
+    """What is normalised.
 
-
-def standardized(x: Array, mean: Array, var: Array, shape: Sizes, axes: Sizes, eps: float) -> Array:
-    """Return ``(x - mean) / sqrt(var + eps)``, of `x`'s shape."""
-    result, rstd = _centered(x, mean, var, shape, axes, eps)
-    result *= rstd
-    return result.reshape(x.shape).astype(x.dtype, copy=False)
-
-
-def normalized(
-    x: Array, weight: Array, bias: Array, mean: Array, var: Array, shape: Sizes, axes: Sizes, channels: Sizes, eps: float
-) -> Array:
-    """Return the standardised values times `weight` plus `bias`, which have an element for each channel.
-
-    Parameters
+    Attributes
     ----------
-    channels : (before, count) or (before, count, after)
-        Where the channels are among the elements in their order.
+    channels : (N, C) or (N, C, L)
+        How elements are seen: each channel has a weight and a bias.
+    groups : int
+        Into how many groups C is divided, each of which is normalised for each of N; 0 where channels are normalised.
+    eps : float
+        Added to the variance.
+    shape : tuple of int
+        The elements as statistics see them: *channels*, or (N * groups, length).
+    axes : tuple of int
+        Those of *shape* that a mean is taken over.  Statistics are flat: one for each mean.
+    count : int
+        How many elements have one mean.
     """
-    result, rstd = _centered(x, mean, var, shape, axes, eps)
-    place = channel_place(channels)
-    if axes[0] == 0:  # the statistics are the channels' too
-        rstd = rstd.reshape(place) * weight.reshape(place)
-        view = result.reshape(channels)
-        view *= rstd
-    else:
+
+    __slots__ = ("channels", "groups", "eps", "shape", "axes", "count")
+
+    def __init__(self, channels: Sizes, groups: int, eps: float) -> None:
+        self.channels, self.groups, self.eps = channels, groups, eps
+        if groups:
+            self.count = math.prod(channels[1:]) // groups
+            self.shape, self.axes = (channels[0] * groups, self.count), (1,)
+        else:
+            self.count = channels[0] * math.prod(channels[2:])
+            self.shape, self.axes = channels, (0, 2)[: len(channels) - 1]
+
+    @property
+    def kept(self) -> Sizes:
+        """The shape of statistics beside elements seen as *shape*."""
+        return tuple([1 if axis in self.axes else size for axis, size in enumerate(self.shape)])
+
+    def __repr__(self) -> str:
+        return f"Plan(channels={self.channels}, groups={self.groups}, eps={self.eps})"
+
+
+def moments(x: Array, plan: Plan) -> list[Array]:
+    """Return the mean and the (biased) variance; of float16 values, as float32."""
+    x = _single(x).reshape(plan.shape)
+    count = plan.count or 1
+    mean = _sums(x, plan.axes)
+    mean /= count
+    square = _dots(x, x, plan.axes)
+    square /= count
+    var = square - mean * mean
+    if not (var > 0.5 * square).all():  # that may have lost digits
+        x = x - mean.reshape(plan.kept)
+        var = _dots(x, x, plan.axes)
+        var /= count
+    return [mean, var]
+
+
+def standardized(x: Array, mean: Array, var: Array, plan: Plan) -> Array:
+    """Return ``(x - mean) / sqrt(var + eps)``, of `x`'s shape."""
+    result = np.subtract(_single(x).reshape(plan.shape), mean.reshape(plan.kept))
+    result *= _inverse_deviation(var, plan.eps).reshape(plan.kept)
+    return _given_back(result, x)
+
+
+def normalized(x: Array, weight: Array, bias: Array, mean: Array, var: Array, plan: Plan) -> Array:
+    """Return the standardised values times `weight` plus `bias`, which have an element for each channel."""
+    given = _single(x).reshape(plan.channels)
+    rstd, weight, bias = _inverse_deviation(var, plan.eps), weight.reshape(-1), bias.reshape(-1)
+    scale, shift = _affine(mean, rstd, weight, bias, plan.groups)
+    result = given * _along(scale, plan)
+    result += _along(shift, plan)
+    return _given_back(result, x)
+
+
+def normalized_backward(grad: Array, x: Array, weight: Array, mean: Array, var: Array, plan: Plan) -> Array:
+    """Return the gradient of `x` in `normalized`, whose statistics are its own.
+
+    With u the gradient times weight and y the standardised values, it is ``(u - mean(u) - y * mean(u * y)) /
+    sqrt(var + eps)``: Ioffe and Szegedy, "Batch normalization", 2015.
+    """
+    given, values = _single(grad).reshape(plan.channels), _single(x).reshape(plan.channels)
+    backward = _backward_of_groups if plan.groups else _backward_of_channels
+    return _given_back(backward(given, values, weight.reshape(-1), mean, _inverse_deviation(var, plan.eps), plan), x)
+
+
+def weight_grad(grad: Array, x: Array, mean: Array, var: Array, plan: Plan) -> Array:
+    """Return the gradient of the weight in `normalized`, flat."""
+    rstd = _inverse_deviation(var, plan.eps)
+    given, values = _single(grad).reshape(plan.channels), _single(x).reshape(plan.channels)
+    if not plan.groups:
+        result = _dots(given, values - _along(mean, plan), plan.axes)
         result *= rstd
-        view = result.reshape(channels)
-        view *= weight.reshape(place)
-    view += bias.reshape(place)
-    return view.reshape(x.shape).astype(x.dtype, copy=False)
+        return result.astype(grad.dtype, copy=False)
+    if len(plan.channels) == 3:
+        sums, products = _sums(given, (2,)), np.vecdot(given, values)
+    else:
+        sums, products = given, given * values
+    if plan.groups == 1:
+        result = rstd.dot(products) - (rstd * mean).dot(sums)
+    else:
+        count = plan.channels[1]
+        result = sum(products * _repeated(rstd, count, plan.groups) - sums * _repeated(rstd * mean, count, plan.groups), (0,))
+    return result.astype(grad.dtype, copy=False)
 
 
-def standardized_backward(
-    grad: Array, x: Array, mean: Array, var: Array, shape: Sizes, axes: Sizes, eps: float
-) -> Array:
-    """Return the gradient of the input of `standardized`, where the statistics are its own.
-
-    Of ``y = standardized(x)``, it is ``(grad - mean(grad) - y * mean(grad * y)) / sqrt(var + eps)``: Ioffe and Szegedy,
-    "Batch normalization", 2015.
-    """
-    result, rstd = _centered(x, mean, var, shape, axes, eps)
-    given = _single(grad).reshape(shape)
-    result *= -_mean_product(given, result, axes) * rstd * rstd
-    result += given
-    result -= _mean(given, axes)
-    result *= rstd
-    return result.reshape(x.shape).astype(x.dtype, copy=False)
+# -- gradients ---------------------------------------------------------------------------------------------------------
+def _backward_of_groups(grad: Array, x: Array, weight: Array, mean: Array, rstd: Array, plan: Plan) -> Array:
+    result = grad * _along(_scale(rstd, weight, plan.groups), plan)
+    result, x = result.reshape(plan.shape), x.reshape(plan.shape)
+    sums = _sums(result, (1,))
+    factor = (mean * sums - np.vecdot(result, x)) * np.square(rstd)
+    factor /= plan.count or 1
+    sums /= plan.count or 1
+    sums += mean * factor
+    result += x * factor[:, None]
+    result -= sums[:, None]
+    return result
 
 
-def channel_place(channels: Sizes) -> Sizes:
-    """The shape that one value for each channel has beside elements seen as *channels*."""
-    return (channels[1], 1)[: len(channels) - 1]
+def _backward_of_channels(grad: Array, x: Array, weight: Array, mean: Array, rstd: Array, plan: Plan) -> Array:
+    result = x - _along(mean, plan)
+    scale = rstd * weight
+    factor = _dots(grad, result, plan.axes)
+    factor *= scale * np.square(rstd)
+    factor /= -plan.count
+    rest = _sums(grad, plan.axes)
+    rest *= scale
+    rest /= plan.count
+    result *= _along(factor, plan)
+    result += grad * _along(scale, plan)
+    result -= _along(rest, plan)
+    return result
 
 
+# -- parts -------------------------------------------------------------------------------------------------------------
 def _single(x: Array) -> Array:
     return x.astype(np.float32) if x.itemsize == 2 else x
 
 
-def _centered(x: Array, mean: Array, var: Array, shape: Sizes, axes: Sizes, eps: float) -> tuple[Array, Array]:
-    """The input minus its mean, a fresh contiguous array, and one over the deviation, both for the view."""
-    kept = [1 if axis in axes else size for axis, size in enumerate(shape)]
-    result = np.subtract(_single(x).reshape(shape), mean.reshape(kept), order="C")
-    rstd = var.reshape(kept) + eps
-    np.sqrt(rstd, rstd)
-    return result, np.reciprocal(rstd, rstd)
+def _given_back(result: Array, like: Array) -> Array:
+    return result.reshape(like.shape).astype(like.dtype, copy=False)
 
 
-def _mean(x: Array, axes: Sizes) -> Array:
-    """The mean over *axes*, which stay with size 1."""
-    if axes == (1,) and 0 < x.shape[1] <= _GEMV and x.flags.c_contiguous:
-        result = x.dot(ones(x.dtype.char, x.shape[1], 1))
-    else:
-        result = sum(x, axes, True)
-    result /= math.prod([x.shape[axis] for axis in axes]) or 1
-    return result
+def _inverse_deviation(var: Array, eps: float) -> Array:
+    result = var + var.dtype.type(eps)
+    np.sqrt(result, result)
+    return np.reciprocal(result, result)
 
 
-def _mean_product(a: Array, b: Array, axes: Sizes) -> Array:
-    """The mean of ``a * b`` over *axes*, which stay with size 1."""
-    if _has_long_rows(a, axes):
-        dots = np.vecdot(a, b)
-        result = dots[:, None] if axes == (1,) else np.add.reduce(dots, 0)[None, :, None]
-    else:
-        result = sum(a * b, axes, True)
-    result /= math.prod([a.shape[axis] for axis in axes]) or 1
-    return result
+def _sums(x: Array, axes: Sizes) -> Array:
+    """The sum over *axes*."""
+    length = x.shape[-1]
+    if axes == (x.ndim - 1,) and 0 < length <= _GEMV and x.flags.c_contiguous:
+        return x.reshape(-1, length).dot(ones(x.dtype.char, length)).reshape(x.shape[:-1])
+    return sum(x, axes)
 
 
-def _has_long_rows(a: Array, axes: Sizes) -> bool:
-    """Whether the last axis is summed, and long enough for a scalar product for each of its rows."""
-    return axes[-1] == a.ndim - 1 and a.shape[-1] >= 32
+def _dots(a: Array, b: Array, axes: Sizes) -> Array:
+    """The sum of ``a * b`` over *axes*."""
+    if axes[-1] != a.ndim - 1 or a.shape[-1] < 8:
+        return sum(a * b, axes)
+    lines = np.vecdot(a, b)
+    return lines if axes == (1,) else np.add.reduce(lines, 0)
+
+
+def _along(values: Array, plan: Plan) -> Array:
+    """Values for channels, or for each of N too, beside elements seen as channels."""
+    return values[..., None] if len(plan.channels) == 3 else values
+
+
+def _repeated(values: Array, count: int, groups: int) -> Array:
+    """Values of groups for each of their channels: (N, C)."""
+    return np.repeat(values, count // groups).reshape(-1, count)
+
+
+def _scale(rstd: Array, weight: Array, groups: int) -> Array:
+    """The weight over the deviation: (N, C)."""
+    return rstd[:, None].dot(weight[None]) if groups == 1 else _repeated(rstd, len(weight), groups) * weight
+
+
+def _affine(mean: Array, rstd: Array, weight: Array, bias: Array, groups: int) -> tuple[Array, Array]:
+    """The factor and the summand that `normalized` is made of."""
+    if groups == 0:
+        scale = rstd * weight
+        return scale, bias - mean * scale
+    scale = _scale(rstd, weight, groups)
+    if groups > 1:
+        return scale, bias - _repeated(mean, len(weight), groups) * scale
+    left, right = np.empty((len(mean), 2), mean.dtype), np.empty((2, len(weight)), mean.dtype)
+    left[:, 0], right[0], right[1] = 1, bias, weight
+    np.multiply(mean, -rstd, left[:, 1])
+    return scale, left.dot(right)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import cached_property, lru_cache, reduce
 from itertools import product
 from math import prod
-
 from typing import TYPE_CHECKING
 
 import numpy as np

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 

@@ -48,14 +48,28 @@ class FunctionNode(Node, FunctionCtx):
     """The node of a custom Function's call, and its ``ctx``."""
 
     __slots__ = (
-        "needs_input_grad", "materialize", "non_differentiable", "dirty", "to_save", "saved", "result_edits", "several",
-        "tensor_arguments", "input_layouts", "saved_for_forward", "__dict__",
+        "__dict__",
+        "dirty",
+        "input_layouts",
+        "materialize",
+        "needs_input_grad",
+        "non_differentiable",
+        "result_edits",
+        "saved",
+        "saved_for_forward",
+        "several",
+        "tensor_arguments",
+        "to_save",
     )  # fmt: skip
     saves_result = True
     owns_gradients = False
     __call__ = call_node
     function: type[Function]
     several: bool
+    needs_input_grad: tuple[bool, ...]
+    tensor_arguments: list[int]
+    input_layouts: list[Any]
+    materialize: bool
     saved: list[Any] | None
 
     @property
@@ -130,8 +144,8 @@ class FunctionNode(Node, FunctionCtx):
             result = results[index]
             if result is not None and not isinstance(result, _runtime.Tensor):
                 raise RuntimeError(
-                    f"function {self.name()} returned a gradient different than None at position {index + 1}: expected Variable "
-                    f"or None (got {type(result).__name__})"
+                    f"function {self.name()} returned a gradient different than None at position {index + 1}: expected "
+                    f"Variable or None (got {type(result).__name__})"
                 )
             if result is not None and layout is not None:
                 result = self._fit(result, layout, index)
@@ -169,7 +183,9 @@ class _FunctionMeta(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         super().__init__(name, bases, namespace)
-        cls._node_type = type(name + "Backward", (FunctionNode,), {"__slots__": (), "function": cls, "__module__": cls.__module__})
+        cls._node_type = type(
+            name + "Backward", (FunctionNode,), {"__slots__": (), "function": cls, "__module__": cls.__module__}
+        )
 
 
 class Function(metaclass=_FunctionMeta):
@@ -237,7 +253,9 @@ class Function(metaclass=_FunctionMeta):
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """The tangent of each output, for forward mode."""
-        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
 
     @classmethod
     def _backward(cls) -> Callable[..., Any]:
@@ -246,7 +264,8 @@ class Function(metaclass=_FunctionMeta):
             return cls.backward
         if cls.backward is not Function.backward:
             raise RuntimeError(
-                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement "
+                "one of them."
             )
         return cls.vjp
 
@@ -289,7 +308,9 @@ class Function(metaclass=_FunctionMeta):
         return finished
 
 
-def _bound(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], without_ctx: bool) -> tuple[Any, ...]:
+def _bound(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], without_ctx: bool
+) -> tuple[Any, ...]:
     """The arguments with forward's defaults filled in, by position."""
     signature = inspect.signature(forward)
     bound = signature.bind(*args, **kwargs) if without_ctx else signature.bind(None, *args, **kwargs)
@@ -351,9 +372,9 @@ def _check_dirty(tensor: Any, outputs: tuple[Any, ...], needed: bool) -> None:
         )
     if needed and tensor._node.__class__ is AccumulateGrad:
         raise RuntimeError(LEAF)
-    if needed and tensor._alias is not None and tensor._alias.parent is not None:
-        if root_of(tensor)._node.__class__ is AccumulateGrad:
-            raise RuntimeError(LEAF_VIEW)
+    is_view = tensor._alias is not None and tensor._alias.parent is not None
+    if needed and is_view and root_of(tensor)._node.__class__ is AccumulateGrad:
+        raise RuntimeError(LEAF_VIEW)
 
 
 def _history_target(output: Any, inputs: list[Any], dirty: tuple[Any, ...]) -> Any:
@@ -378,14 +399,16 @@ def _become_view(tensor: Any, parent: Any) -> None:
 
 
 def _save(node: Any, outputs: tuple[Any, ...], produced: list[Any], numbers: dict[int, int]) -> None:
-    """Turn what ``save_for_backward`` was given into entries: (tensor, None, edits), or for an output (array, number, edits)."""
+    """Turn what was given to be saved into entries: (tensor, None, None), or for an output (array, number, edits)."""
     saved: list[Any] = []
     for position, tensor in enumerate(node.to_save):
         if tensor is None:
             saved.append(None)
             continue
         if not isinstance(tensor, _runtime.Tensor):
-            raise TypeError(f"save_for_backward can only save variables, but argument {position} is of type {type(tensor).__name__}")
+            raise TypeError(
+                f"save_for_backward can only save variables, but argument {position} is of type {type(tensor).__name__}"
+            )
         if tensor._alias is not None and tensor._alias.inference:
             raise_inference()
         number = numbers.get(id(tensor))
@@ -397,7 +420,7 @@ def _save(node: Any, outputs: tuple[Any, ...], produced: list[Any], numbers: dic
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a Function's backward that is not itself differentiable: it runs unrecorded, and differentiating its result raises."""
+    """Decorate a backward that is not itself differentiable: it runs unrecorded, and differentiating its result raises."""
 
     @functools.wraps(backward)
     def wrapper(ctx: Any, *gradients: Any) -> Any:

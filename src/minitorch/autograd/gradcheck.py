@@ -194,7 +194,9 @@ def gradgradcheck(
 class _Check:
     """One gradcheck: the function, the point, the tolerances."""
 
-    def __init__(self, func: Callable[..., Any], inputs: Any, eps: float, atol: float, rtol: float, nondet_tol: float, fast: bool) -> None:
+    def __init__(
+        self, func: Callable[..., Any], inputs: Any, eps: float, atol: float, rtol: float, nondet_tol: float, fast: bool
+    ) -> None:
         self.func, self.arguments = func, _tuple(inputs)
         self.eps, self.atol, self.rtol, self.nondet_tol, self.fast = eps, atol, rtol, nondet_tol, fast
         self.variables = [i for i, a in enumerate(self.arguments) if _requires_grad(a)]
@@ -212,9 +214,9 @@ class _Check:
             array = self.arguments[i]._array
             if array.size > 1 and 0 in array.strides:
                 raise RuntimeError(
-                    f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be "
-                    "able to compute the numerical gradients correctly. You should call .contiguous on the input before passing "
-                    "it to gradcheck."
+                    f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to "
+                    "be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
+                    "passing it to gradcheck."
                 )
         self.differentiable: list[int] = []
 
@@ -245,7 +247,9 @@ class _Check:
         finally:
             array[...] = original
         for a, b in zip(plus, minus):
-            assert a.shape == b.shape, f"the outputs' shapes change under a perturbation of input {variable}: {a.shape} and {b.shape}"
+            assert a.shape == b.shape, (
+                f"the outputs' shapes change under a perturbation of input {variable}: {a.shape} and {b.shape}"
+            )
         return [(a - b) / (2 * self.eps) for a, b in zip(plus, minus)]
 
     # -- checking
@@ -269,7 +273,9 @@ class _Check:
     def _jacobians(self, outputs: tuple[Any, ...]) -> None:
         which = self.differentiable
         for number, variable in enumerate(self.variables):
-            columns = [self.difference(variable, which, e) for e in _unit_vectors(self.arguments[variable]._array.shape)]
+            columns = [
+                self.difference(variable, which, e) for e in _unit_vectors(self.arguments[variable]._array.shape)
+            ]
             for place, o in enumerate(which):
                 shape = self.arguments[variable]._array.size, outputs[o]._array.size
                 numerical = np.array([c[place].ravel() for c in columns]).reshape(shape)
@@ -290,11 +296,15 @@ class _Check:
 
     @staticmethod
     def _vjp(output: Any, input: Any, vector: np.ndarray) -> np.ndarray:
-        (gradient,) = grad(output, input, wrap(vector.astype(output._array.dtype)), retain_graph=True, allow_unused=True)
+        (gradient,) = grad(
+            output, input, wrap(vector.astype(output._array.dtype)), retain_graph=True, allow_unused=True
+        )
         if gradient is None:
             return np.zeros(input._array.shape)
         if gradient._array.shape != input._array.shape:
-            raise GradcheckError(f"grad has shape {gradient._array.shape}, but its input has shape {input._array.shape}")
+            raise GradcheckError(
+                f"grad has shape {gradient._array.shape}, but its input has shape {input._array.shape}"
+            )
         return gradient._array.astype(np.float64)
 
     def _projections(self, outputs: tuple[Any, ...]) -> None:
@@ -311,7 +321,8 @@ class _Check:
                 a, n = np.vdot(first, u), np.vdot(v, numerical[place])
                 if not self._close(np.array([a]), np.array([n])):
                     raise GradcheckError(
-                        _mismatch(o, number, n, a) + "\n\nThe above quantities relating the numerical and analytical jacobians are "
+                        _mismatch(o, number, n, a)
+                        + "\n\nThe above quantities relating the numerical and analytical jacobians are "
                         "computed in fast mode: projected on random unit vectors. Run with fast_mode=False to see the entries."
                     )
 
@@ -342,9 +353,13 @@ class _Check:
             rng = np.random.default_rng(1)
             batch = rng.normal(size=(2, *output._array.shape)).astype(output._array.dtype)
             for i in self.variables:
-                together = grad(output, self.arguments[i], wrap(batch), retain_graph=True, allow_unused=True, is_grads_batched=True)[0]
+                together = grad(
+                    output, self.arguments[i], wrap(batch), retain_graph=True, allow_unused=True, is_grads_batched=True
+                )[0]
                 each = [self._vjp(output, self.arguments[i], vector) for vector in batch]
-                if together is not None and not np.allclose(together._array, np.stack(each), rtol=self.rtol, atol=self.atol):
+                if together is not None and not np.allclose(
+                    together._array, np.stack(each), rtol=self.rtol, atol=self.atol
+                ):
                     raise GradcheckError("Gradients of a batch of vectors differ from those of each vector")
 
     def dtypes(self) -> None:
@@ -405,6 +420,6 @@ def _shown(value: Any) -> str:
 def _not_reentrant(first: np.ndarray, again: np.ndarray, tolerance: float) -> str:
     return (
         "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
-        f"values, although analytical gradient matches numerical gradient. The tolerance for nondeterminism was {tolerance}; the "
-        f"largest difference was {float(np.max(np.abs(first - again)))}."
+        f"values, although analytical gradient matches numerical gradient. The tolerance for nondeterminism was {tolerance}; "
+        f"the largest difference was {float(np.max(np.abs(first - again)))}."
     )

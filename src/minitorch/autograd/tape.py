@@ -42,7 +42,7 @@ class Entry(NamedTuple):
 
     Attributes
     ----------
-    index : int
+    number : int
         Its number on this tape, from 0.
     position : int or None
         When it was recorded (the node's ``_sequence_nr``); None where no node was made.
@@ -62,7 +62,7 @@ class Entry(NamedTuple):
         On a tape that recorded a block: what was called, with what, and what came of it; None on a tape read from a result.
     """
 
-    index: int
+    number: int
     position: int | None
     name: str
     op: str
@@ -112,10 +112,10 @@ class Tape(Sequence[Entry]):
     >>> import minitorch as torch
     >>> x = torch.ones(2, 3, requires_grad=True)
     >>> print(torch.autograd.Tape((x * 2).exp().sum()))
-    #  node          parents       output
-    0  MulBackward0  leaf (2, 3)   (2, 3) float32
-    1  ExpBackward0  #0            (2, 3) float32
-    2  SumBackward0  #1            () float32
+    #  node          parents      output
+    0  MulBackward0  leaf (2, 3)  (2, 3) float32
+    1  ExpBackward0  #0           (2, 3) float32
+    2  SumBackward0  #1           () float32
     >>> with torch.autograd.Tape() as tape:
     ...     y = x.detach() + 1
     >>> tape[0].op, tape[0].params
@@ -236,8 +236,10 @@ def read_entries(roots: Any) -> Iterator[Entry]:
 def _root(root: Any, index: int) -> Node:
     node = current_node(root) if isinstance(root, _runtime.Tensor) else root.node
     if node is None:
-        raise RuntimeError(f"element {index} of roots does not require grad and does not have a grad_fn: nothing was recorded for it")
-    return node  # type: ignore[no-any-return]
+        raise RuntimeError(
+            f"element {index} of roots does not require grad and does not have a grad_fn: nothing was recorded for it"
+        )
+    return node
 
 
 def ordered_nodes(roots: Sequence[Node]) -> list[Node]:
@@ -258,7 +260,7 @@ def _cells(entry: Entry) -> list[str]:
     """An entry as the cells of its line."""
     parents = ", ".join([_parent_text(parent) for parent in entry.parents])
     outputs = ", ".join([f"{tuple(shape)} {str(kind)[6:]}" for shape, kind in zip(entry.shapes, entry.dtypes)])
-    return [str(entry.index), entry.name if entry.node is not None else entry.op, parents, outputs]
+    return [str(entry.number), entry.name if entry.node is not None else entry.op, parents, outputs]
 
 
 def _parent_text(parent: Parent) -> str:

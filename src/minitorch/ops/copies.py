@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -185,12 +184,18 @@ def _scalar(value: Tensor, input: Tensor, name: str) -> Tensor:
 
 
 # -- through views -----------------------------------------------------------------------------------------------------
-def _copy_slices_kernel(self: np.ndarray, value: np.ndarray, *, take: Callable[[Any], Any]) -> np.ndarray:
-    out = self.copy(order="K")
+def _copy_slices_kernel(self: np.ndarray, value: np.ndarray, *, take: Any) -> np.ndarray:
+    out: np.ndarray = take.ordered(self)
     take(out)[...] = value
     return out
 
 
+def _copy_slices_value(F: Any, g: Any, take: Any) -> Any:
+    return take(g if take.is_ordered(F.constant(g)) else F.ordered(g, take=take))
+
+
+op("ordered", "CloneBackward0", lambda self, *, take: take.ordered(self), ("self",), tangent="linear",
+   self=lambda F, g: g)  # fmt: skip
 copy_slices = op("copy_slices", "CopySlices", _copy_slices_kernel, ("self", "value"), broadcasts=True, tangent="linear",
                  self=lambda F, g, value_shape, take: F.copy_slices(g, F.zeros(value_shape, g), take=take),
-                 value=lambda F, g, take: take(g))  # fmt: skip
+                 value=_copy_slices_value)  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 from .._args import array_of
 from .._errors import scalar_name
 from .._kernels import normalize as kernels
+from .._kernels.normalize import Plan
 from .._kernels.reduce import sum as sum_kernel
 from .._op import op
 from .._runtime import wrap
@@ -23,70 +24,14 @@ if TYPE_CHECKING:
 Sizes = tuple[int, ...]
 
 
-# -- statistics and standardised values --------------------------------------------------------------------------------
-def _moments_kernel(self: np.ndarray, *, shape: Sizes, axes: Sizes) -> list[np.ndarray]:
-    return kernels.moments(self, shape, axes)
+# -- one value for each channel ----------------------------------------------------------------------------------------
+def _place(channels: Sizes) -> Sizes:
+    """The shape of one value for each channel beside elements seen as *channels*."""
+    return (channels[1], 1)[: len(channels) - 1]
 
 
-def _standardized_kernel(
-    self: np.ndarray, mean: np.ndarray, var: np.ndarray, *, shape: Sizes, axes: Sizes, eps: float
-) -> np.ndarray:
-    return kernels.standardized(self, mean, var, shape, axes, eps)
-
-
-def _standardized_backward_kernel(
-    grad: np.ndarray, self: np.ndarray, mean: np.ndarray, var: np.ndarray, *, shape: Sizes, axes: Sizes, eps: float
-) -> np.ndarray:
-    return kernels.standardized_backward(grad, self, mean, var, shape, axes, eps)
-
-
-def _over_deviation_kernel(self: np.ndarray, var: np.ndarray, *, channels: Sizes, eps: float) -> np.ndarray:
-    rstd = np.reciprocal(np.sqrt(var + self.dtype.type(eps)))
-    return (self.reshape(channels) * rstd.reshape(kernels.channel_place(channels))).reshape(self.shape)
-
-
-def _curvature(F: Any, g: Any, grad: Any, self: Any, mean: Any, var: Any, shape: Sizes, axes: Sizes, eps: float) -> Any:
-    """The derivative of ``<g, standardized_backward(grad, self)>`` by *self*.
-
-    With y the standardised values, r one over the deviation, m() the mean and P(u) = standardized_backward(u):
-    -r^2 y (m(g grad) - m(g) m(grad) - m(g y) m(grad y)) - r (m(grad y) P(g) + m(g y) P(grad)).
-    """
-    own, numbers = self.shape, {"shape": shape, "axes": axes, "eps": eps}
-
-    def seen(x: Any) -> Any:
-        return F.view(x, size=shape)
-
-    def average(x: Any) -> Any:
-        return F.mean(x, dim=axes, keepdim=True)
-
-    y = F.standardized(self, mean, var, **numbers)
-    p = seen(F.standardized_backward(g, self, mean, var, **numbers))
-    q = seen(F.standardized_backward(grad, self, mean, var, **numbers))
-    x, y, g, grad = seen(self), seen(y), seen(g), seen(grad)
-    center = x - average(x)
-    r = F.rsqrt(average(center * center) + eps)
-    gy, grad_y = average(g * y), average(grad * y)
-    first = r * r * (average(g * grad) - average(g) * average(grad) - gy * grad_y)
-    return F.view(-(y * first) - r * (grad_y * p + gy * q), size=tuple(own))
-
-
-# The statistics are inputs without formulas: they are functions of the first input, and the formulas count that in.
-_moments = op("norm_moments", "", _moments_kernel, ("self",), outputs=True)
-op("standardized", "NativeBatchNormBackward0", _standardized_kernel, ("self", "mean", "var"),
-   self=lambda F, g, self, mean, var, shape, axes, eps:
-       F.standardized_backward(g, self, mean, var, shape=shape, axes=axes, eps=eps))  # fmt: skip
-op("standardized_backward", "NativeBatchNormBackwardBackward0", _standardized_backward_kernel,
-   ("grad", "self", "mean", "var"),
-   grad=lambda F, g, self, mean, var, shape, axes, eps:
-       F.standardized_backward(g, self, mean, var, shape=shape, axes=axes, eps=eps),
-   self=_curvature)  # fmt: skip
-op("over_deviation", "MulBackward0", _over_deviation_kernel, ("self", "var"),
-   self=lambda F, g, var, channels, eps: F.over_deviation(g, var, channels=channels, eps=eps))  # fmt: skip
-
-
-# -- one weight for each channel ---------------------------------------------------------------------------------------
 def _channel_scaled(self: np.ndarray, weight: np.ndarray, *, channels: Sizes) -> np.ndarray:
-    return (self.reshape(channels) * weight.reshape(kernels.channel_place(channels))).reshape(self.shape)
+    return (self.reshape(channels) * weight.reshape(_place(channels))).reshape(self.shape)
 
 
 def _channel_total(self: np.ndarray, *, channels: Sizes, size: Sizes) -> np.ndarray:
@@ -94,7 +39,12 @@ def _channel_total(self: np.ndarray, *, channels: Sizes, size: Sizes) -> np.ndar
 
 
 def _channel_fill(self: np.ndarray, *, channels: Sizes, shape: Sizes) -> np.ndarray:
-    return np.broadcast_to(self.reshape(kernels.channel_place(channels)), channels).reshape(shape)
+    return np.broadcast_to(self.reshape(_place(channels)), channels).reshape(shape)
+
+
+def _over_deviation(self: np.ndarray, var: np.ndarray, *, channels: Sizes, eps: float) -> np.ndarray:
+    deviation = np.sqrt(var + var.dtype.type(eps))
+    return (self.reshape(channels) / deviation.reshape(_place(channels))).reshape(self.shape)
 
 
 op("channel_scaled", "MulBackward0", _channel_scaled, ("self", "weight"),
@@ -105,55 +55,132 @@ op("channel_total", "SumBackward1", _channel_total, ("self",), tangent="linear",
    self=lambda F, g, self_shape, channels: F.channel_fill(g, channels=channels, shape=self_shape))  # fmt: skip
 op("channel_fill", "ExpandBackward0", _channel_fill, ("self",), view="maybe", tangent="linear",
    self=lambda F, g, self_shape, channels: F.channel_total(g, channels=channels, size=self_shape))  # fmt: skip
+op("over_deviation", "DivBackward0", _over_deviation, ("self", "var"),
+   self=lambda F, g, var, channels, eps: F.over_deviation(g, var, channels=channels, eps=eps))  # fmt: skip
 
 
-# -- normalisations ----------------------------------------------------------------------------------------------------
-def _normalized_kernel(
-    self: np.ndarray, weight: np.ndarray, bias: np.ndarray, mean: np.ndarray, var: np.ndarray,
-    *, shape: Sizes, axes: Sizes, channels: Sizes, eps: float,
-) -> np.ndarray:  # fmt: skip
-    return kernels.normalized(self, weight, bias, mean, var, shape, axes, channels, eps)
+# -- standardised values -----------------------------------------------------------------------------------------------
+# The statistics are inputs without formulas: they are functions of the first input, and its formula counts that in.
+def _moments_kernel(self: np.ndarray, *, plan: Plan) -> list[np.ndarray]:
+    return kernels.moments(self, plan)
 
 
-def _self_of_normalized(
-    F: Any, g: Any, self: Any, weight: Any, mean: Any, var: Any, shape: Sizes, axes: Sizes, channels: Sizes, eps: float
+def _standardized(self: np.ndarray, mean: np.ndarray, var: np.ndarray, *, plan: Plan) -> np.ndarray:
+    return kernels.standardized(self, mean, var, plan)
+
+
+def _standardized_backward(
+    grad: np.ndarray, self: np.ndarray, mean: np.ndarray, var: np.ndarray, *, plan: Plan
+) -> np.ndarray:
+    return kernels.normalized_backward(grad, self, np.ones(plan.channels[1], mean.dtype), mean, var, plan)
+
+
+def _curvature(F: Any, g: Any, grad: Any, self: Any, mean: Any, var: Any, plan: Plan) -> Any:
+    """The derivative of ``<g, standardized_backward(grad, self)>`` by *self*.
+
+    With y the standardised values, r one over the deviation, m() the mean and P(u) = standardized_backward(u):
+    -r^2 y (m(g grad) - m(g) m(grad) - m(g y) m(grad y)) - r (m(grad y) P(g) + m(g y) P(grad)).
+    """
+    own = tuple(self.shape)
+    of_g = F.standardized_backward(g, self, mean, var, plan=plan)
+    of_grad = F.standardized_backward(grad, self, mean, var, plan=plan)
+    y = F.standardized(self, mean, var, plan=plan)
+    x, y, g, grad, of_g, of_grad = [F.view(t, size=plan.shape) for t in (self, y, g, grad, of_g, of_grad)]
+
+    def average(t: Any) -> Any:
+        return F.mean(t, dim=plan.axes, keepdim=True)
+
+    centered = x - average(x)
+    r = F.rsqrt(average(centered * centered) + plan.eps)
+    gy, grad_y = average(g * y), average(grad * y)
+    covariance = average(g * grad) - average(g) * average(grad) - gy * grad_y
+    return F.view(-(r * r * covariance * y) - r * (grad_y * of_g + gy * of_grad), size=own)
+
+
+_moments = op("norm_moments", "", _moments_kernel, ("self",), outputs=True)
+op("standardized", "NativeBatchNormBackward0", _standardized, ("self", "mean", "var"),
+   self=lambda F, g, self, mean, var, plan: F.standardized_backward(g, self, mean, var, plan=plan))  # fmt: skip
+op("standardized_backward", "NativeBatchNormBackwardBackward0", _standardized_backward, ("grad", "self", "mean", "var"),
+   grad=lambda F, g, self, mean, var, plan: F.standardized_backward(g, self, mean, var, plan=plan),
+   self=_curvature)  # fmt: skip
+
+
+# -- normalised values -------------------------------------------------------------------------------------------------
+def _normalized(
+    self: np.ndarray, weight: np.ndarray, bias: np.ndarray, mean: np.ndarray, var: np.ndarray, *, plan: Plan
+) -> np.ndarray:
+    return kernels.normalized(self, weight, bias, mean, var, plan)
+
+
+def _normalized_backward(
+    grad: np.ndarray, self: np.ndarray, weight: np.ndarray, mean: np.ndarray, var: np.ndarray, *, plan: Plan
+) -> np.ndarray:
+    return kernels.normalized_backward(grad, self, weight, mean, var, plan)
+
+
+def _weight_grad(
+    grad: np.ndarray, self: np.ndarray, mean: np.ndarray, var: np.ndarray, *, plan: Plan, size: Sizes
+) -> np.ndarray:
+    return kernels.weight_grad(grad, self, mean, var, plan).reshape(size)
+
+
+def _grad_of_backward(F: Any, g: Any, self: Any, weight: Any, mean: Any, var: Any, plan: Plan) -> Any:
+    return F.channel_scaled(F.standardized_backward(g, self, mean, var, plan=plan), weight, channels=plan.channels)
+
+
+def _self_of_backward(F: Any, g: Any, grad: Any, self: Any, weight: Any, mean: Any, var: Any, plan: Plan) -> Any:
+    return _curvature(F, g, F.channel_scaled(grad, weight, channels=plan.channels), self, mean, var, plan)
+
+
+def _weight_of_backward(
+    F: Any, g: Any, grad: Any, self: Any, mean: Any, var: Any, weight_shape: Sizes, plan: Plan
 ) -> Any:
-    g = F.channel_scaled(g, weight, channels=channels)
-    return F.standardized_backward(g, self, mean, var, shape=shape, axes=axes, eps=eps)
+    product = grad * F.standardized_backward(g, self, mean, var, plan=plan)
+    return F.channel_total(product, channels=plan.channels, size=weight_shape)
 
 
-def _self_of_evaluated(F: Any, g: Any, weight: Any, var: Any, channels: Sizes, eps: float) -> Any:
-    return F.over_deviation(F.channel_scaled(g, weight, channels=channels), var, channels=channels, eps=eps)
+op("normalized_backward", "NativeLayerNormBackwardBackward0", _normalized_backward,
+   ("grad", "self", "weight", "mean", "var"),
+   grad=_grad_of_backward, self=_self_of_backward, weight=_weight_of_backward)  # fmt: skip
+op("norm_weight_grad", "NativeLayerNormBackwardBackward0", _weight_grad, ("grad", "self", "mean", "var"),
+   grad=lambda F, g, self, mean, var, plan:
+       F.channel_scaled(F.standardized(self, mean, var, plan=plan), g, channels=plan.channels),
+   self=lambda F, g, grad, self, mean, var, plan:
+       F.standardized_backward(F.channel_scaled(grad, g, channels=plan.channels), self, mean, var, plan=plan))  # fmt: skip
 
 
-def _weight_of_normalized(
-    F: Any, g: Any, self: Any, mean: Any, var: Any, weight_shape: Sizes, shape: Sizes, axes: Sizes, channels: Sizes, eps: float
-) -> Any:
-    y = F.standardized(self, mean, var, shape=shape, axes=axes, eps=eps)
-    return F.channel_total(g * y, channels=channels, size=weight_shape)
+def _norm_row(name: str, node_name: str) -> Any:
+    """Declare a normalisation by the input's own statistics."""
+    return op(name, node_name, _normalized, ("self", "weight", "bias", "mean", "var"),
+              self=lambda F, g, self, weight, mean, var, plan:
+                  F.normalized_backward(g, self, weight, mean, var, plan=plan),
+              weight=lambda F, g, self, mean, var, weight_shape, plan:
+                  F.norm_weight_grad(g, self, mean, var, plan=plan, size=weight_shape),
+              bias=lambda F, g, bias_shape, plan:
+                  F.channel_total(g, channels=plan.channels, size=bias_shape))  # fmt: skip
 
 
-def _bias_of_normalized(F: Any, g: Any, bias_shape: Sizes, channels: Sizes) -> Any:
-    return F.channel_total(g, channels=channels, size=bias_shape)
+def _self_of_evaluated(F: Any, g: Any, weight: Any, var: Any, plan: Plan) -> Any:
+    scale = F.over_deviation(weight, var, channels=(1, plan.channels[1]), eps=plan.eps)
+    return F.channel_scaled(g, scale, channels=plan.channels)
 
 
 def _weight_of_evaluated(
-    F: Any, g: Any, self: Any, mean: Any, var: Any, self_shape: Sizes, weight_shape: Sizes, channels: Sizes, eps: float
+    F: Any, g: Any, self: Any, mean: Any, var: Any, self_shape: Sizes, weight_shape: Sizes, plan: Plan
 ) -> Any:
-    centered = self - F.channel_fill(mean, channels=channels, shape=self_shape)
-    y = F.over_deviation(centered, var, channels=channels, eps=eps)
-    return F.channel_total(g * y, channels=channels, size=weight_shape)
+    centered = self - F.channel_fill(mean, channels=plan.channels, shape=self_shape)
+    y = F.over_deviation(centered, var, channels=plan.channels, eps=plan.eps)
+    return F.channel_total(g * y, channels=plan.channels, size=weight_shape)
 
 
-_INPUTS = ("self", "weight", "bias", "mean", "var")
-_layer_norm = op("layer_norm", "NativeLayerNormBackward0", _normalized_kernel, _INPUTS,
-                 self=_self_of_normalized, weight=_weight_of_normalized, bias=_bias_of_normalized)  # fmt: skip
-_batch_norm = op("batch_norm", "NativeBatchNormBackward0", _normalized_kernel, _INPUTS,
-                 self=_self_of_normalized, weight=_weight_of_normalized, bias=_bias_of_normalized)  # fmt: skip
-_batch_norm_evaluated = op("batch_norm_evaluated", "NativeBatchNormBackward0", _normalized_kernel, _INPUTS,
-                           self=_self_of_evaluated, weight=_weight_of_evaluated, bias=_bias_of_normalized)  # fmt: skip
-_group_norm = op("group_norm", "NativeGroupNormBackward0", _normalized_kernel, _INPUTS,
-                 self=_self_of_normalized, weight=_weight_of_normalized, bias=_bias_of_normalized)  # fmt: skip
+_layer_norm = _norm_row("layer_norm", "NativeLayerNormBackward0")
+_batch_norm = _norm_row("batch_norm", "NativeBatchNormBackward0")
+_group_norm = _norm_row("group_norm", "NativeGroupNormBackward0")
+_batch_norm_evaluated = op("batch_norm_evaluated", "NativeBatchNormBackward0", _normalized,
+                           ("self", "weight", "bias", "mean", "var"),
+                           self=_self_of_evaluated, weight=_weight_of_evaluated,
+                           bias=lambda F, g, bias_shape, plan:
+                               F.channel_total(g, channels=plan.channels, size=bias_shape))  # fmt: skip
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
@@ -247,10 +274,8 @@ def layer_norm(
     _check_floats("LayerNormKernelImpl", array)
     expected = f"of same shape as normalized_shape = {list(row)}"
     weight, bias = _parameters(array, weight, bias, row, expected)
-    length = math.prod(row)
-    shape = (math.prod(array.shape[: -len(row)]), length)
-    mean, var = _moments(input, shape, (1,))
-    return _layer_norm(input, weight, bias, mean, var, shape, (1,), shape, eps)
+    plan = Plan((math.prod(array.shape[: -len(row)]), math.prod(row)), 1, eps)
+    return _layer_norm(input, weight, bias, *_moments(input, plan), plan)
 
 
 def rms_norm(
@@ -356,16 +381,15 @@ def batch_norm(
     weight, bias = _parameters(array, weight, bias, (channels[1],), f"a vector: it {size}")
     if not array.size:
         return copies.clone(input)
-    axes = (0, 2)[: len(channels) - 1]
+    plan = Plan(channels, 0, eps)
     if not training:
-        return _batch_norm_evaluated(input, weight, bias, running_mean, running_var, channels, axes, channels, eps)
-    mean, var = _moments(input, channels, axes)
+        return _batch_norm_evaluated(input, weight, bias, running_mean, running_var, plan)
+    mean, var = _moments(input, plan)
     if running_mean is not None:
         _move(running_mean._array, mean._array, momentum)
     if running_var is not None:
-        count = array.size // channels[1]
-        _move(running_var._array, var._array * (count / (count - 1)), momentum)
-    return _batch_norm(input, weight, bias, mean, var, channels, axes, channels, eps)
+        _move(running_var._array, var._array * (plan.count / (plan.count - 1)), momentum)
+    return _batch_norm(input, weight, bias, mean, var, plan)
 
 
 def _move(running: np.ndarray, value: np.ndarray, momentum: float) -> None:
@@ -437,15 +461,13 @@ def group_norm(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(array.shape)} and num_groups={num_groups}"
         )
-    length = channels[1] // num_groups * math.prod(channels[2:])
-    if channels[0] * length == 1:
+    plan = Plan(channels, num_groups, eps)
+    if channels[0] * plan.count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(array.shape)}")
     _check_floats("GroupNormKernelImpl", array)
     expected = f"a vector of size equal to the number of channels in input of shape {list(array.shape)}"
     weight, bias = _parameters(array, weight, bias, (channels[1],), expected)
-    shape = (channels[0] * num_groups, length)
-    mean, var = _moments(input, shape, (1,))
-    return _group_norm(input, weight, bias, mean, var, shape, (1,), channels, eps)
+    return _group_norm(input, weight, bias, *_moments(input, plan), plan)
 
 
 def instance_norm(

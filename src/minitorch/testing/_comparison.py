@@ -63,7 +63,9 @@ def assert_close(
     """
     if (rtol is None) != (atol is None):
         given, missing = ("rtol", "atol") if atol is None else ("atol", "rtol")
-        raise ValueError(f"rtol and atol must both be specified or both be unspecified, but got {given} and no {missing}")
+        raise ValueError(
+            f"rtol and atol must both be specified or both be unspecified, but got {given} and no {missing}"
+        )
     compare = _Comparison(allow_subclasses, rtol, atol, equal_nan, check_dtype, check_stride)
     try:
         compare(actual, expected, "")
@@ -75,7 +77,9 @@ def assert_close(
 class _Comparison:
     """The options of one ``assert_close``."""
 
-    def __init__(self, subclasses: bool, rtol: float | None, atol: float | None, equal_nan: bool, dtype: bool, stride: bool) -> None:
+    def __init__(
+        self, subclasses: bool, rtol: float | None, atol: float | None, equal_nan: bool, dtype: bool, stride: bool
+    ) -> None:
         self.subclasses, self.rtol, self.atol, self.equal_nan = subclasses, rtol, atol, equal_nan
         self.check_dtype, self.check_stride = dtype, stride
 
@@ -83,7 +87,8 @@ class _Comparison:
         if isinstance(actual, Mapping) and isinstance(expected, Mapping):
             if set(actual) != set(expected):
                 raise AssertionError(
-                    f"The keys of the mappings do not match:\nMissing keys in the actual mapping: {sorted(set(expected) - set(actual))}\n"
+                    "The keys of the mappings do not match:\n"
+                    f"Missing keys in the actual mapping: {sorted(set(expected) - set(actual))}\n"
                     f"Additional keys in the actual mapping: {sorted(set(actual) - set(expected))}"
                 )
             for key in expected:
@@ -101,16 +106,21 @@ class _Comparison:
             raise TypeError(f"allow_subclasses=False, but the types differ: {type(actual)} and {type(expected)}")
         if isinstance(actual, _runtime.Tensor) != isinstance(expected, _runtime.Tensor):
             raise AssertionError(
-                f"The values for attribute 'type' do not match: {type(actual).__name__} != {type(expected).__name__}{_at(where)}"
+                "The values for attribute 'type' do not match: "
+                f"{type(actual).__name__} != {type(expected).__name__}{_at(where)}"
             )
         a, b = _array(actual), _array(expected)
         if a.shape != b.shape:
             raise AssertionError(f"The values for attribute 'shape' do not match: {a.shape} != {b.shape}{_at(where)}")
         tensors = isinstance(actual, _runtime.Tensor)
         if tensors and self.check_dtype and a.dtype != b.dtype:
-            raise AssertionError(f"The values for attribute 'dtype' do not match: {of_numpy(a.dtype)} != {of_numpy(b.dtype)}.{_at(where)}")
+            raise AssertionError(
+                f"The values for attribute 'dtype' do not match: {of_numpy(a.dtype)} != {of_numpy(b.dtype)}.{_at(where)}"
+            )
         if tensors and self.check_stride and a.strides != b.strides:
-            raise AssertionError(f"The values for attribute 'stride()' do not match: {actual.stride()} != {expected.stride()}.{_at(where)}")
+            raise AssertionError(
+                f"The values for attribute 'stride()' do not match: {actual.stride()} != {expected.stride()}.{_at(where)}"
+            )
         rtol, atol = self._tolerances(a, b)
         self._elements(a, b, rtol, atol, where, "Tensor-likes" if tensors else "Scalars")
 
@@ -144,11 +154,17 @@ class _Comparison:
                 f"Relative difference: {relative.item()}{_allowed(rtol, exact)}{_at(where)}"
             )
         wrong = int((~close).sum())
-        lines = [f"{what} are not {adjective}!", "", f"Mismatched elements: {wrong} / {close.size} ({wrong / close.size:.1%})"]
+        lines = [
+            f"{what} are not {adjective}!",
+            "",
+            f"Mismatched elements: {wrong} / {close.size} ({wrong / close.size:.1%})",
+        ]
         for name, values, tolerance in (("absolute", difference, atol), ("relative", relative, rtol)):
             masked = np.where(close, -1, np.where(np.isnan(values), np.inf, values))
             index = tuple([int(i) for i in np.unravel_index(int(masked.argmax()), close.shape)])
-            lines.append(f"Greatest {name} difference: {values[index].item()} at index {index}{_allowed(tolerance, exact)}")
+            lines.append(
+                f"Greatest {name} difference: {values[index].item()} at index {index}{_allowed(tolerance, exact)}"
+            )
         raise AssertionError("\n".join(lines) + _at(where))
 
 
@@ -162,7 +178,9 @@ def _array(value: Any) -> np.ndarray:
         return array
     if isinstance(value, (bool, int, float, np.ndarray, np.generic)):
         return np.asarray(value)
-    raise TypeError(f"No comparison pair was able to handle inputs of type {type(value)}: give tensors, arrays or numbers")
+    raise TypeError(
+        f"No comparison pair was able to handle inputs of type {type(value)}: give tensors, arrays or numbers"
+    )
 
 
 def _allowed(tolerance: float, exact: bool) -> str:
