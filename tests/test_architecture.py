@@ -16,7 +16,7 @@ SOURCE = Path(minitorch.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
-    ["_types", "_size", "_dtypes", "_args", "_errors", "_printing", "_returns", "_device", "_kernels"],
+    ["_types", "_size", "_dtypes", "_args", "_errors", "_printing", "_returns", "_device", "_kernels", "_extras"],
     ["_modes", "_layouts"],
     ["_tape"],
     ["_views"],
@@ -25,7 +25,7 @@ LAYERS = [
     ["_saved", "_codegen", "_anomaly"],
     ["_op"],
     ["_hooks"],
-    ["_engine"],
+    ["_reach", "_leaves", "_engine"],
     ["_inplace"],
     ["_differentiate"],
     ["ops"],
@@ -101,7 +101,7 @@ def test_files_and_functions_are_read_in_a_sitting(path: Path) -> None:
 
 def test_the_core_is_small() -> None:
     lines = sum(len((SOURCE / name).read_text().splitlines()) for name in ("_tape.py", "_op.py", "_engine.py"))
-    assert lines <= 900
+    assert lines <= 800
 
 
 def test_formulas_name_only_the_carrier() -> None:

@@ -77,7 +77,7 @@ from ._size import Size
 from ._tensor import Tensor
 from .ops import _returns as return_types
 from .ops import random
-from .ops.activation import celu, hardshrink, prelu, relu, selu, threshold
+from .ops.activation import celu, hardshrink, prelu, relu, relu_, selu, threshold
 from .ops.arrange import (
     diag,
     diag_embed,
@@ -224,6 +224,7 @@ from .ops.linalg import (
 from .ops.margin_loss import cosine_similarity, pairwise_distance
 from .ops.masked import argwhere, masked_scatter, masked_select, narrow_copy, nonzero, put, take
 from .ops.memory import as_strided
+from .ops.normalize import group_norm, layer_norm, rms_norm
 from .ops.pad import constant_pad_nd
 from .ops.pointwise import (
     add,
@@ -363,8 +364,9 @@ __all__ = [  # noqa: RUF022
     "newaxis", "nn", "no_grad", "nonzero", "norm", "normal", "not_equal", "numel", "ones", "ones_like", "optim",
     "outer", "pairwise_distance", "permute", "pi", "polygamma", "positive", "pow", "prelu", "preserve_format", "prod",
     "promote_types", "put", "quantile", "rad2deg", "rand", "rand_like", "randint", "randint_like", "randn",
-    "randn_like", "random", "randperm", "range", "ravel", "reciprocal", "relu", "remainder", "repeat_interleave",
-    "reshape", "result_type", "return_types", "roll", "rot90", "round", "row_stack", "rsqrt", "rsub", "scalar_tensor",
+    "randn_like", "random", "randperm", "range", "ravel", "reciprocal", "relu", "relu_", "remainder",
+    "repeat_interleave", "reshape", "result_type", "return_types", "roll", "rot90", "round", "row_stack", "rsqrt",
+    "rsub", "scalar_tensor",
     "scatter", "scatter_add", "scatter_reduce", "searchsorted", "seed", "select", "selu", "set_default_device",
     "set_default_dtype", "set_default_tensor_type", "set_grad_enabled", "set_printoptions", "set_rng_state", "sgn",
     "short", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "softmax", "sort", "sparse_coo", "split",

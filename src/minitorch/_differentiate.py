@@ -10,8 +10,9 @@ import numpy as np
 
 from . import _runtime
 from ._anomaly import checker
-from ._engine import Walk, accumulated, output_gradient, run
+from ._engine import Walk, output_gradient, run
 from ._hooks import as_gradient
+from ._leaves import accumulated
 from ._runtime import raw, traced, wrap
 from ._size import Size
 from ._tape import AccumulateGrad, Node, Output, output_node

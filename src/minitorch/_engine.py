@@ -7,7 +7,6 @@ See docs/design/01-tape.md.
 
 from __future__ import annotations
 
-import operator
 import threading
 from contextvars import ContextVar, copy_context
 from heapq import heappop, heappush
@@ -15,14 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ._hooks import after, at_leaf, before, hooked_leaves
+from ._hooks import after, before, hooked_leaves
+from ._leaves import finish_leaf, own
 from ._modes import grad_mode
-from ._runtime import raw, traced, wrap
+from ._reach import completions, prune, reachable
+from ._runtime import raw, traced
 from ._tape import AccumulateGrad, Node, Outputs
-from ._views import edited
-
-_accumulating = threading.RLock()
-"""Held while a gradient is added to a leaf: several threads may run backward to one leaf."""
 
 _running: ContextVar[Walk | None] = ContextVar("backward_pass", default=None)
 _DEEPEST = 20
@@ -159,7 +156,7 @@ def run_nodes(edges: Any, results: Any, F: Any, walk_: Walk, pending: dict[float
     heap.  Where leaves have hooks, ``due`` says when each of those is complete.
     """
     heap: list[float] = []
-    retain, pruned, due, check = walk_.retain, walk_.pruned, walk_.due, walk_.check
+    retain, due, plain = walk_.retain, walk_.due, walk_.pruned is None and walk_.check is None
     gradient: Any = None
     upcoming: Any = None
     ours, fresh, arrays = False, False, F is raw
@@ -168,32 +165,31 @@ def run_nodes(edges: Any, results: Any, F: Any, walk_: Walk, pending: dict[float
         index = 0
         for edge in edges:
             if edge is not None and (result := results[index]) is not None:
+                new = (
+                    ours and result is not gradient and result.base is None
+                )  # an array of ours: see design/03-ownership
                 if edge.__class__ is AccumulateGrad and (due is None or edge not in due):
                     entry = leaves.get(edge)
                     if entry is None:
-                        leaves[edge] = [result, ours and result is not gradient and result.base is None]
+                        leaves[edge] = [result, new]
                     elif entry[1] and arrays:
                         entry[0] += result
                     else:
-                        entry[0] = entry[0] + result
-                        entry[1] = True
+                        entry[:] = entry[0] + result, True
                 elif edge is following:
-                    upcoming = upcoming + result
-                    fresh = True
+                    upcoming, fresh = upcoming + result, True
                 elif following is None and not heap:
-                    following, upcoming = edge, result
-                    fresh = ours and result is not gradient and result.base is None
+                    following, upcoming, fresh = edge, result, new
                 else:
-                    position = edge.position if edge.__class__ is not AccumulateGrad else due[edge]  # type: ignore[index]
+                    position = due[edge] if due is not None and edge in due else edge.position
                     entry = pending.get(position)
                     if entry is None:
-                        pending[position] = [edge, result, ours and result is not gradient and result.base is None]
+                        pending[position] = [edge, result, new]
                         heappush(heap, position)
                     elif entry[2] and arrays:
                         entry[1] += result
                     else:
-                        entry[1] = entry[1] + result
-                        entry[2] = True
+                        entry[1:] = entry[1] + result, True
             index += 1
         if not heap:
             if following is None:
@@ -201,16 +197,12 @@ def run_nodes(edges: Any, results: Any, F: Any, walk_: Walk, pending: dict[float
             node, gradient = following, upcoming
         else:
             if following is not None:  # several became pending at once
-                position = following.position if following.__class__ is not AccumulateGrad else due[following]  # type: ignore[index]
+                position = due[following] if due is not None and following in due else following.position
                 pending[position] = [following, upcoming, fresh]
                 heappush(heap, position)
             node, gradient, fresh = pending.pop(heappop(heap))
         try:
-            if node.__class__ is AccumulateGrad:
-                finish_leaf(node, gradient, fresh, F, walk_)
-                edges = ()
-                continue
-            if node.extras is None and pruned is None and check is None:
+            if node.extras is None and plain and node.__class__ is not AccumulateGrad:
                 edges = node.edges
                 results = node.backward(gradient, F, edges, retain)
                 ours = arrays and node.owns_gradients
@@ -225,7 +217,10 @@ def run_nodes(edges: Any, results: Any, F: Any, walk_: Walk, pending: dict[float
 
 
 def run_specially(node: Node, gradient: Any, fresh: bool, F: Any, walk_: Walk) -> tuple[Any, Any]:
-    """Run a node that has hooks or packed values, in a pass that wants some gradients only, or in anomaly mode."""
+    """Run a leaf, a node that has hooks or packed values, one in a pass that wants some gradients only, or in anomaly mode."""
+    if node.__class__ is AccumulateGrad:
+        finish_leaf(node, gradient, fresh, F, walk_)
+        return (), ()
     if node.extras is not None:
         gradient = before(node, gradient, F)
     edges: Any = node.edges
@@ -238,78 +233,6 @@ def run_specially(node: Node, gradient: Any, fresh: bool, F: Any, walk_: Walk) -
     if node.extras is None and walk_.check is None:
         return edges, node.backward(gradient, F, edges, walk_.retain)
     return edges, after(node, gradient, F, edges, walk_.retain, walk_.check)
-
-
-def own(gradient: Any, fresh: bool, F: Any) -> Any:
-    """A gradient to hand to the user: never memory that something else holds."""
-    if F is traced or fresh:
-        return gradient
-    if gradient.__class__ is Outputs:
-        return Outputs({index: np.array(g) for index, g in gradient.items()})
-    return np.array(gradient)
-
-
-def reachable(nodes: list[Node]) -> set[Any]:
-    """These nodes and all that their edges lead to."""
-    seen: set[Any] = {None}
-    stack = list(nodes)
-    while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            stack.extend(node.edges)
-    return seen
-
-
-def prune(roots: list[Node], captured: dict[Node, Any]) -> dict[Node, Any] | None:
-    """The edges to follow, for each node that has others too, so that only what leads to a captured node is run.
-
-    None where every path leads to captured leaves.  Nodes recorded before the oldest captured one need no visit.
-    """
-    oldest = max([node.position for node in captured])
-    others = any([node.__class__ is not AccumulateGrad for node in captured])
-    seen: set[Any] = {None}
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            edges = node.edges
-            if node.position > oldest or (not edges and node not in captured):
-                others = True
-            else:
-                stack.extend(edges)
-    if not others:
-        return None
-    seen.discard(None)
-    needed: set[Any] = set()
-    pruned: dict[Node, Any] = {}
-    for node in sorted(seen, key=operator.attrgetter("position"), reverse=True):  # oldest first
-        edges = tuple([edge if edge in needed else None for edge in node.edges])
-        if edges != node.edges or not edges:
-            pruned[node] = edges if any(edges) else None
-        if node in captured or any(edges):
-            needed.add(node)
-    return pruned
-
-
-def completions(roots: list[Node]) -> dict[Node, float]:
-    """For each reachable leaf that has hooks, a position just after that of its oldest consumer: when it is complete."""
-    oldest: dict[Any, int] = {root: root.position for root in roots if root.__class__ is AccumulateGrad}
-    seen: set[Any] = {None}
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            position = node.position
-            for edge in node.edges:
-                if edge.__class__ is AccumulateGrad:
-                    oldest[edge] = max(oldest.get(edge, position), position)
-                else:
-                    stack.append(edge)
-    hooked = [leaf for leaf in oldest if leaf.hooks or leaf.post_hooks or leaf.extras is not None]
-    return {leaf: oldest[leaf] + (i + 1) / (len(hooked) + 1) for i, leaf in enumerate(hooked)}
 
 
 def fitted(gradients: Any, expects: tuple[Any, ...], F: Any) -> list[Any]:
@@ -330,53 +253,6 @@ def sum_to_layout(tensor: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> 
     """A gradient Tensor summed down to *shape*, in *dtype*."""
     (fixed,) = fitted((tensor,), ((shape, dtype),), traced)
     return fixed
-
-
-def finish_leaf(node: AccumulateGrad, gradient: Any, fresh: bool, F: Any, walk_: Walk) -> None:
-    """The leaf's hooks; then its gradient is captured, or added to ``.grad``."""
-    tensor = node.leaf()
-    if tensor is not None and tensor._node is not node:  # told since the forward pass that it needs no gradient
-        return
-    if node.hooks or node.extras is not None or walk_.captured is not None:
-        gradient, fresh, wanted = before_accumulation(node, gradient, fresh, F, walk_)
-        if not wanted:
-            return
-    with _accumulating:
-        node.grad = accumulated(node.grad, gradient, fresh, walk_.create)
-    if node.post_hooks:
-        for hook in tuple(node.post_hooks.values()):
-            if hook(node.variable) is not None:
-                raise RuntimeError("post accumulate grad hooks should return None.")
-    if node.extras is not None:
-        for hook in tuple(node.extras.posthooks.values()):
-            hook((), (gradient if walk_.create else wrap(np.asarray(gradient)),))
-
-
-def before_accumulation(
-    node: AccumulateGrad, gradient: Any, fresh: bool, F: Any, walk_: Walk
-) -> tuple[Any, bool, bool]:
-    """Hooks and capture at a leaf: the gradient, whether it is ours, and whether it is to be accumulated."""
-    if node.hooks or node.extras is not None:
-        gradient, fresh = at_leaf(node, gradient, F, walk_.accumulate), False
-    if walk_.captured is None:
-        return gradient, fresh, True
-    if node not in walk_.captured:
-        return gradient, fresh, False
-    walk_.captured[node] = own(gradient, fresh, F)
-    return gradient, False, walk_.accumulate
-
-
-def accumulated(grad: Any, gradient: Any, fresh: bool, create: bool) -> Any:
-    """The new ``.grad``: added to in place unless the sum is to be differentiable; a first gradient that is ours is taken."""
-    if grad is None:
-        if create:
-            return gradient
-        return wrap(gradient if fresh and gradient.__class__ is np.ndarray else np.array(gradient))
-    if create:
-        return grad + gradient
-    np.add(grad._array, gradient, out=grad._array)
-    edited(grad)
-    return grad
 
 
 def output_gradient(node: Node, gradient: Any, index: int) -> Any:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from . import _runtime
+from ._extras import OutputHooks, RemovableHandle
 from ._runtime import traced, wrap
-from ._tape import AccumulateGrad, Node, OutputHooks, Outputs, RemovableHandle, output_hooks
+from ._tape import AccumulateGrad, Node, Outputs, output_hooks
 from ._views import current_node
 
 hooked_leaves: list[None] = []

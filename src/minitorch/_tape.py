@@ -14,6 +14,7 @@ from weakref import ref
 
 from ._device import device
 from ._dtypes import dtype, of_numpy
+from ._extras import Extras, OutputHooks, RemovableHandle
 from ._size import Size
 
 next_position: Callable[[], int] = itertools.count(-1, -1).__next__  # atomic under the GIL
@@ -216,32 +217,6 @@ def _public(edge: Node | None) -> tuple[Node | None, int]:
     return (edge.edges[0], edge.index) if type(edge) is Output else (edge, 0)
 
 
-class OutputHooks:
-    """What was asked for at one output of a node: tensor hooks in call order, and whose ``.grad`` keeps the gradient."""
-
-    __slots__ = ("hooks", "retained")
-
-    def __init__(self) -> None:
-        self.hooks: dict[Any, Any] = {}
-        self.retained: Callable[[], Any] | None = None
-
-
-class Extras:
-    """What few nodes have: hooks in call order, metadata, a site, packed saved tensors, constants that must stay unedited."""
-
-    __slots__ = ("guards", "metadata", "outputs", "packed", "parent", "posthooks", "prehooks", "site")
-
-    def __init__(self) -> None:
-        self.outputs: dict[int, OutputHooks] = {}
-        self.prehooks: dict[Any, Any] = {}
-        self.posthooks: dict[Any, Any] = {}
-        self.metadata: dict[Any, Any] = {}
-        self.site: Any = None
-        self.packed: Any = None
-        self.parent: Node | None = None
-        self.guards: tuple[Any, ...] = ()
-
-
 def extras_of(node: Node) -> Extras:
     """The node's extras, made on first use."""
     if node.extras is None:
@@ -253,26 +228,6 @@ def output_hooks(node: Node) -> OutputHooks:
     """The hooks at the output that this node (or this ``Output``) stands for, made on first use."""
     node, index = (node.edges[0], node.index) if isinstance(node, Output) else (node, 0)
     return extras_of(node).outputs.setdefault(index, OutputHooks())
-
-
-class RemovableHandle:
-    """Removes the hook it stands for; also as a context manager."""
-
-    __slots__ = ("__weakref__", "_hooks", "_key")
-
-    def __init__(self, hooks: dict[Any, Any], hook: Callable[..., Any]) -> None:
-        self._hooks, self._key = hooks, object()
-        hooks[self._key] = hook
-
-    def remove(self) -> None:
-        """Unregister the hook; nothing happens when it was removed before."""
-        self._hooks.pop(self._key, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.remove()
 
 
 FREED = (

@@ -362,7 +362,7 @@ SAVED: list[tuple[Callable[[SimpleNamespace], Any], dict[str, Any]]] = [
     (lambda x: F.pad(x.a, (1, 2)), {"pad": (1, 2)}),
     (lambda x: F.mse_loss(x.a, x.b), {"self": A, "target": B, "reduction": 1}),
     (lambda x: F.mse_loss(x.a, x.b, reduction="sum"), {"self": A, "target": B, "reduction": 2}),
-    (lambda x: F.layer_norm(x.a, (2,)), {"input": A, "normalized_shape": (2,), "weight": None}),
+    (lambda x: F.layer_norm(x.a, (2,)), {"input": A, "normalized_shape": (2,)}),
     (
         lambda x: F.conv1d(x.a[None, None], x.b[None, None], padding=1),
         {"input": [[A]], "weight": [[B]], "padding": (1,), "stride": (1,), "dilation": (1,), "groups": 1},
@@ -389,13 +389,6 @@ def test_saved_results_by_name() -> None:
     x = make_inputs()
     for y in (x.a.exp(), x.a.tanh(), x.a.sigmoid(), x.matrix.softmax(1), x.matrix.log_softmax(0), x.a.rsqrt()):
         assert y.grad_fn._saved_result.tolist() == y.tolist()
-
-
-def test_shown_constants_are_copies() -> None:
-    y = make_inputs().matrix.max(1).values
-    before = y.grad_fn._saved_indices.tolist()
-    y.grad_fn._saved_indices.clone().zero_()
-    assert y.grad_fn._saved_indices.tolist() == before
 
 
 def test_nodes_list_what_they_saved() -> None:

@@ -16,7 +16,10 @@ def norm(name: str, *inputs: Any, args: tuple[Any, ...], **options: Any) -> Samp
 
 def evaluated(*inputs: Any) -> Sample:
     mean, var = np.array([0.5, -1.0]), np.array([2.0, 0.7])
-    return sample(lambda t, x, *p: t.nn.functional.batch_norm(x, t.tensor(mean, dtype=x.dtype), t.tensor(var, dtype=x.dtype), *p), *inputs)
+    return sample(
+        lambda t, x, *p: t.nn.functional.batch_norm(x, t.tensor(mean, dtype=x.dtype), t.tensor(var, dtype=x.dtype), *p),
+        *inputs,
+    )
 
 
 layers = [

@@ -40,7 +40,10 @@ class Plan:
         How many elements have one mean.
     """
 
-    __slots__ = ("channels", "groups", "eps", "shape", "axes", "count")
+    __slots__ = ("axes", "channels", "count", "eps", "groups", "shape")
+
+    shape: Sizes
+    axes: Sizes
 
     def __init__(self, channels: Sizes, groups: int, eps: float) -> None:
         self.channels, self.groups, self.eps = channels, groups, eps
@@ -120,7 +123,9 @@ def weight_grad(grad: Array, x: Array, mean: Array, var: Array, plan: Plan) -> A
         result = rstd.dot(products) - (rstd * mean).dot(sums)
     else:
         count = plan.channels[1]
-        result = sum(products * _repeated(rstd, count, plan.groups) - sums * _repeated(rstd * mean, count, plan.groups), (0,))
+        result = sum(
+            products * _repeated(rstd, count, plan.groups) - sums * _repeated(rstd * mean, count, plan.groups), (0,)
+        )
     return result.astype(grad.dtype, copy=False)
 
 

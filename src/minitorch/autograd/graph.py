@@ -11,10 +11,11 @@ from typing import Any
 from .. import _runtime
 from .._differentiate import GradientEdge, get_gradient_edge
 from .._engine import current_pass
+from .._extras import RemovableHandle
 from .._hooks import register_hook
 from .._modes import ModeDecorator, observers
 from .._saved import Packed
-from .._tape import Node, Output, RemovableHandle, extras_of
+from .._tape import Node, Output, extras_of
 from .._views import current_node, edited
 
 __all__ = [

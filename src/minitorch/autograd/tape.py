@@ -10,8 +10,8 @@ from .. import _runtime
 from .._anomaly import Site, current_site
 from .._differentiate import tuple_of
 from .._dtypes import dtype, of_numpy
-from .._engine import reachable
 from .._modes import observers
+from .._reach import reachable
 from .._size import Size
 from .._tape import AccumulateGrad, Node, Output
 from .._views import current_node

@@ -355,6 +355,19 @@ def relu(input: Tensor) -> Tensor:
     """
 
 
+def relu_(input: Tensor) -> Tensor:
+    """`relu` written into the tensor, which is returned.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> x = torch.tensor([-1.0, 2.0])
+    >>> torch.relu_(x) is x, x
+    (True, tensor([0., 2.]))
+    """
+    return write(input, _relu)
+
+
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """The input where it exceeds *threshold*, *value* elsewhere.
 

@@ -149,9 +149,10 @@ op("norm_weight_grad", "NativeLayerNormBackwardBackward0", _weight_grad, ("grad"
        F.standardized_backward(F.channel_scaled(grad, g, channels=plan.channels), self, mean, var, plan=plan))  # fmt: skip
 
 
-def _norm_row(name: str, node_name: str) -> Any:
+def _norm_row(name: str, node_name: str, **shows: Any) -> Any:
     """Declare a normalisation by the input's own statistics."""
     return op(name, node_name, _normalized, ("self", "weight", "bias", "mean", "var"),
+              shows={"input": lambda node: node._saved_self, **shows},
               self=lambda F, g, self, weight, mean, var, plan:
                   F.normalized_backward(g, self, weight, mean, var, plan=plan),
               weight=lambda F, g, self, mean, var, weight_shape, plan:
@@ -173,7 +174,7 @@ def _weight_of_evaluated(
     return F.channel_total(g * y, channels=plan.channels, size=weight_shape)
 
 
-_layer_norm = _norm_row("layer_norm", "NativeLayerNormBackward0")
+_layer_norm = _norm_row("layer_norm", "NativeLayerNormBackward0", normalized_shape=lambda node: node.saved_weight_shape)
 _batch_norm = _norm_row("batch_norm", "NativeBatchNormBackward0")
 _group_norm = _norm_row("group_norm", "NativeGroupNormBackward0")
 _batch_norm_evaluated = op("batch_norm_evaluated", "NativeBatchNormBackward0", _normalized,
@@ -204,7 +205,9 @@ def _parameters(array: np.ndarray, weight: Any, bias: Any, shape: Sizes, expecte
 
 def _check_floats(name: str, array: np.ndarray) -> None:
     if array.dtype.kind != "f":
-        raise NotImplementedError(f'"{name}" not implemented for {scalar_name(array.dtype)!r}: convert it to a float dtype')
+        raise NotImplementedError(
+            f'"{name}" not implemented for {scalar_name(array.dtype)!r}: convert it to a float dtype'
+        )
 
 
 def _normalized_shape(name: str, array: np.ndarray, normalized_shape: Sequence[int]) -> Sizes:
@@ -315,7 +318,8 @@ def rms_norm(
     _check_floats("rms_norm", array)
     dims = tuple(range(-len(row), 0))
     square = reduce.mean(powers.pow(input, 2), dims, keepdim=True)
-    result = pointwise.mul(input, powers.rsqrt(pointwise.add(square, float(np.finfo(array.dtype).eps) if eps is None else eps)))
+    smallest = float(np.finfo(array.dtype).eps) if eps is None else eps
+    result = pointwise.mul(input, powers.rsqrt(pointwise.add(square, smallest)))
     return result if weight is None else pointwise.mul(result, weight)
 
 
@@ -371,7 +375,9 @@ def batch_norm(
     """
     array = array_of("batch_norm", input)
     if array.ndim < 2:
-        raise IndexError(f"batch_norm(): expected an input of shape (N, C, *), but got one of shape {list(array.shape)}")
+        raise IndexError(
+            f"batch_norm(): expected an input of shape (N, C, *), but got one of shape {list(array.shape)}"
+        )
     channels = _channels_of(array)
     if training and channels[0] * math.prod(channels[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
@@ -510,10 +516,12 @@ def instance_norm(
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     batch, count, *rest = array.shape
-    repeated = [None if t is None else arrange.repeat(t, batch) for t in (running_mean, running_var, weight, bias)]
+    mean, var, scale, shift = [
+        None if t is None else arrange.repeat(t, batch) for t in (running_mean, running_var, weight, bias)
+    ]
     joined = shapes.reshape(input, (1, batch * count, *rest))
-    out = batch_norm(joined, *repeated, use_input_stats, momentum, eps)
-    for running, moved in zip((running_mean, running_var), repeated):
-        if use_input_stats and running is not None:
+    out = batch_norm(joined, mean, var, scale, shift, use_input_stats, momentum, eps)
+    for running, moved in ((running_mean, mean), (running_var, var)):
+        if use_input_stats and running is not None and moved is not None:
             running._array[...] = moved._array.reshape(batch, count).mean(0)
     return shapes.view(out, array.shape)

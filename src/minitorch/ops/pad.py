@@ -9,6 +9,7 @@ import numpy as np
 
 from .._args import array_of, sizes_given
 from .._errors import scalar_name
+from .._kernels._windows import trailing
 from .._op import op
 
 if TYPE_CHECKING:
@@ -29,13 +30,13 @@ def _overlap(size: int, before: int, after: int) -> tuple[slice, slice]:
 def _constant(self: np.ndarray, *, pads: Pads, value: Any) -> np.ndarray:
     sizes = self.shape[self.ndim - len(pads) :]
     overlaps = [_overlap(size, *pad) for size, pad in zip(sizes, pads)]
-    own = self[(..., *[source for source, _ in overlaps])]
+    own = self[trailing([source for source, _ in overlaps])]
     if all([before <= 0 and after <= 0 for before, after in pads]):
         return own.copy()
     padded = [size + before + after for size, (before, after) in zip(sizes, pads)]
     result = np.empty((*self.shape[: self.ndim - len(pads)], *padded), self.dtype)
     result.fill(value)
-    result[(..., *[target for _, target in overlaps])] = own
+    result[trailing([target for _, target in overlaps])] = own
     return result
 
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from .. import _runtime
 from .._casts import typename
+from .._extras import RemovableHandle
 from .._modes import enable_grad
-from .._tape import AccumulateGrad, RemovableHandle
+from .._tape import AccumulateGrad
 from .._tensor import Tensor
 from ..nn.modules._hooks import registered
 from ..nn.modules.module import clear_grad

@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..._extras import RemovableHandle
 from ..._modes import grad_on
-from ..._tape import RemovableHandle
 from ..._tensor import Tensor
 from ...autograd.function import Function
 

@@ -6,8 +6,8 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from ..._extras import RemovableHandle
 from ..._modes import no_grad
-from ..._tape import RemovableHandle
 from ..._tensor import Tensor
 from ..parameter import Parameter
 from ._hooks import registered

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import _device, _dtypes
 from ..._casts import typename
+from ..._extras import RemovableHandle
 from ..._modes import no_grad
-from ..._tape import RemovableHandle
 from ..._tensor import Tensor
 from ..parameter import Buffer, Parameter
 from . import _state_dict

@@ -1,0 +1,75 @@
+"""Where a walk ends: a leaf's hooks, and its gradient captured or added to ``.grad``."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._hooks import at_leaf
+from ._runtime import traced, wrap
+from ._tape import AccumulateGrad, Outputs
+from ._views import edited
+
+if TYPE_CHECKING:
+    from ._engine import Walk
+
+_accumulating = threading.RLock()
+"""Held while a gradient is added to a leaf: several threads may run backward to one leaf."""
+
+
+def finish_leaf(node: AccumulateGrad, gradient: Any, fresh: bool, F: Any, walk_: Walk) -> None:
+    """The leaf's hooks; then its gradient is captured, or added to ``.grad``."""
+    tensor = node.leaf()
+    if tensor is not None and tensor._node is not node:  # told since the forward pass that it needs no gradient
+        return
+    if node.hooks or node.extras is not None or walk_.captured is not None:
+        gradient, fresh, wanted = before_accumulation(node, gradient, fresh, F, walk_)
+        if not wanted:
+            return
+    with _accumulating:
+        node.grad = accumulated(node.grad, gradient, fresh, walk_.create)
+    if node.post_hooks:
+        for hook in tuple(node.post_hooks.values()):
+            if hook(node.variable) is not None:
+                raise RuntimeError("post accumulate grad hooks should return None.")
+    if node.extras is not None:
+        for hook in tuple(node.extras.posthooks.values()):
+            hook((), (gradient if walk_.create else wrap(np.asarray(gradient)),))
+
+
+def before_accumulation(
+    node: AccumulateGrad, gradient: Any, fresh: bool, F: Any, walk_: Walk
+) -> tuple[Any, bool, bool]:
+    """Hooks and capture at a leaf: the gradient, whether it is ours, and whether it is to be accumulated."""
+    if node.hooks or node.extras is not None:
+        gradient, fresh = at_leaf(node, gradient, F, walk_.accumulate), False
+    if walk_.captured is None:
+        return gradient, fresh, True
+    if node not in walk_.captured:
+        return gradient, fresh, False
+    walk_.captured[node] = own(gradient, fresh, F)
+    return gradient, False, walk_.accumulate
+
+
+def accumulated(grad: Any, gradient: Any, fresh: bool, create: bool) -> Any:
+    """The new ``.grad``: added to in place unless the sum is to be differentiable; a first gradient that is ours is taken."""
+    if grad is None:
+        if create:
+            return gradient
+        return wrap(gradient if fresh and gradient.__class__ is np.ndarray else np.array(gradient))
+    if create:
+        return grad + gradient
+    np.add(grad._array, gradient, out=grad._array)
+    edited(grad)
+    return grad
+
+
+def own(gradient: Any, fresh: bool, F: Any) -> Any:
+    """A gradient to hand to the user: never memory that something else holds."""
+    if F is traced or fresh:
+        return gradient
+    if gradient.__class__ is Outputs:
+        return Outputs({index: np.array(g) for index, g in gradient.items()})
+    return np.array(gradient)
