@@ -16,7 +16,7 @@ from ._dtypes import can_cast
 from ._errors import scalar_name
 from ._layouts import layout_of, layouts
 from ._modes import grad_on, inference_mode_on, observers
-from ._runtime import _observing, observe, operand, quiet, wrap
+from ._runtime import _observing, observe_write, operand, quiet, wrap
 from ._tape import AccumulateGrad, Output, next_position, output_hooks
 from ._views import INFERENCE_WRITE, Edits, current_node, edited, edits_of, path_to, refusal_of, root_of, take_step
 
@@ -200,7 +200,7 @@ def write(
     elif tensor._alias.parent is not None and tensor._alias.seen == count:
         tensor._alias.seen = edits.count  # history did not change
     if observers:
-        observe(row or function, tensor, (tensor, *args), tuple((kwargs or {}).values()), in_place=True)
+        observe_write(row or function, tensor, (tensor, *args), tuple((kwargs or {}).values()), made)
     return tensor
 
 

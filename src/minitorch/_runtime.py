@@ -85,8 +85,9 @@ def wrapped(value: int, dtype: np.dtype[Any]) -> np.ndarray:
 def rescued(
     error: Exception, row: Row, inputs: tuple[Any, ...], arrays: tuple[Any, ...], params: dict[str, Any]
 ) -> Any:
-    """What the kernel gives when another thread was in ``quiet``; otherwise the error, explained."""
-    if isinstance(error, RuntimeError) and "cannot enter context" in str(error):
+    """What the kernel gives where another thread was in ``quiet``, or NumPy is set to raise; else the error, explained."""
+    busy = isinstance(error, RuntimeError) and "cannot enter context" in str(error)
+    if busy or isinstance(error, FloatingPointError):  # the latter where NumPy is set to raise
         with np.errstate(all="ignore"):
             out = {"out": ...} if row.is_ufunc else {}
             try:
@@ -262,26 +263,34 @@ def deliver(name: str, compute: Callable[[], Any], inputs: tuple[Any, ...], out:
 
 
 class Call:
-    """One call of a row, as observers see it: the row, its inputs and constants, its outputs."""
+    """One call of a row, as observers see it: the row, its inputs and constants, its outputs, the node it made."""
 
     __slots__ = ("in_place", "inputs", "node", "outputs", "params", "row")
 
     def __init__(
-        self, row: Any, inputs: tuple[Any, ...], params: tuple[Any, ...], outputs: tuple[Any, ...], in_place: bool
+        self, row: Any, inputs: tuple[Any, ...], params: tuple[Any, ...], outputs: tuple[Any, ...], node: Any, in_place: bool
     ) -> None:
         self.row, self.inputs, self.params, self.outputs, self.in_place = row, inputs, params, outputs, in_place
-        node = outputs[0]._node if outputs else None
         if node.__class__ is Output:
             node = node.edges[0]
         self.node = None if node.__class__ is AccumulateGrad else node
 
 
-def observe(row: Any, out: Any, inputs: tuple[Any, ...], params: tuple[Any, ...], in_place: bool = False) -> None:
+def observe(row: Any, out: Any, inputs: tuple[Any, ...], params: tuple[Any, ...]) -> None:
     """Show a call to the observers that are active here; their own operations are not shown."""
+    outputs = out if isinstance(out, tuple) else (out,)
+    _show(Call(row, inputs, params, outputs, outputs[0]._node if outputs else None, False))
+
+
+def observe_write(row: Any, tensor: Any, inputs: tuple[Any, ...], params: tuple[Any, ...], node: Any) -> None:
+    """The same for an in-place call, which made *node*; the tensor's own node may be another by then."""
+    _show(Call(row, inputs, params, (tensor,), node, True))
+
+
+def _show(call: Call) -> None:
     if not _observing.get():
         token = _observing.set(True)
         try:
-            call = Call(row, inputs, params, out if isinstance(out, tuple) else (out,), in_place)
             for observer in tuple(observers):
                 if observer.active():
                     observer.recorded(call)

@@ -73,6 +73,7 @@ from ..ops.pool import (
     max_pool2d,
     max_pool3d,
 )
+from ..ops.resample import fold, interpolate, pixel_shuffle, pixel_unshuffle, unfold
 from ..ops.special import sigmoid
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ __all__ = [
     "elu",
     "embedding",
     "feature_alpha_dropout",
+    "fold",
     "gaussian_nll_loss",
     "gelu",
     "glu",
@@ -121,6 +123,7 @@ __all__ = [
     "hinge_embedding_loss",
     "huber_loss",
     "instance_norm",
+    "interpolate",
     "kl_div",
     "l1_loss",
     "layer_norm",
@@ -139,6 +142,8 @@ __all__ = [
     "one_hot",
     "pad",
     "pairwise_distance",
+    "pixel_shuffle",
+    "pixel_unshuffle",
     "poisson_nll_loss",
     "prelu",
     "relu",
@@ -158,6 +163,7 @@ __all__ = [
     "tanhshrink",
     "threshold",
     "triplet_margin_loss",
+    "unfold",
 ]
 
 

@@ -381,6 +381,17 @@ def batch_norm(
     channels = _channels_of(array)
     if training and channels[0] * math.prod(channels[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    if training and eps <= 0:
+        raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+    return _over_channels(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def _over_channels(
+    input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool, momentum: float, eps: float
+) -> Any:
+    """`batch_norm` of an input that has channels."""
+    array = input._array
+    channels = _channels_of(array)
     _check_running(array, training, running_mean=running_mean, running_var=running_var)
     _check_floats("batch_norm", array)
     size = f"should contain {channels[1]} elements"
@@ -520,7 +531,7 @@ def instance_norm(
         None if t is None else arrange.repeat(t, batch) for t in (running_mean, running_var, weight, bias)
     ]
     joined = shapes.reshape(input, (1, batch * count, *rest))
-    out = batch_norm(joined, mean, var, scale, shift, use_input_stats, momentum, eps)
+    out = _over_channels(joined, mean, var, scale, shift, use_input_stats, momentum, eps)
     for running, moved in ((running_mean, mean), (running_var, var)):
         if use_input_stats and running is not None and moved is not None:
             running._array[...] = moved._array.reshape(batch, count).mean(0)

@@ -18,7 +18,7 @@ from .._kernels.scatter import ALL, add_at
 from .._layouts import layout_of, layouts
 from .._modes import grad_on, observers
 from .._op import build, op, rows
-from .._runtime import observe, silent, traced, wrap
+from .._runtime import observe_write, silent, traced, wrap
 from .._tape import next_position
 from .._views import current_node, edited, edits_of, root_of
 from . import copies
@@ -495,12 +495,13 @@ def _assign(part: Any, value: Any) -> None:
     except ValueError:
         edits.count, edits.position = count, position
         raise RuntimeError(_mismatch(array, target)) from None
-    if grad_on() and (node is not None or root._node is not None):
+    recorded = grad_on() and (node is not None or root._node is not None)
+    if recorded:
         rebase(part, wrap(array, None if node is None else current_node(value)))
         if array.shape != target.shape:
             root._node.expects = layouts(root, value)
     if observers:
-        observe(rows["copy"], part, (part, value), (), in_place=True)
+        observe_write(rows["copy"], part, (part, value), (), root._node if recorded else None)
 
 
 def _put(input: Any, indices: Indices, value: Any) -> None:
