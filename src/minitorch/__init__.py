@@ -330,50 +330,71 @@ from .ops.vector_norm import norm
 
 newaxis = None
 
+# in-place functions: the methods themselves
+abs_, acos_, acosh_, addmv_, arccos_ = Tensor.abs_, Tensor.acos_, Tensor.acosh_, Tensor.addmv_, Tensor.arccos_
+arccosh_, arcsin_, arcsinh_, arctan_ = Tensor.arccosh_, Tensor.arcsin_, Tensor.arcsinh_, Tensor.arctan_
+arctanh_, asin_, asinh_, atan_, atanh_ = Tensor.arctanh_, Tensor.asin_, Tensor.asinh_, Tensor.atan_, Tensor.atanh_
+ceil_, clamp_, clamp_max_, clamp_min_ = Tensor.ceil_, Tensor.clamp_, Tensor.clamp_max_, Tensor.clamp_min_
+clip_, cos_, cosh_, deg2rad_, detach_ = Tensor.clip_, Tensor.cos_, Tensor.cosh_, Tensor.deg2rad_, Tensor.detach_
+erf_, erfc_, exp2_, exp_, expm1_ = Tensor.erf_, Tensor.erfc_, Tensor.exp2_, Tensor.exp_, Tensor.expm1_
+fill_, fix_, floor_, frac_, index_put_ = Tensor.fill_, Tensor.fix_, Tensor.floor_, Tensor.frac_, Tensor.index_put_
+ldexp_, log10_, log1p_, log2_, log_ = Tensor.ldexp_, Tensor.log10_, Tensor.log1p_, Tensor.log2_, Tensor.log_
+logit_, nan_to_num_, neg_, negative_ = Tensor.logit_, Tensor.nan_to_num_, Tensor.neg_, Tensor.negative_
+rad2deg_, reciprocal_, resize_as_, round_ = Tensor.rad2deg_, Tensor.reciprocal_, Tensor.resize_as_, Tensor.round_
+rsqrt_, sigmoid_, sin_, sinc_, sinh_ = Tensor.rsqrt_, Tensor.sigmoid_, Tensor.sin_, Tensor.sinc_, Tensor.sinh_
+sqrt_, square_, tan_, tanh_, trunc_ = Tensor.sqrt_, Tensor.square_, Tensor.tan_, Tensor.tanh_, Tensor.trunc_
+xlogy_, zero_ = Tensor.xlogy_, Tensor.zero_
+celu_, selu_, threshold_ = nn.functional.celu_, nn.functional.selu_, nn.functional.threshold_
+
 __all__ = [  # noqa: RUF022
     "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "Generator", "HalfTensor", "IntTensor",
-    "LongTensor", "ShortTensor", "Size", "Tensor", "abs", "absolute", "acos", "acosh", "adaptive_avg_pool1d",
-    "adaptive_max_pool1d", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "all",
-    "allclose", "alpha_dropout", "amax", "amin", "aminmax", "any", "arange", "arccos", "arccosh", "arcsin", "arcsinh",
-    "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_tensor", "asarray",
-    "asin", "asinh", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d", "atleast_3d", "autograd", "avg_pool1d",
-    "baddbmm", "bernoulli", "bfloat16", "bincount", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",
-    "bitwise_right_shift", "bitwise_xor", "bmm", "bool", "broadcast_shapes", "broadcast_tensors", "broadcast_to",
-    "bucketize", "can_cast", "cartesian_prod", "cat", "cdouble", "ceil", "celu", "cfloat", "chain_matmul",
-    "channels_last", "channels_last_3d", "chunk", "clamp", "clamp_max", "clamp_min", "clip", "clone", "column_stack",
-    "complex", "complex128", "complex32", "complex64", "concat", "concatenate", "contiguous_format", "conv1d", "conv2d",
-    "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "copysign", "cos", "cosh",
-    "cosine_similarity", "count_nonzero", "cuda", "cummax", "cummin", "cumprod", "cumsum", "default_generator",
-    "deg2rad", "device", "diag", "diag_embed", "diagflat", "diagonal", "diff", "digamma", "div", "divide", "dot",
-    "double", "dropout", "dsplit", "dstack", "dtype", "e", "einsum", "empty", "empty_like", "enable_grad", "eq",
-    "equal", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "eye", "feature_alpha_dropout", "fill", "finfo", "fix",
-    "flatten", "flip", "fliplr", "flipud", "float", "float16", "float32", "float64", "float_power", "floor",
-    "floor_divide", "fmax", "fmin", "fmod", "frac", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like",
-    "gather", "ge", "ger", "get_default_device", "get_default_dtype", "get_device", "get_rng_state", "greater",
-    "greater_equal", "gt", "half", "hardshrink", "histc", "hsplit", "hstack", "hypot", "iinfo", "index_add",
-    "index_copy", "index_fill", "index_put", "index_select", "inf", "inference_mode", "initial_seed", "inner", "int",
+    "LongTensor", "ShortTensor", "Size", "Tensor", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_",
+    "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addmv_",
+    "addr", "adjoint", "all", "allclose", "alpha_dropout", "amax", "amin", "aminmax", "any", "arange", "arccos",
+    "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_",
+    "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_tensor", "asarray", "asin",
+    "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "atleast_1d", "atleast_2d", "atleast_3d",
+    "autograd", "avg_pool1d", "baddbmm", "bernoulli", "bfloat16", "bincount", "bitwise_and", "bitwise_left_shift",
+    "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bmm", "bool", "broadcast_shapes",
+    "broadcast_tensors", "broadcast_to", "bucketize", "can_cast", "cartesian_prod", "cat", "cdouble", "ceil", "ceil_",
+    "celu", "celu_", "cfloat", "chain_matmul", "channels_last", "channels_last_3d", "chunk", "clamp", "clamp_",
+    "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "column_stack", "complex",
+    "complex128", "complex32", "complex64", "concat", "concatenate", "constant_pad_nd", "contiguous_format", "conv1d",
+    "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "copysign", "cos", "cos_", "cosh",
+    "cosh_", "cosine_similarity", "count_nonzero", "cuda", "cummax", "cummin", "cumprod", "cumsum", "default_generator",
+    "deg2rad", "deg2rad_", "detach_", "device", "diag", "diag_embed", "diagflat", "diagonal", "diff", "digamma", "div",
+    "divide", "dot", "double", "dropout", "dsplit", "dstack", "dtype", "e", "einsum", "empty", "empty_like",
+    "enable_grad", "eq", "equal", "erf", "erf_", "erfc", "erfc_", "erfinv", "exp", "exp2", "exp2_", "exp_", "expm1",
+    "expm1_", "eye", "feature_alpha_dropout", "fill", "fill_", "finfo", "fix", "fix_", "flatten", "flip", "fliplr",
+    "flipud", "float", "float16", "float32", "float64", "float_power", "floor", "floor_", "floor_divide", "fmax",
+    "fmin", "fmod", "frac", "frac_", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like", "gather", "ge",
+    "ger", "get_default_device", "get_default_dtype", "get_device", "get_rng_state", "greater", "greater_equal",
+    "group_norm", "gt", "half", "hardshrink", "histc", "hsplit", "hstack", "hypot", "iinfo", "index_add", "index_copy",
+    "index_fill", "index_put", "index_put_", "index_select", "inf", "inference_mode", "initial_seed", "inner", "int",
     "int16", "int32", "int64", "int8", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_complex",
     "is_floating_point", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_nonzero", "is_tensor",
-    "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal", "kron", "kthvalue", "layout", "ldexp",
-    "le", "lerp", "less", "less_equal", "lgamma", "linalg", "linspace", "log", "log10", "log1p", "log2", "log_softmax",
-    "logaddexp", "logaddexp2", "logcumsumexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logit",
-    "logspace", "logsumexp", "long", "lt", "manual_seed", "masked_fill", "masked_scatter", "masked_select", "matmul",
-    "max", "max_pool1d", "max_pool2d", "max_pool3d", "maximum", "mean", "median", "memory_format", "meshgrid", "min",
-    "minimum", "mm", "mode", "moveaxis", "movedim", "msort", "mul", "multinomial", "multiply", "mv", "nan",
-    "nan_to_num", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "ne", "neg", "negative",
+    "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal", "kron", "kthvalue", "layer_norm",
+    "layout", "ldexp", "ldexp_", "le", "lerp", "less", "less_equal", "lgamma", "linalg", "linspace", "log", "log10",
+    "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logspace", "logsumexp", "long", "lt",
+    "manual_seed", "masked_fill", "masked_scatter", "masked_select", "matmul", "max", "max_pool1d", "max_pool2d",
+    "max_pool3d", "maximum", "mean", "median", "memory_format", "meshgrid", "min", "minimum", "mm", "mode", "moveaxis",
+    "movedim", "msort", "mul", "multinomial", "multiply", "mv", "nan", "nan_to_num", "nan_to_num_", "nanmean",
+    "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "ne", "neg", "neg_", "negative", "negative_",
     "newaxis", "nn", "no_grad", "nonzero", "norm", "normal", "not_equal", "numel", "ones", "ones_like", "optim",
     "outer", "pairwise_distance", "permute", "pi", "polygamma", "positive", "pow", "prelu", "preserve_format", "prod",
-    "promote_types", "put", "quantile", "rad2deg", "rand", "rand_like", "randint", "randint_like", "randn",
-    "randn_like", "random", "randperm", "range", "ravel", "reciprocal", "relu", "relu_", "remainder",
-    "repeat_interleave", "reshape", "result_type", "return_types", "roll", "rot90", "round", "row_stack", "rsqrt",
-    "rsub", "scalar_tensor",
-    "scatter", "scatter_add", "scatter_reduce", "searchsorted", "seed", "select", "selu", "set_default_device",
-    "set_default_dtype", "set_default_tensor_type", "set_grad_enabled", "set_printoptions", "set_rng_state", "sgn",
-    "short", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "softmax", "sort", "sparse_coo", "split",
-    "split_with_sizes", "sqrt", "square", "squeeze", "stack", "std", "std_mean", "strided", "sub", "subtract", "sum",
-    "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tanh", "tensor", "tensor_split", "tensordot",
-    "testing", "threshold", "tile", "topk", "trace", "transpose", "tril", "tril_indices", "triu", "triu_indices",
-    "true_divide", "trunc", "typename", "uint16", "uint32", "uint64", "uint8", "unbind", "unflatten", "unique",
-    "unique_consecutive", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "var", "var_mean",
-    "vdot", "vsplit", "vstack", "where", "xlogy", "zeros", "zeros_like",
+    "promote_types", "put", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn",
+    "randn_like", "random", "randperm", "range", "ravel", "reciprocal", "reciprocal_", "relu", "relu_", "remainder",
+    "repeat_interleave", "reshape", "resize_as_", "result_type", "return_types", "rms_norm", "roll", "rot90", "round",
+    "round_", "row_stack", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scatter", "scatter_add", "scatter_reduce",
+    "searchsorted", "seed", "select", "selu", "selu_", "set_default_device", "set_default_dtype",
+    "set_default_tensor_type", "set_grad_enabled", "set_printoptions", "set_rng_state", "sgn", "short", "sigmoid",
+    "sigmoid_", "sign", "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "softmax", "sort", "sparse_coo",
+    "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "strided",
+    "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_",
+    "tensor", "tensor_split", "tensordot", "testing", "threshold", "threshold_", "tile", "topk", "trace", "transpose",
+    "tril", "tril_indices", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "typename", "uint16", "uint32",
+    "uint64", "uint8", "unbind", "unflatten", "unique", "unique_consecutive", "unsafe_chunk", "unsafe_split",
+    "unsafe_split_with_sizes", "unsqueeze", "var", "var_mean", "vdot", "vsplit", "vstack", "where", "xlogy", "xlogy_",
+    "zero_", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -16,7 +16,8 @@ from ._tape import NEVER, AccumulateGrad, Output, next_position
 
 MULTIPLE = (
     "{view} is being modified inplace. This view is the output of a function that returns multiple views. Such "
-    "functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+    "functions do not allow the output views to be modified inplace. You should replace the inplace operation by an "
+    "out-of-place one."
 )
 UNRECORDED = (
     "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is "
@@ -26,8 +27,8 @@ UNRECORDED = (
 )
 CUSTOM = (
     "{view} is being modified inplace. This view was created inside a custom Function (or because an input was "
-    "returned as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
-    "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+    "returned as-is) and the autograd logic to handle view+inplace would override the custom backward associated with "
+    "the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
 )
 INFERENCE = (
     "A view was created in inference mode and is being modified inplace in normal mode. Clone it outside inference mode, "

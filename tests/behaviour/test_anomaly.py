@@ -226,7 +226,9 @@ class TestForwardTraceback:
 
 class TestMode:
     def test_detect_anomaly_warns_about_its_cost(self) -> None:
-        with pytest.warns(UserWarning, match=ENABLED), detect_anomaly():
+        with pytest.warns(UserWarning, match=ENABLED):
+            mode = detect_anomaly()
+        with mode:
             assert torch.is_anomaly_enabled()
             assert torch.is_anomaly_check_nan_enabled()
         assert not torch.is_anomaly_enabled()

@@ -88,7 +88,7 @@ class Divide(Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        a, b, ctx.scale = inputs
+        _, b, ctx.scale = inputs
         ctx.save_for_backward(b, output)
 
     @staticmethod

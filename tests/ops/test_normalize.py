@@ -45,9 +45,8 @@ def test_batch_norm_normalises_channels_and_moves_statistics() -> None:
     close(mean, [2.75, 8.25])
     close(var, [0.5 + 40.5 / 2, 0.5 + 364.5 / 2])
     assert (mean._version, var._version) == (0, 0)
-    only = torch.zeros(2)
-    F.batch_norm(pairs(), only, None, training=True, momentum=1.0)
-    close(only, [5.5, 16.5])
+    F.batch_norm(pairs(), mean, var, training=True, momentum=1.0)
+    close(mean, [5.5, 16.5])
 
 
 def test_batch_norm_in_evaluation_uses_them() -> None:
@@ -145,6 +144,7 @@ def long() -> Any:
         ),
         (lambda: F.batch_norm(torch.ones(2), None, None, training=True), IndexError, "shape|out of range"),
         (lambda: F.batch_norm(long(), None, None, training=True, eps=0.0), ValueError, "eps must be positive"),
+        (lambda: F.batch_norm(long(), torch.ones(6), None, training=True), ValueError, "both be None or neither"),
         (lambda: F.group_norm(long(), 4), RuntimeError, "divisible by num_groups"),
         (lambda: F.group_norm(long(), -2), RuntimeError, "greater than 0, got -2"),
         (lambda: F.group_norm(long()[0, 0], 1), RuntimeError, "at least 2 dimensions"),

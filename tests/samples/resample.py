@@ -48,7 +48,7 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     "col2im": [
         call("fold", (2, 8, 6), (3, 4), 2),
-        curved("fold", (8, 4), (3, 4), (2, 2), dilation=(1, 2), padding=(0, 1), stride=2),
+        curved("fold", (8, 2), (3, 4), (2, 2), dilation=(1, 2), padding=(0, 1), stride=2),
         call("unfold", (1, 1, 3, 3), 2),
     ],
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from .._inplace import write
+from .._inplace import in_place, write
 from ..ops import activation as _activation
 from ..ops import softmax as _softmax
 from ..ops.activation import (
@@ -95,6 +95,7 @@ __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
+    "celu_",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -109,6 +110,7 @@ __all__ = [
     "dropout2d",
     "dropout3d",
     "elu",
+    "elu_",
     "embedding",
     "feature_alpha_dropout",
     "fold",
@@ -120,6 +122,7 @@ __all__ = [
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "hardtanh_",
     "hinge_embedding_loss",
     "huber_loss",
     "instance_norm",
@@ -128,6 +131,7 @@ __all__ = [
     "l1_loss",
     "layer_norm",
     "leaky_relu",
+    "leaky_relu_",
     "linear",
     "log_softmax",
     "logsigmoid",
@@ -151,6 +155,7 @@ __all__ = [
     "relu_",
     "rms_norm",
     "selu",
+    "selu_",
     "sigmoid",
     "silu",
     "smooth_l1_loss",
@@ -162,9 +167,15 @@ __all__ = [
     "tanh",
     "tanhshrink",
     "threshold",
+    "threshold_",
     "triplet_margin_loss",
     "unfold",
 ]
+
+
+celu_, elu_, selu_ = in_place(celu), in_place(elu), in_place(selu)
+leaky_relu_ = in_place(leaky_relu)
+hardtanh_, threshold_ = in_place(hardtanh), in_place(threshold)
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:

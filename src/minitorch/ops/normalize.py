@@ -381,6 +381,8 @@ def batch_norm(
     channels = _channels_of(array)
     if training and channels[0] * math.prod(channels[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    if training and (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
     if training and eps <= 0:
         raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     return _over_channels(input, running_mean, running_var, weight, bias, training, momentum, eps)
