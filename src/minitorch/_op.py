@@ -60,12 +60,23 @@ class Row:
         self.shows: dict[str, Callable[[Any], Any]] = {}
         self.formulas: dict[str, Callable[..., Any]] = {}
         self.reads: dict[str, tuple[str, ...]] = {}
-        self.kept: list[str] = []
-        self.constants: list[str] = []
         self.source = ""
         self.node_type: Any = None
         self.call: Any = None
-        self.operator: Any = None
+
+    @functools.cached_property
+    def operator(self) -> Any:
+        return recorder(self, "operator")
+
+    @functools.cached_property
+    def kept(self) -> list[str]:
+        """The tensors that formulas read: inputs, and the result."""
+        return [name for name in (*self.inputs, "result") if self.readers(name)]
+
+    @functools.cached_property
+    def constants(self) -> list[str]:
+        """The other values that formulas read: shapes of inputs, and parameters."""
+        return [name for name in (*(f"{i}_shape" for i in self.inputs), *self.params) if self.readers(name)]
 
     def readers(self, name: str) -> list[str]:
         """The inputs whose formula reads *name*."""
@@ -151,10 +162,7 @@ def op(
     row.formulas = {i: formulas[i] for i in row.inputs if i in formulas}
     row.reads = {i: parameters(f)[2:] for i, f in row.formulas.items()}
     check(row, formulas)
-    row.kept = [n for n in (*row.inputs, "result") if row.readers(n)]
-    row.constants = [n for n in (*(f"{i}_shape" for i in row.inputs), *row.params) if row.readers(n)]
     row.call = recorder(row, "call")
-    row.operator = recorder(row, "operator")
     rows[name] = row
     setattr(raw, name, kernel)
     setattr(traced, name, row.call)

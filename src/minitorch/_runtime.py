@@ -268,7 +268,13 @@ class Call:
     __slots__ = ("in_place", "inputs", "node", "outputs", "params", "row")
 
     def __init__(
-        self, row: Any, inputs: tuple[Any, ...], params: tuple[Any, ...], outputs: tuple[Any, ...], node: Any, in_place: bool
+        self,
+        row: Any,
+        inputs: tuple[Any, ...],
+        params: tuple[Any, ...],
+        outputs: tuple[Any, ...],
+        node: Any,
+        in_place: bool,
     ) -> None:
         self.row, self.inputs, self.params, self.outputs, self.in_place = row, inputs, params, outputs, in_place
         if node.__class__ is Output:

@@ -28,7 +28,8 @@ UNRECORDED = (
 CUSTOM = (
     "{view} is being modified inplace. This view was created inside a custom Function (or because an input was "
     "returned as-is) and the autograd logic to handle view+inplace would override the custom backward associated with "
-    "the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+    "the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
+    "output of the custom Function."
 )
 INFERENCE = (
     "A view was created in inference mode and is being modified inplace in normal mode. Clone it outside inference mode, "

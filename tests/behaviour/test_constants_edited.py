@@ -114,9 +114,7 @@ def test_edited_constant_makes_backward_raise(call: Callable[[Any, Any], Any], c
 
 
 @pytest.mark.parametrize(("call", "constant"), READS.values(), ids=READS.keys())
-def test_constant_edited_before_or_after_is_fine(
-    call: Callable[[Any, Any], Any], constant: Callable[[], Any]
-) -> None:
+def test_constant_edited_before_or_after_is_fine(call: Callable[[Any, Any], Any], constant: Callable[[], Any]) -> None:
     x, c = leaf(4, 3), constant()
     call(x, constant()).sum().backward()
     expected, x.grad = x.grad, None

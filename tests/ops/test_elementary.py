@@ -94,7 +94,7 @@ def test_logit_clamps() -> None:
 
 @pytest.mark.parametrize("name", ["logaddexp", "logaddexp2", "hypot"])
 def test_floats_only(name: str) -> None:
-    with pytest.raises(NotImplementedError, match=f'"{name}" not implemented for \'Long\''):
+    with pytest.raises(NotImplementedError, match=f"\"{name}\" not implemented for 'Long'"):
         getattr(torch, name)(torch.tensor([1]), torch.tensor([2]))
 
 

@@ -215,8 +215,8 @@ class _Check:
             if array.size > 1 and 0 in array.strides:
                 raise RuntimeError(
                     f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
-                    "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
-                    "passing it to gradcheck."
+                    "non-overlapping to be able to compute the numerical gradients correctly. You should call "
+                    ".contiguous on the input before passing it to gradcheck."
                 )
         self.differentiable: list[int] = []
 

@@ -51,9 +51,7 @@ def _norm_kernel(self: np.ndarray, *, ord: float, dim: tuple[int, ...] | None, k
     return np.power(total, 1 / ord, total)
 
 
-def _norm_self(
-    F: Any, g: Any, self: Any, result: Any, ord: float, dim: tuple[int, ...] | None, keepdim: bool
-) -> Any:
+def _norm_self(F: Any, g: Any, self: Any, result: Any, ord: float, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
     """The gradient; 0 where the norm is 0, and, for orders below 1, for elements that are 0."""
     g, result = kept(F, g, dim, keepdim), kept(F, result, dim, keepdim)
     if ord == 0:
