@@ -1,6 +1,6 @@
 """Neural networks: modules, functions, initial values."""
 
-from . import functional, init
+from . import functional, init, utils
 from .modules.activation import (
     CELU,
     ELU,
@@ -172,4 +172,5 @@ __all__ = [
     "Unflatten",
     "functional",
     "init",
+    "utils",
 ]

@@ -1,0 +1,104 @@
+"""Gradients kept small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ... import _runtime
+from ..._modes import no_grad
+from ...ops.choices import clamp
+from ...ops.creation import zeros
+from ...ops.join import stack
+from ...ops.vector_norm import vector_norm
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
+
+def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    given = [parameters] if isinstance(parameters, _runtime.Tensor) else parameters
+    return [p.grad for p in given if p.grad is not None]
+
+
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scale gradients in place so that the norm of all of them together is at most *max_norm*.
+
+    Parameters
+    ----------
+    parameters : Tensor or iterable of Tensor
+        Whose gradients are scaled; those without one are left out.
+    max_norm : float
+        The largest norm.
+    norm_type : float
+        Which p-norm; ``inf`` for the largest magnitude.
+    error_if_nonfinite : bool
+        Whether a norm that is NaN or infinite raises, before anything is changed.
+    foreach : bool, optional
+        Accepted.
+
+    Returns
+    -------
+    Tensor
+        The norm before scaling, 0-d.
+
+    Raises
+    ------
+    RuntimeError
+        For a norm that is not finite, if asked for.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> w = torch.zeros(2, requires_grad=True)
+    >>> w.grad = torch.tensor([3.0, 4.0])
+    >>> torch.nn.utils.clip_grad_norm_(w, 1.0), w.grad
+    (tensor(5.), tensor([0.6000, 0.8000]))
+    """
+    gradients = _gradients(parameters)
+    with no_grad():
+        if not gradients:
+            return zeros(())
+        norms = [vector_norm(g, norm_type) for g in gradients]
+        total = vector_norm(stack(norms), norm_type)
+        if error_if_nonfinite and not total.isfinite().item():
+            raise RuntimeError(
+                f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. "
+                "To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+            )
+        factor = clamp(max_norm / (total + 1e-6), max=1.0)
+        for gradient in gradients:
+            gradient.mul_(factor)
+    return total
+
+
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
+    """Clamp gradients in place to between ``-clip_value`` and ``clip_value``.
+
+    Parameters
+    ----------
+    parameters : Tensor or iterable of Tensor
+        Whose gradients are clamped.
+    clip_value : float
+        The largest magnitude of an element.
+    foreach : bool, optional
+        Accepted.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> w = torch.zeros(2, requires_grad=True)
+    >>> w.grad = torch.tensor([3.0, -0.5])
+    >>> torch.nn.utils.clip_grad_value_(w, 1.0)
+    >>> w.grad
+    tensor([ 1.0000, -0.5000])
+    """
+    with no_grad():
+        for gradient in _gradients(parameters):
+            gradient.clamp_(-float(clip_value), float(clip_value))
