@@ -8,4 +8,5 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from hypothesis import settings
 
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
-settings.load_profile("ci" if os.environ.get("CI") else "default")
+settings.register_profile("people", deadline=None)  # a first call compiles its operation
+settings.load_profile("ci" if os.environ.get("CI") else "people")
