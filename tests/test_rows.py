@@ -223,22 +223,16 @@ def test_against_pytorch(name: str, case: Sample) -> None:
     if not chosen:
         return
     starts = vectors(chosen)
-    first = grad(
-        chosen, ours, [minitorch.tensor(v, requires_grad=True) for v in starts], create_graph=True, allow_unused=True
-    )
+    first = grad(chosen, ours, [minitorch.tensor(v) for v in starts], create_graph=True, allow_unused=True)
     their_first = torch.autograd.grad(
-        theirs_chosen,
-        theirs,
-        [torch.tensor(v, requires_grad=True) for v in starts],
-        create_graph=True,
-        allow_unused=True,
+        theirs_chosen, theirs, [torch.tensor(v) for v in starts], create_graph=True, allow_unused=True
     )
+    pairs = [(x, y) for x, y in zip(first, their_first) if x is not None and y is not None]
     for x, y in zip(first, their_first):
         close(x, y)
     if case.order < 2:
         return
-    weights = vectors([g for g in first if g is not None])
-    pairs = [(x, y) for x, y in zip(first, their_first) if x is not None and y is not None]
+    weights = vectors([x for x, _ in pairs])
     total = sum((x * minitorch.tensor(w)).sum() for (x, _), w in zip(pairs, weights))
     their_total = sum((y * torch.tensor(w)).sum() for (_, y), w in zip(pairs, weights))
     if isinstance(total, minitorch.Tensor) and total.requires_grad and their_total.requires_grad:
@@ -246,3 +240,27 @@ def test_against_pytorch(name: str, case: Sample) -> None:
         their_second = torch.autograd.grad(their_total, theirs, allow_unused=True)
         for x, y in zip(second, their_second):
             close(x, y, 1e-6)
+
+
+def graph(case: Sample, torch: Any, alone: int | None) -> list[list[bool | None]]:
+    """Which first gradients require grad, and which second gradients exist, where one input or each requires grad."""
+    inputs = [torch.tensor(a, requires_grad=alone in (None, i)) for i, a in enumerate(case.inputs)]
+    wanted = [t for t in inputs if t.requires_grad]
+    chosen = [o.sum() for o in outputs_of(case, torch, inputs) if o.requires_grad]
+    if not chosen:
+        return []
+    first = torch.autograd.grad(chosen, wanted, create_graph=True, allow_unused=True)
+    found: list[list[bool | None]] = [[None if g is None else g.requires_grad for g in first]]
+    if case.order > 1:
+        for gradient in first:
+            if gradient is not None and gradient.requires_grad:
+                second = torch.autograd.grad(gradient.sum(), wanted, retain_graph=True, allow_unused=True)
+                found.append([g is not None for g in second])
+    return found
+
+
+@pytest.mark.parametrize(("name", "case"), [p for p in IN_TORCH if p.values[1].order > 0 and p.values[1].same_graph])
+def test_graphs_against_pytorch(name: str, case: Sample) -> None:
+    torch = pytest.importorskip("torch")
+    for alone in (None, *range(len(case.inputs))) if len(case.inputs) > 1 else (None,):
+        assert graph(case, minitorch, alone) == graph(case, torch, alone), f"where input {alone} requires grad"

@@ -193,7 +193,9 @@ class TestArrays:
     def test_array_protocol(self) -> None:
         x = vector(1.5)
         assert np.asarray(x, dtype=np.int64).tolist() == [1]
-        assert np.array(x, copy=False) is x.numpy()
+        assert np.shares_memory(np.array(x, copy=False), x.numpy())
+        x.numpy().shape = (1, 1)
+        assert x.shape == (1,)
         with pytest.raises(ValueError, match="avoid copy"):
             np.array(x, dtype=np.float64, copy=False)
 

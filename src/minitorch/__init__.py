@@ -346,6 +346,8 @@ sqrt_, square_, tan_, tanh_, trunc_ = Tensor.sqrt_, Tensor.square_, Tensor.tan_,
 xlogy_, zero_ = Tensor.xlogy_, Tensor.zero_
 celu_, selu_, threshold_ = nn.functional.celu_, nn.functional.selu_, nn.functional.threshold_
 
+__version__ = "0.1.0"
+
 __all__ = [  # noqa: RUF022
     "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "Generator", "HalfTensor", "IntTensor",
     "LongTensor", "ShortTensor", "Size", "Tensor", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_",

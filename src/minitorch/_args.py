@@ -50,13 +50,24 @@ def sizes_of(size: Sequence[Any]) -> tuple[int, ...]:
         raise TypeError(f"sizes must be ints, but got {type(wrong).__name__}") from None
 
 
-def array_of(name: str, input: Any) -> np.ndarray:
-    """The array of a function's first argument; TypeError where that is no tensor."""
+def array_of(name: str, tensor: Any, argument: str = "input", position: int = 1) -> np.ndarray:
+    """The array of a function's argument; TypeError where that is no tensor."""
     try:
-        return input._array
+        return tensor._array
     except AttributeError:
-        given = type(input).__name__
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {given}") from None
+        raise not_a_tensor(name, tensor, argument, position) from None
+
+
+def arrays_of(name: str, tensors: Any) -> list[np.ndarray]:
+    """The arrays of a list of tensors; TypeError where that holds something else."""
+    if isinstance(tensors, (tuple, list)):
+        return [array_of(name, t, f"tensors[{i}]") for i, t in enumerate(tensors)]
+    raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}")
+
+
+def not_a_tensor(name: str, given: Any, argument: str = "input", position: int = 1) -> TypeError:
+    """The error of an argument that must be a tensor."""
+    return TypeError(f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(given).__name__}")
 
 
 def sizes_given(name: str, given: tuple[Any, ...], named: Any = None, argument: str = "size") -> tuple[int, ...]:

@@ -7,6 +7,7 @@ import weakref
 from typing import Any
 
 from . import _runtime
+from ._args import array_of
 from ._modes import InferenceMarks, inference_mode_on
 from ._runtime import wrap
 from ._tape import AccumulateGrad, Output, output_hooks
@@ -180,6 +181,7 @@ def version(self: Any) -> int:
 
 def is_inference(self: Any) -> bool:
     """Whether this tensor was made in inference mode."""
+    array_of("is_inference", self)
     return self._alias is not None and self._alias.inference
 
 
@@ -207,6 +209,7 @@ def detach_(self: Any) -> Any:
     RuntimeError
         For a view: detach its base.
     """
+    array_of("detach_", self)
     if self._alias is not None and self._alias.parent is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "

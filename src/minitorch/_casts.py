@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _dtypes, _runtime
+from ._args import array_of
 from ._device import check_device
 from ._legacy import TensorType, type_name, type_of_name
 from .ops.copies import converted
@@ -142,7 +143,7 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
     >>> torch.tensor([1, 2]).type_as(torch.tensor(0.5))
     tensor([1., 2.])
     """
-    return converted(input, other._array.dtype)
+    return converted(input, array_of("type_as", other, "other", 2).dtype)
 
 
 def cpu(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:

@@ -71,7 +71,7 @@ def recorder_lines(row: Row) -> Iterator[str]:
     for name, (default, _) in row.rarely.items():
         yield f"if {name} {'is not' if default is None else '!='} {default!r}:"
         yield f"    return with_{name}({', '.join(inputs)}, {name}, out=out)"
-    if row.elementwise or row.broadcasts:
+    if row.numbers and (row.elementwise or row.broadcasts):
         for i in rest:
             yield f"if {i}.__class__ is not Tensor and not isinstance({i}, Tensor):"
             yield f"    {i} = {'float_' * row.floats}operand(given := {i}, {first})"

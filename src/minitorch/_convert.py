@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _dtypes, _printing, _runtime
-from ._args import dim_of
+from ._args import array_of, dim_of
 from ._device import CPU, device, layout, strided
 from ._errors import broadcast_problem
 from ._runtime import silent
@@ -229,7 +229,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     >>> torch.zeros(2).is_same_size(torch.zeros(3))
     False
     """
-    return input._array.shape == other._array.shape
+    return array_of("is_same_size", input).shape == array_of("is_same_size", other, "other", 2).shape
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
@@ -393,7 +393,7 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
     """
     if not force and current_node(input) is not None:
         raise RuntimeError(NEEDS_DETACH)
-    return input._array
+    return input._array.view()  # whose shape the user may set
 
 
 def to_array(input: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -405,7 +405,7 @@ def to_array(input: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
                 f"Unable to avoid copy while converting a tensor of {input.dtype!r} to an array of {dtype}"
             )
         return silent(array.astype, dtype)
-    return array.copy() if copy else array
+    return array.copy() if copy else array.view()
 
 
 def to_dlpack(input: Tensor, **keywords: Any) -> Any:

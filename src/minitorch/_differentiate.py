@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,6 +53,8 @@ def tuple_of(tensors: Any) -> tuple[Any, ...]:
     """One tensor or edge, or a sequence of them, as a tuple."""
     if isinstance(tensors, (_runtime.Tensor, GradientEdge)):
         return (tensors,)
+    if not isinstance(tensors, Iterable):
+        raise TypeError(f"expected a Tensor, a GradientEdge or a sequence of them, not {type(tensors).__name__}")
     return tuple(tensors)
 
 
@@ -91,10 +94,6 @@ def _start(gradient: Any, index: int, shape: tuple[int, ...], dtype: np.dtype[An
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {gradient.shape} and output[{index}] has a shape of "
             f"{Size(shape)}."
-        )
-    if gradient._array.dtype.kind != "f":
-        raise RuntimeError(
-            f"grad_output[{index}] has dtype {gradient.dtype}, but gradients are of a floating point dtype"
         )
     return gradient if gradient._array.dtype is dtype else traced.to(gradient, dtype=dtype)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _op, _runtime
+from ._args import not_a_tensor
 from ._dtypes import can_cast
 from ._errors import scalar_name
 from ._layouts import layout_of, layouts
@@ -31,7 +32,7 @@ EXPANDED = (
 def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
     """The in-place form of an operation: ``tensor.mul_(other)`` for ``mul(tensor, other)``."""
     row = getattr(function, "row", None)
-    if row is not None and row.is_ufunc and row.elementwise and len(row.inputs) == 2:
+    if row is not None and row.is_ufunc and row.formulas and len(row.inputs) == 2:
         method = _two_operands(row, function)
     else:
 
@@ -55,7 +56,10 @@ def _two_operands(row: _op.Row, function: Callable[..., Any]) -> Callable[..., A
                 raise TypeError(
                     f"{row.name}_(): argument 'other' (position 1) must be Tensor or Number, not {type(given).__name__}"
                 )
-        alias = self._alias
+        try:
+            alias = self._alias
+        except AttributeError:
+            raise not_a_tensor(f"{row.name}_", self) from None
         edits = alias.edits if alias is not None else edits_of(self)
         array = self._array
         simple = not options and not observers and other._array.dtype is array.dtype
@@ -156,7 +160,10 @@ def write(
         another shape or a dtype that cannot be cast.  Nothing is changed then.
     """
     row = getattr(function, "row", None)
-    edits = edits_of(tensor)
+    try:
+        edits = edits_of(tensor)
+    except AttributeError:
+        raise not_a_tensor(f"{function.__name__}_", tensor) from None
     node = current_node(tensor)
     refuse(tensor, node, args)
     twin = wrap(tensor._array, node)
@@ -186,6 +193,9 @@ def write(
     except BaseException:
         edits.count, edits.position = count, position
         raise
+    if out._node is None and node is not None and grad_on():  # a comparison, say: the old values' gradient is zero
+        out = _op.rows["copy"].call(twin, out, out._array.dtype)
+        result = out._array
     made = out._node
     if made is not None and made is not node:
         if row is None or any([getattr(made, name) is twin for name in made.saved_names]):

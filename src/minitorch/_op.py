@@ -55,6 +55,7 @@ class Row:
         self.params = {} if self.is_ufunc else constants(kernel)
         self.view: bool | str = False
         self.multiple = self.outputs = self.floats = self.elementwise = self.broadcasts = False
+        self.numbers = True
         self.tangent: Any = None
         self.rarely: dict[str, tuple[Any, Callable[..., Any]]] = {}
         self.shows: dict[str, Callable[[Any], Any]] = {}
@@ -105,6 +106,7 @@ def op(
     outputs: bool = False,
     multiple: bool = True,
     floats: bool = False,
+    numbers: bool = True,
     tangent: Any = None,
     rarely: dict[str, tuple[Any, Callable[..., Any]]] | None = None,
     shows: dict[str, Callable[[Any], Any]] | None = None,
@@ -137,6 +139,8 @@ def op(
         Whether the several outputs, being views, refuse to be written in place.
     floats : bool
         Whether integer inputs are converted to the default float dtype.
+    numbers : bool
+        Whether the operands after the first may be numbers.
     tangent : "linear", callable or None
         How forward mode goes: "linear" applies the op to the tangents; None applies the formulas to tangents where the op
         is elementwise, and transposes them otherwise.
@@ -155,6 +159,7 @@ def op(
     """
     row = Row(name, node_name, kernel, inputs)
     row.view, row.outputs, row.multiple, row.floats = view, outputs, multiple, floats
+    row.numbers = numbers
     row.elementwise = row.is_ufunc and kernel.signature is None if elementwise is None else elementwise  # type: ignore[attr-defined]
     row.broadcasts = row.elementwise and len(inputs) > 1 if broadcasts is None else broadcasts
     row.rarely, row.shows = rarely or {}, shows or {}

@@ -65,6 +65,7 @@ class Tensor:
     _alias: Any
     _layout: Any
     _grad: Any
+    __module__ = __package__  # it is known as the package's own
     __hash__ = object.__hash__
 
     # -- attributes and conversion

@@ -88,6 +88,28 @@ def test_a_block_is_recorded_with_what_was_called() -> None:
     assert len(tape) == 4
 
 
+def test_writes_through_views_are_found() -> None:
+    x = leaf(1.0, 2.0, 3.0)
+    with Tape() as tape:
+        y = x * 1
+        view = y[:2]
+        view.mul_(2)
+        y.sum()
+    assert [(e.op, [p.entry for p in e.parents]) for e in tape] == [
+        ("mul", [None, None]),
+        ("slice", [0]),
+        ("mul_", [1]),
+        ("sum_all", [2]),
+    ]
+
+
+def test_only_tensors_have_a_tape() -> None:
+    with pytest.raises(TypeError, match="not int"):
+        Tape(3)
+    with pytest.raises(TypeError, match="must be a Tensor or a GradientEdge, not int"):
+        Tape([3])
+
+
 def test_an_entry_can_be_run_again() -> None:
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     with Tape() as tape:

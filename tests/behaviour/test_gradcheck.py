@@ -145,6 +145,11 @@ class TestGradcheck:
     def test_an_unused_input_has_a_zero_gradient(self) -> None:
         assert gradcheck(lambda x, y: x * x, (vector(1.0, 2.0), vector(3.0)))
 
+    def test_a_function_that_returns_no_tensor_is_refused(self) -> None:
+        for fn in (lambda x: None, lambda x: x.sum().item(), lambda x: (x * 2, 3)):
+            with pytest.raises(AttributeError):
+                gradcheck(fn, (vector(1.0, 2.0),))
+
     def test_tolerances(self) -> None:
         x = vector(1.0, 2.0)
         assert gradcheck(WrongSlope.apply, (x,), atol=2.0)

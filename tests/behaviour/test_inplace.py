@@ -363,6 +363,17 @@ def test_out_argument_without_grad_returns_the_destination() -> None:
     assert not result.requires_grad
 
 
+@pytest.mark.parametrize("name", ["eq_", "ne_", "lt_", "le_", "gt_", "ge_"])
+def test_inplace_comparison_stops_the_gradient(name: str) -> None:
+    a = leaf(1.0, 2.0)
+    y = a * 2
+    getattr(y, name)(torch.tensor([2.0, 0.0], dtype=torch.float64))
+    assert y.dtype == torch.float64
+    assert y._version == 1
+    assert y.requires_grad
+    assert grad_of(y, a) == [0.0, 0.0]
+
+
 def test_increment_version() -> None:
     t = torch.zeros(3)
     torch.autograd.graph.increment_version(t)

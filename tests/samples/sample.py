@@ -25,12 +25,15 @@ class Sample:
         How often it can be differentiated: 2 for most, 1 or 0 for the others.
     in_torch : bool
         Whether PyTorch has the same call.
+    same_graph : bool
+        Whether gradients require grad, and second gradients are None, just where PyTorch's do and are.
     """
 
     call: Callable[..., Any]
     inputs: tuple[np.ndarray, ...]
     order: int = 2
     in_torch: bool = True
+    same_graph: bool = True
 
 
 def sample(call: Callable[..., Any], *inputs: Any, **options: Any) -> Sample:

@@ -224,7 +224,14 @@ class _Check:
     def outputs(self) -> tuple[Any, ...]:
         """The outputs at the point, recorded."""
         with enable_grad():
-            return _tuple(self.func(*self.arguments))
+            outputs = _tuple(self.func(*self.arguments))
+        for number, output in enumerate(outputs):
+            if not isinstance(output, _runtime.Tensor):
+                raise AttributeError(
+                    f"gradcheck expects the function to return tensors, but its output {number} is of type "
+                    f"{type(output).__name__}: was a return forgotten?"
+                )
+        return outputs
 
     def values(self, which: Sequence[int]) -> list[np.ndarray]:
         """The values of these outputs at the point as it is now."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, overload
 
 from .. import _runtime
 from .._anomaly import Site, current_site
-from .._differentiate import tuple_of
+from .._differentiate import GradientEdge, tuple_of
 from .._dtypes import dtype, of_numpy
 from .._modes import observers
 from .._reach import reachable
@@ -125,6 +125,7 @@ class Tape(Sequence[Entry]):
     def __init__(self, roots: Any = None) -> None:
         self.entries: list[Entry] = [] if roots is None else list(read_entries(roots))
         self._made_by: dict[int, tuple[int, int]] = {}
+        self._written_by: dict[int, int] = {}
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -162,6 +163,7 @@ class Tape(Sequence[Entry]):
         observers.remove(self)
         _recording.reset(self._token)
         self._made_by.clear()
+        self._written_by.clear()
 
     def active(self) -> bool:
         """Whether this tape is recording here."""
@@ -201,9 +203,14 @@ class Tape(Sequence[Entry]):
         self.entries.append(entry)
         for number, tensor in enumerate(call.outputs):
             self._made_by[id(tensor)] = index, number
+            if call.in_place:
+                self._written_by[id(tensor._alias.edits)] = index
 
     def _parent(self, tensor: Any) -> Parent:
         entry, output = self._made_by.get(id(tensor), (None, 0))
+        written = None if tensor._alias is None else self._written_by.get(id(tensor._alias.edits))
+        if written is not None and (entry is None or written > entry):  # through a view, or through its base
+            entry, output = written, 0
         leaf = tensor if entry is None and current_node(tensor).__class__ is AccumulateGrad else None
         return Parent(entry, output, leaf)
 
@@ -234,6 +241,8 @@ def read_entries(roots: Any) -> Iterator[Entry]:
 
 
 def _root(root: Any, index: int) -> Node:
+    if not isinstance(root, (_runtime.Tensor, GradientEdge)):
+        raise TypeError(f"element {index} of roots must be a Tensor or a GradientEdge, not {type(root).__name__}")
     node = current_node(root) if isinstance(root, _runtime.Tensor) else root.node
     if node is None:
         raise RuntimeError(

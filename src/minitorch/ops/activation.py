@@ -1,7 +1,8 @@
 """Activation functions.
 
 Each gradient is a row of its own; where it reads the input, its derivative is given too, in terms of further rows.  At
-their kinks, functions have the derivative that PyTorch has.
+their kinks, functions have the derivative that PyTorch has; where that is a step function, its derivative is zeros, not
+nothing: the second derivatives of a piecewise linear network exist, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import dim_of
+from .._args import array_of, dim_of
 from .._errors import scalar_name
 from .._inplace import write
 from .._kernels import activation as kernels
 from .._op import documents, op
 from . import elementary, pointwise, rounding
+from .copies import no_gradient
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -76,28 +78,30 @@ _relu = op("relu", "ReluBackward0", _relu_kernel, ("self",), elementwise=True,
            self=lambda F, g, result: F.relu_backward(g, result))  # fmt: skip
 
 op("relu_backward", "ThresholdBackwardBackward0", kernels.relu_backward, ("grad", "output"), elementwise=True,
-   grad=lambda F, g, output: F.relu_backward(g, output))  # fmt: skip
+   grad=lambda F, g, output: F.relu_backward(g, output), output=no_gradient)  # fmt: skip
 
 _threshold = op("threshold", "ThresholdBackward0", _threshold_kernel, ("self",), elementwise=True,
                 self=lambda F, g, self, threshold: F.threshold_backward(g, self, threshold=threshold))  # fmt: skip
 
 op("threshold_backward", "ThresholdBackwardBackward0", _threshold_backward_kernel, ("grad", "self"), elementwise=True,
-   grad=lambda F, g, self, threshold: F.threshold_backward(g, self, threshold=threshold))  # fmt: skip
+   grad=lambda F, g, self, threshold: F.threshold_backward(g, self, threshold=threshold),
+   self=no_gradient)  # fmt: skip
 
 _leaky_relu = op("leaky_relu", "LeakyReluBackward0", _leaky_relu_kernel, ("self",), elementwise=True,
                  self=lambda F, g, self, negative_slope:
                      F.leaky_relu_backward(g, self, negative_slope=negative_slope))  # fmt: skip
 
 op("leaky_relu_backward", "LeakyReluBackwardBackward0", _leaky_relu_backward_kernel, ("grad", "self"), elementwise=True,
-   grad=lambda F, g, self, negative_slope: F.leaky_relu_backward(g, self, negative_slope=negative_slope))  # fmt: skip
+   grad=lambda F, g, self, negative_slope: F.leaky_relu_backward(g, self, negative_slope=negative_slope),
+   self=no_gradient)  # fmt: skip
 
 _hardtanh = op("hardtanh", "HardtanhBackward0", _hardtanh_kernel, ("self",), elementwise=True,
                self=lambda F, g, self, min_val, max_val:
                    F.hardtanh_backward(g, self, min_val=min_val, max_val=max_val))  # fmt: skip
 
 op("hardtanh_backward", "HardtanhBackwardBackward0", _hardtanh_backward_kernel, ("grad", "self"), elementwise=True,
-   grad=lambda F, g, self, min_val, max_val:
-       F.hardtanh_backward(g, self, min_val=min_val, max_val=max_val))  # fmt: skip
+   grad=lambda F, g, self, min_val, max_val: F.hardtanh_backward(g, self, min_val=min_val, max_val=max_val),
+   self=no_gradient)  # fmt: skip
 
 
 # -- piecewise linear or quadratic, with three pieces ------------------------------------------------------------------
@@ -143,14 +147,15 @@ _hardshrink = op("hardshrink", "HardshrinkBackward0", _hardshrink_kernel, ("self
                  self=lambda F, g, self, lambd: F.shrink_backward(g, self, lambd=lambd))  # fmt: skip
 
 op("shrink_backward", "HardshrinkBackwardBackward0", _shrink_backward_kernel, ("grad", "self"), elementwise=True,
-   grad=lambda F, g, self, lambd: F.shrink_backward(g, self, lambd=lambd))  # fmt: skip
+   grad=lambda F, g, self, lambd: F.shrink_backward(g, self, lambd=lambd),
+   self=no_gradient)  # fmt: skip
 
 _hardsigmoid = op("hardsigmoid", "HardsigmoidBackward0", _hardsigmoid_kernel, ("self",), elementwise=True,
                   self=lambda F, g, self: F.hardsigmoid_backward(g, self))  # fmt: skip
 
 op("hardsigmoid_backward", "HardsigmoidBackwardBackward0", _hardsigmoid_backward_kernel, ("grad", "self"),
    elementwise=True,
-   grad=lambda F, g, self: F.hardsigmoid_backward(g, self))  # fmt: skip
+   grad=lambda F, g, self: F.hardsigmoid_backward(g, self), self=no_gradient)  # fmt: skip
 
 _hardswish = op("hardswish", "HardswishBackward0", _hardswish_kernel, ("self",), elementwise=True,
                 self=lambda F, g, self: F.hardswish_backward(g, self))  # fmt: skip
@@ -553,8 +558,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     RuntimeError
         If the number of weights is neither 1 nor the number of channels.
     """
-    array = weight._array
-    channels = input._array.shape[1] if input._array.ndim > 1 else 1
+    array = array_of("prelu", weight, "weight", 2)
+    shape = array_of("prelu", input).shape
+    channels = shape[1] if len(shape) > 1 else 1
     if array.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {array.ndim}")
     if array.ndim and len(array) not in (1, channels):
@@ -584,7 +590,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     >>> torch.nn.functional.glu(torch.tensor([2.0, 4.0, 0.0, 100.0]))
     tensor([1., 4.])
     """
-    shape = input._array.shape
+    shape = array_of("glu", input).shape
     if not shape:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     dim = dim_of(dim, len(shape))

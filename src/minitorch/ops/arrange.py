@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import dim_of, dims_of, sizes_given
+from .._args import array_of, dim_of, dims_of, sizes_given
 from .._dtypes import INT64, to_numpy
 from .._op import documents, op
 from .._runtime import deliver, traced, wrap
@@ -69,7 +69,7 @@ def repeat(input: Tensor, *times: Any, repeats: Sequence[int] | None = None) -> 
 def tile(input: Tensor, *times: Any, dims: Sequence[int] | None = None) -> Tensor:
     """`repeat`, where fewer numbers than dimensions are counted from the last one."""
     given = sizes_given("tile", times, dims, "dims")
-    return repeat(input, (1,) * (input._array.ndim - len(given)) + given)
+    return repeat(input, (1,) * (array_of("tile", input).ndim - len(given)) + given)
 
 
 def repeat_interleave(
@@ -96,7 +96,7 @@ def repeat_interleave(
     """
     if dim is None:
         input, dim = shapes.flatten(input), 0
-    dim = dim_of(dim, input._array.ndim)
+    dim = dim_of(dim, array_of("repeat_interleave", input).ndim)
     shape = input._array.shape or (1,)
     counts = getattr(repeats, "_array", None)
     if counts is not None and counts.size > 1:
@@ -154,19 +154,19 @@ def flip(input: Tensor, *order: Any, dims: Sequence[int] | None = None) -> Tenso
     tensor([[3, 4],
             [1, 2]])
     """
-    return _flip(input, dims_of(sizes_given("flip", order, dims, "dims"), input._array.ndim))
+    return _flip(input, dims_of(sizes_given("flip", order, dims, "dims"), array_of("flip", input).ndim))
 
 
 def fliplr(input: Tensor) -> Tensor:
     """A copy with dimension 1 reversed."""
-    if input._array.ndim < 2:
+    if array_of("fliplr", input).ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return _flip(input, (1,))
 
 
 def flipud(input: Tensor) -> Tensor:
     """A copy with dimension 0 reversed."""
-    if not input._array.ndim:
+    if not array_of("flipud", input).ndim:
         raise RuntimeError("Input must be >= 1-d.")
     return _flip(input, (0,))
 
@@ -190,12 +190,13 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] =
     tensor([3, 0, 1, 2])
     """
     far = sizes_given("roll", (shifts,), argument="shifts")
-    along = tuple([dim_of(d, input._array.ndim) for d in (dims if isinstance(dims, (tuple, list)) else (dims,))])
+    ndim = array_of("roll", input).ndim
+    along = tuple([dim_of(d, ndim) for d in (dims if isinstance(dims, (tuple, list)) else (dims,))])
     if not far:
         raise RuntimeError("`shifts` required")
     if len(far) != len(along) and (along or len(far) > 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(far)}, dims:{len(along)}")
-    return _roll(input, far, along if input._array.ndim else ())
+    return _roll(input, far, along if ndim else ())
 
 
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
@@ -210,7 +211,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
-    if input._array.ndim < 2:
+    if array_of("rot90", input).ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input._array.ndim}")
     plane = tuple([dim_of(d, input._array.ndim) for d in dims])
     if plane[0] == plane[1]:
@@ -351,7 +352,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     """
     if out is not None:
         return deliver("diag", lambda: diag(input, diagonal), (input,), out)
-    if input._array.ndim == 1:
+    if array_of("diag", input).ndim == 1:
         return _diag_embed(input, diagonal)
     if input._array.ndim == 2:
         return _diagonal_copy(input, diagonal)

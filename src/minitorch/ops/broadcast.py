@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import sizes_given
+from .._args import array_of, arrays_of, sizes_given
 from .._op import op
 from .._size import Size
 
@@ -93,7 +93,7 @@ def expand(input: Tensor, *sizes: Any, size: Sequence[int] | None = None) -> Ten
 
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """``input.expand(other.shape)``."""
-    return _expand(input, other._array.shape)
+    return _expand(input, array_of("expand_as", other, "other", 2).shape)
 
 
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
@@ -129,5 +129,5 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
             [1, 2]])
     """
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
-    shape = broadcast_shapes(*[t._array.shape for t in given])
+    shape = broadcast_shapes(*[array.shape for array in arrays_of("broadcast_tensors", given)])
     return tuple([t if t._array.shape == shape else _expand(t, tuple(shape)) for t in given])

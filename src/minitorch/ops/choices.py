@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
+from .._args import array_of
 from .._errors import scalar_name
 from .._op import documents, op
 from .._types import Number
@@ -129,7 +130,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     >>> torch.masked_fill(torch.tensor([1.0, 2.0]), torch.tensor([True, False]), 9.0)
     tensor([9., 2.])
     """
-    if mask._array.dtype.kind != "b":
+    if array_of("masked_fill", mask, "mask", 2).dtype.kind != "b":
         raise RuntimeError(f"masked_fill only supports boolean masks, but got mask with dtype {mask._array.dtype}")
     if not isinstance(value, _runtime.Tensor):
         return _masked_fill(input, mask, value)
@@ -280,16 +281,16 @@ def _to_larger_kernel(grad: np.ndarray, self: np.ndarray, other: np.ndarray) -> 
 op("to_larger", "MaximumBackwardBackward0", _to_larger_kernel, ("grad", "self", "other"), elementwise=True,
    grad=lambda F, g, self, other: F.to_larger(g, self, other))  # fmt: skip
 
-_maximum = op("maximum", "MaximumBackward0", np.maximum, ("self", "other"),
+_maximum = op("maximum", "MaximumBackward0", np.maximum, ("self", "other"), numbers=False,
               self=lambda F, g, self, other: F.to_larger(g, self, other),
               other=lambda F, g, self, other: F.to_larger(g, other, self))  # fmt: skip
-_minimum = op("minimum", "MinimumBackward0", np.minimum, ("self", "other"),
+_minimum = op("minimum", "MinimumBackward0", np.minimum, ("self", "other"), numbers=False,
               self=lambda F, g, self, other: F.to_larger(g, other, self),
               other=lambda F, g, self, other: F.to_larger(g, self, other))  # fmt: skip
-_fmax = op("fmax", "FmaxBackward0", np.fmax, ("self", "other"),
+_fmax = op("fmax", "FmaxBackward0", np.fmax, ("self", "other"), numbers=False,
            self=lambda F, g, self, other: F.keep(g, (self >= other) | (other != other)),
            other=lambda F, g, self, other: F.keep(g, ~((self >= other) | (other != other))))  # fmt: skip
-_fmin = op("fmin", "FminBackward0", np.fmin, ("self", "other"),
+_fmin = op("fmin", "FminBackward0", np.fmin, ("self", "other"), numbers=False,
            self=lambda F, g, self, other: F.keep(g, (self <= other) | (other != other)),
            other=lambda F, g, self, other: F.keep(g, ~((self <= other) | (other != other))))  # fmt: skip
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._args import array_of
 from .._dtypes import INT64, UINT8
 from .._errors import scalar_name
 from .._op import op
@@ -181,7 +182,8 @@ def nll_loss(
     """
     if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
         reduction = reduction_of(reduction, size_average, reduce)
-    _check_classes(input._array, target._array, constant("nll_loss_forward", "weight", weight))
+    array, classes = array_of("nll_loss", input), array_of("nll_loss", target, "target", 2)
+    _check_classes(array, classes, constant("nll_loss_forward", "weight", weight))
     return _nll_of(input, target, weight, ignore_index, reduction)
 
 
@@ -238,9 +240,9 @@ def cross_entropy(
         reduction = reduction_of(reduction, size_average, reduce)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    shape = input._array.shape
+    shape = array_of("cross_entropy", input).shape
     classes = int(len(shape) > 1)
-    if shape == target._array.shape and shape:
+    if shape == array_of("cross_entropy", target, "target", 2).shape and shape:
         return _probabilities_loss(input, target, weight, ignore_index, reduction, label_smoothing, classes)
     if not shape:
         raise ValueError("Expected 1 or more dimensions (got 0)")

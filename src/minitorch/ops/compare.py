@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
+from .._args import array_of
 from .._errors import scalar_name
 from .._op import documents, op
 from .._types import Number
@@ -250,13 +251,13 @@ def isreal(input: Tensor) -> Tensor:
     >>> torch.isreal(torch.tensor([1.0]))
     tensor([True])
     """
-    return _runtime.wrap(np.ones(input._array.shape, np.bool_))
+    return _runtime.wrap(np.ones(array_of("isreal", input).shape, np.bool_))
 
 
 # -- logic -------------------------------------------------------------------------------------------------------------
-_logical_and = op("logical_and", "", np.logical_and, ("self", "other"))
-_logical_or = op("logical_or", "", np.logical_or, ("self", "other"))
-_logical_xor = op("logical_xor", "", np.logical_xor, ("self", "other"))
+_logical_and = op("logical_and", "", np.logical_and, ("self", "other"), numbers=False)
+_logical_or = op("logical_or", "", np.logical_or, ("self", "other"), numbers=False)
+_logical_xor = op("logical_xor", "", np.logical_xor, ("self", "other"), numbers=False)
 _logical_not = op("logical_not", "", np.logical_not, ("self",))
 
 

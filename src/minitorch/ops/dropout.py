@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _random
+from .._args import array_of
 from .._inplace import write
 from .._runtime import wrap
 from . import pointwise
@@ -38,7 +39,7 @@ def _mask(like: np.ndarray, p: float, feature: bool) -> np.ndarray:
 
 def _dropped(input: Any, p: float, feature: bool, inplace: bool) -> Any:
     """The input times a mask, scaled so that its mean stays."""
-    array = input._array
+    array = array_of("dropout", input)
     if array.dtype.kind != "f":
         raise RuntimeError(f"dropout(): expected a floating point tensor, but got {input.dtype}")
     if p == 0 or not array.size:
@@ -100,7 +101,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero each channel of ``(N, C, L)`` or ``(C, L)`` with probability *p*, and divide the others by ``1 - p``."""
     _check(p)
-    ndim = input._array.ndim
+    ndim = array_of("dropout1d", input).ndim
     if ndim not in (2, 3):
         raise RuntimeError(
             f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input. Note that dropout1d exists to provide "
@@ -115,7 +116,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero each channel of ``(N, C, H, W)`` with probability *p*, and divide the others by ``1 - p``."""
     _check(p)
-    ndim = input._array.ndim
+    ndim = array_of("dropout2d", input).ndim
     if ndim not in (3, 4):
         warnings.warn(
             f"dropout2d: Received a {ndim}-D input to dropout2d, which is deprecated and will result in an error in "
@@ -137,7 +138,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero each channel of ``(N, C, D, H, W)`` or ``(C, D, H, W)`` with probability *p*, as `dropout2d` does."""
     _check(p)
-    ndim = input._array.ndim
+    ndim = array_of("dropout3d", input).ndim
     if ndim not in (4, 5):
         warnings.warn(
             f"dropout3d: Received a {ndim}-D input to dropout3d, which is deprecated and will result in an error in "

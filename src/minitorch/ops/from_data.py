@@ -368,7 +368,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     warn_unless_writable(ndarray)
-    return made(checked_array(ndarray))
+    return made(checked_array(ndarray).view())  # the user's array may get another shape
 
 
 def warn_unless_writable(array: np.ndarray) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
-from .._args import dim_of
+from .._args import array_of, dim_of
 from .._errors import broadcast_problem, scalar_name
 from .._kernels import scatter as kernels
 from .._kernels.scatter import positions
@@ -179,7 +179,7 @@ _scatter_prod = op("scatter_reduce_prod", "ScatterReduceBackward0", _scatter_pro
 # -- gather and scatter: functions -------------------------------------------------------------------------------------
 def _checked(name: str, input: Any, dim: Any, index: Any, src: Any = None) -> int:
     """The dimension, for a gather or scatter whose tensors fit one another."""
-    array, where = input._array, index._array
+    array, where = array_of(name, input), array_of(name, index, "index", 3)
     if dim.__class__ is not int or not 0 <= dim < array.ndim:
         dim = dim_of(dim, array.ndim)
     if where.dtype.char != "l" and where.dtype not in (np.int64, np.int32):
@@ -454,7 +454,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     """
     if out is not None:
         return deliver("take_along_dim", lambda: take_along_dim(input, indices, dim), (input, indices), out)
-    if indices._array.dtype != np.int64:
+    if array_of("take_along_dim", indices, "indices", 2).dtype != np.int64:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {scalar_name(indices._array.dtype)}"
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
-from .._args import dim_of
+from .._args import array_of, dim_of
 from .._errors import scalar_name
 from .._kernels.scatter import ALL, add_along
 from .._modes import no_grad
@@ -93,7 +93,7 @@ def first_outside(index: np.ndarray, size: int, lowest: int = 0) -> int | None:
 
 def _checked(name: str, index: Any, input: Any, dim: Any, source: Any = None) -> int:
     """The dimension, for an operation on slices along it whose index and source fit."""
-    sizes, array = input._array.shape, index._array
+    sizes, array = array_of(name, input).shape, array_of(name, index, "index", 3)
     dim = dim_of(dim, len(sizes))
     if array.dtype not in (np.int64, np.int32):
         raise RuntimeError(
@@ -401,7 +401,7 @@ def embedding(
             [1., 2.],
             [3., 4.]])
     """
-    indices = input._array
+    indices = array_of("embedding", input)
     if sparse:
         raise NotImplementedError("embedding(): sparse gradients are not supported; use sparse=False")
     if indices.dtype not in (np.int64, np.int32):
@@ -462,7 +462,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
-    classes = tensor._array
+    classes = array_of("one_hot", tensor, "tensor")
     if classes.dtype != np.int64:
         raise RuntimeError(
             f"one_hot is only applicable to index tensor of type LongTensor, but got {scalar_name(classes.dtype)}."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import dim_of, sizes_given
+from .._args import array_of, arrays_of, dim_of, sizes_given
 from .._op import op
 from .._runtime import deliver, traced
 from . import broadcast
@@ -183,9 +183,8 @@ def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
 
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors one after another along dimension 1; 1-d ones are columns."""
-    columns = [
-        t if t._array.ndim > 1 else shapes._view(t, (t._array.size, 1)) for t in _listed("column_stack", tensors)
-    ]
+    arrays = arrays_of("column_stack", _listed("column_stack", tensors))
+    columns = [t if a.ndim > 1 else shapes._view(t, (a.size, 1)) for t, a in zip(tensors, arrays)]
     return cat(columns, 1, out=out)
 
 
@@ -236,7 +235,7 @@ _unbind = op(
 
 
 def _divided(name: str, input: Tensor, split_size: Any, dim: int, by_size: Any, by_sizes: Any) -> tuple[Tensor, ...]:
-    shape = input._array.shape
+    shape = array_of(name, input).shape
     if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     dim = dim_of(dim, len(shape))
@@ -304,7 +303,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int 
 
 
 def _chunked(name: str, input: Tensor, chunks: int, dim: int, by_size: Any, by_sizes: Any) -> tuple[Tensor, ...]:
-    shape = input._array.shape
+    shape = array_of(name, input).shape
     if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
@@ -390,7 +389,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     >>> torch.arange(5).tensor_split(2), torch.arange(5).tensor_split((1, 4))
     ((tensor([0, 1, 2]), tensor([3, 4])), (tensor([0]), tensor([1, 2, 3]), tensor([4])))
     """
-    shape = input._array.shape
+    shape = array_of("tensor_split", input).shape
     if not shape:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = dim_of(dim, len(shape))
@@ -408,7 +407,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
 
 
 def _split_along(name: str, input: Tensor, given: Any, dim: int, least: int) -> tuple[Tensor, ...]:
-    shape = input._array.shape
+    shape = array_of(name, input).shape
     if len(shape) < least:
         raise RuntimeError(
             f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {len(shape)} "
@@ -425,7 +424,7 @@ def _split_along(name: str, input: Tensor, given: Any, dim: int, least: int) -> 
 
 def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """`tensor_split` along dimension 1 (0 for 1-d tensors); a number of parts must divide the size."""
-    return _split_along("hsplit", input, indices_or_sections, 0 if input._array.ndim == 1 else 1, 1)
+    return _split_along("hsplit", input, indices_or_sections, 0 if array_of("hsplit", input).ndim == 1 else 1, 1)
 
 
 def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
@@ -466,10 +465,10 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    for tensor in given:
-        if tensor._array.ndim > 1:
+    for array in arrays_of("meshgrid", given):
+        if array.ndim > 1:
             raise RuntimeError(
-                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got shape {list(tensor._array.shape)}"
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got shape {list(array.shape)}"
             )
     if len({tensor._array.dtype for tensor in given}) > 1:
         raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
@@ -498,9 +497,9 @@ def cartesian_prod(*tensors: Any) -> Tensor:
             [2, 3],
             [2, 4]])
     """
-    for tensor in tensors:
-        if tensor._array.ndim != 1:
-            raise RuntimeError(f"Expect a 1D vector, but got shape {list(tensor._array.shape)}")
+    for array in arrays_of("cartesian_prod", tensors):
+        if array.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(array.shape)}")
     if len(tensors) == 1:
         return tensors[0]
     return stack([shapes.flatten(grid) for grid in meshgrid(*tensors, indexing="ij")], 1)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._args import array_of
 from .._errors import not_a_tensor, scalar_name
 from .._op import op, rows
 from .._runtime import deliver
@@ -367,9 +368,9 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([[3., 4.],
             [6., 8.]])
     """
-    for name, tensor in (("self", input), ("vec2", vec2)):
-        if tensor._array.ndim != 1:
-            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {tensor._array.ndim}-D")
+    for name, array in (("self", array_of("outer", input)), ("vec2", array_of("outer", vec2, "vec2", 2))):
+        if array.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {array.ndim}-D")
     return pointwise.mul(shapes.unsqueeze(input, 1), vec2, out=out)
 
 
@@ -566,7 +567,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if out is not None:
         return deliver("kron", lambda: kron(input, other), (input, other), out)
-    ndim = max(input._array.ndim, other._array.ndim)
+    ndim = max(array_of("kron", input).ndim, array_of("kron", other, "other", 2).ndim)
     left, right = [(1,) * (ndim - t._array.ndim) + t._array.shape for t in (input, other)]
     blocks = pointwise.mul(
         shapes.reshape(input, [size for n in left for size in (n, 1)]),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._args import array_of
 from .._errors import scalar_name
 from .._kernels import activation as kernels
 from .._op import op
@@ -57,8 +58,8 @@ def _total(loss: np.ndarray, scale: float) -> np.ndarray:
     return np.asarray(np.add.reduce(loss, None) * scale, loss.dtype)
 
 
-def _warn_shapes(input: Any, target: Any) -> None:
-    if input._array.shape != target._array.shape:
+def _warn_shapes(name: str, input: Any, target: Any) -> None:
+    if array_of(name, input).shape != array_of(name, target, "target", 2).shape:
         warnings.warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
             "likely lead to "
@@ -155,7 +156,7 @@ def mse_loss(
     tensor(2.)
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    _warn_shapes(input, target)
+    _warn_shapes("mse_loss", input, target)
     if weight is not None:
         return _weighted((input - target) ** 2, weight, reduction)
     return _mse(input, target, _REDUCTIONS[reduction])
@@ -178,7 +179,7 @@ def l1_loss(
     tensor(1.)
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    _warn_shapes(input, target)
+    _warn_shapes("l1_loss", input, target)
     loss = rounding.abs(pointwise.sub(input, target))
     return _weighted(loss, weight, reduction) if weight is not None else reduced_by(reduction, loss)
 
@@ -203,7 +204,7 @@ def smooth_l1_loss(
     tensor([0.5000, 3.5000])
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    _warn_shapes(input, target)
+    _warn_shapes("smooth_l1_loss", input, target)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, but got {beta}.")
     if beta == 0:
@@ -226,7 +227,7 @@ def huber_loss(
     tensor([0.5000, 6.0000])
     """
     reduction_of(reduction)
-    _warn_shapes(input, target)
+    _warn_shapes("huber_loss", input, target)
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, but got {delta}.")
     if weight is not None:
@@ -314,7 +315,7 @@ def constant(function: str, name: str, tensor: Any) -> Any:
 
 
 def _check_alike(function: str, input: Any, target: Any) -> None:
-    one, two = input._array, target._array
+    one, two = array_of(function, input), array_of(function, target, "target", 2)
     if one.shape != two.shape:
         raise ValueError(f"{function}(): Target size ({target.shape}) must be the same as input size ({input.shape})")
     if one.dtype != two.dtype:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._args import array_of
 from .._runtime import wrap
 from . import elementary, pointwise, powers, vector_norm
 from . import reduce as reductions
@@ -76,6 +77,7 @@ def hinge_embedding_loss(
     >>> torch.nn.functional.hinge_embedding_loss(torch.tensor([0.5, 0.25]), torch.tensor([1, -1]))
     tensor(0.6250)
     """
+    array_of("hinge_embedding_loss", input)
     reduction = reduction_of(reduction, size_average, reduce)
     beyond = (margin - input).clamp_min(0)
     loss = beyond.where(target != 1, _zero(input)) + input.where(target != -1, _zero(input))
@@ -181,7 +183,7 @@ def gaussian_nll_loss(
     variances: Any = var if hasattr(var, "_array") else wrap(np.full(input._array.shape, var, input._array.dtype))
     if (variances._array < 0).any():
         raise ValueError("var has negative entry/entries")
-    if variances._array.shape != input._array.shape:
+    if variances._array.shape != array_of("gaussian_nll_loss", input).shape:
         if input._array.shape[:-1] == variances._array.shape:
             variances = variances.unsqueeze(-1)
         elif input._array.shape[:-1] != variances._array.shape[:-1] or variances._array.shape[-1:] != (1,):

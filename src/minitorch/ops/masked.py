@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import dim_of
+from .._args import array_of, dim_of
 from .._errors import broadcast_problem, scalar_name
 from .._kernels.scatter import ALL, add_along
 from .._op import op
@@ -53,7 +53,7 @@ _put = op("put", "PutBackward0", _put_kernel, ("self", "index", "source"), tange
 
 
 def _check_flat(name: str, input: Any, index: Any) -> None:
-    if index._array.dtype != np.int64:
+    if array_of(name, index, "index", 2).dtype != np.int64:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {scalar_name(index._array.dtype)}")
     size = input._array.size
     if (wrong := first_outside(index._array, size, -size)) is not None:
@@ -215,7 +215,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     """
     if out is not None:
         return deliver("masked_select", lambda: masked_select(input, mask), (input, mask), out)
-    if mask._array.dtype != np.bool_:
+    if array_of("masked_select", mask, "mask", 2).dtype != np.bool_:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {scalar_name(mask._array.dtype)}")
     _masked_shape(input, mask)
     return _masked_select(input, mask)
@@ -245,7 +245,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     >>> torch.masked_scatter(torch.zeros(3), mask, torch.tensor([1.0, 2.0, 3.0]))
     tensor([1., 0., 2.])
     """
-    if mask._array.dtype != np.bool_:
+    if array_of("masked_scatter", mask, "mask", 2).dtype != np.bool_:
         raise RuntimeError(
             f"masked_scatter_ only supports boolean masks, but got mask with dtype {scalar_name(mask._array.dtype)}"
         )
@@ -290,7 +290,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     >>> torch.nonzero(torch.tensor([0, 5, 6]), as_tuple=True)
     (tensor([1, 2]),)
     """
-    array = input._array
+    array = array_of("nonzero", input)
     places = np.atleast_1d(array).nonzero()
     if as_tuple:
         return tuple([wrap(place) for place in places])

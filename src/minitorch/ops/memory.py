@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from .._args import dim_of, sizes_given
+from .._args import array_of, dim_of, sizes_given
 from .._op import op
 from .._views import current_node, edited, root_of
 from .broadcast import restrided
@@ -225,7 +225,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     tensor([[0, 1, 2],
             [1, 2, 3]])
     """
-    array = input._array
+    array = array_of("as_strided", input)
     sizes, steps = sizes_given("as_strided", (size,)), sizes_given("as_strided", (stride,), argument="stride")
     if len(sizes) != len(steps):
         raise RuntimeError("mismatch in length of strides and shape")
@@ -257,4 +257,4 @@ def resize_(input: Tensor, *sizes: Any) -> Tensor:
 
 def resize_as_(input: Tensor, other: Tensor) -> Tensor:
     """``input.resize_(other.shape)``."""
-    return resize_(input, other._array.shape)
+    return resize_(input, array_of("resize_as_", other, "other", 2).shape)

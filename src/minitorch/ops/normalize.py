@@ -309,7 +309,7 @@ def rms_norm(
             [1.0000, 1.0000]])
     """
     array = array_of("rms_norm", input)
-    if weight is not None and weight._array.shape != tuple(normalized_shape):
+    if weight is not None and array_of("rms_norm", weight, "weight", 3).shape != tuple(normalized_shape):
         raise RuntimeError(
             f"Expected weight to be of same shape as normalized_shape, but got weight of shape "
             f"{list(weight._array.shape)} and normalized_shape = {list(normalized_shape)}"
@@ -422,7 +422,7 @@ def _check_running(array: np.ndarray, training: bool, **statistics: Any) -> None
         if tensor is None:
             if not training:
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
-        elif tensor._array.shape != (array.shape[1],):
+        elif array_of("batch_norm", tensor, name, 2 + (name == "running_var")).shape != (array.shape[1],):
             raise RuntimeError(f"{name} should contain {array.shape[1]} elements not {tensor._array.size}")
         elif tensor.requires_grad:
             raise RuntimeError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
+from .._args import array_of
 from .._errors import scalar_name
 from .._op import documents, op, rows
 from .._types import Number
@@ -119,7 +120,7 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """
     if alpha != 1:
         input = mul(input, alpha)
-    if input._array.dtype.kind == "b" or other.__class__ is bool:
+    if array_of("rsub", input).dtype.kind == "b" or other.__class__ is bool:
         raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported; use `~` for a mask.")
     return _rsub(input, other) if isinstance(other, _runtime.Tensor) else _rsub_number(input, other)
 
@@ -172,7 +173,7 @@ def positive(input: Tensor) -> Tensor:
     >>> torch.positive(x) is x
     True
     """
-    if input._array.dtype.kind == "b":
+    if array_of("positive", input).dtype.kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
 
@@ -436,7 +437,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | N
     >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([1.0, 20.0]), 0.25)
     tensor([ 0.2500, 12.5000])
     """
-    dtype = input._array.dtype
+    dtype = array_of("lerp", input).dtype
     tensor: Any
     for name, tensor in (("end", end), ("weight", weight)):
         typed = isinstance(tensor, _runtime.Tensor) and (name == "end" or tensor._array.ndim > 0)
@@ -476,7 +477,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     >>> torch.addcdiv(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([2.0]), value=2)
     tensor([4.])
     """
-    if tensor1._array.dtype.kind != "f" and tensor2._array.dtype.kind != "f":
+    if array_of("addcdiv", tensor1, "tensor1", 2).dtype.kind != "f" and tensor2._array.dtype.kind != "f":
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported: convert tensor1 or tensor2 to a float dtype, or use "
             "addcmul with div(..., rounding_mode='trunc')."

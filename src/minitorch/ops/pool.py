@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._args import array_of
 from .._kernels import pool as kernels
 from .._kernels._windows import trailing
 from .._op import op
@@ -276,7 +277,7 @@ def _windows_of(
 
 # -- max pooling -------------------------------------------------------------------------------------------------------
 def _max_pool(name: str, ndim: int, input: Any, numbers: tuple[Any, ...], ceil_mode: bool, return_indices: bool) -> Any:
-    array = input._array
+    array = array_of(name, input)
     kernel, strides, pads, dilations = _windows_of(name, array, ndim, numbers, ceil_mode)
     if ndim == 1:  # as pooling over a plane of one row
         input = shapes.unsqueeze(input, -2)
@@ -384,7 +385,7 @@ def max_pool3d(
 
 # -- average pooling ---------------------------------------------------------------------------------------------------
 def _average(name: str, ndim: int, input: Any, numbers: tuple[Any, ...], ceil_mode: bool, *options: Any) -> Any:
-    kernel, strides, pads, _ = _windows_of(name, input._array, ndim, (*numbers, 1), ceil_mode)
+    kernel, strides, pads, _ = _windows_of(name, array_of(name, input), ndim, (*numbers, 1), ceil_mode)
     if ndim == 1:
         wide = shapes.unsqueeze(input, -2)
         pooled = _avg_pools[2](wide, (1, *kernel), (1, *strides), (0, *pads), ceil_mode, *options)
@@ -471,7 +472,7 @@ def avg_pool3d(
 # -- adaptive pooling --------------------------------------------------------------------------------------------------
 def _adaptive_size(name: str, input: Any, output_size: Any, ndim: int) -> Sizes:
     """The output's size, None taken from the input, checked."""
-    array = input._array
+    array = array_of(name, input)
     if array.ndim not in (ndim + 1, ndim + 2):
         raise RuntimeError(f"{name}(): Expected {ndim + 1}D or {ndim + 2}D tensor, but got {list(array.shape)}")
     given = (output_size,) * ndim if output_size is None or isinstance(output_size, int) else tuple(output_size)

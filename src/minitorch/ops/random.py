@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _dtypes, _random, _runtime
+from .._args import array_of
 from .._op import op
 from .._random import Generator, in_memory_order, initial_seed, manual_seed, seed
 from .._runtime import deliver, made
@@ -420,7 +421,7 @@ def bernoulli(
     words = source("bernoulli", generator)
     if p is None:
         return _to("bernoulli", out, (input,), lambda: _bernoulli(input, words))
-    array = input._array
+    array = array_of("bernoulli", input)
     return _to("bernoulli", out, (), lambda: made(words.bernoulli(p, array.shape, array.dtype)))
 
 

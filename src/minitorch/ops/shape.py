@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from .._args import dim_of, dims_of, sizes_given
+from .._args import array_of, arrays_of, dim_of, dims_of, sizes_given
 from .._dtypes import to_numpy
 from .._op import documents, op
 from .._runtime import raw, traced, wrap
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself if its elements lie in row-major order without gaps, otherwise a copy for which that holds."""
-    return input if input._array.flags.c_contiguous else copies._contiguous(input)
+    return input if array_of("contiguous", input).flags.c_contiguous else copies._contiguous(input)
 
 
 # -- sizes -------------------------------------------------------------------------------------------------------------
@@ -124,12 +124,12 @@ def _reinterpreted(input: Tensor, dtype: np.dtype[Any]) -> Tensor:
 
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """``input.view(other.shape)``."""
-    return _view(input, other._array.shape)
+    return _view(input, array_of("view_as", other, "other", 2).shape)
 
 
 def _reshaped(input: Tensor, size: tuple[int, ...]) -> Tensor:
     """A view where one is possible, a copy otherwise."""
-    array = input._array
+    array = array_of("reshape", input)
     if not array.flags.c_contiguous:
         try:
             array.reshape(size, copy=False)
@@ -162,12 +162,12 @@ def reshape(input: Tensor, *sizes: Any, shape: Sequence[int] | None = None) -> T
     tensor([0, 2, 4, 1, 3, 5])
     """
     size = sizes if len(sizes) > 1 else sizes_given("reshape", sizes, shape, "shape")
-    return _view(input, size) if input._array.flags.c_contiguous else _reshaped(input, size)
+    return _view(input, size) if array_of("reshape", input).flags.c_contiguous else _reshaped(input, size)
 
 
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """``input.reshape(other.shape)``."""
-    return _reshaped(input, other._array.shape)
+    return _reshaped(input, array_of("reshape_as", other, "other", 2).shape)
 
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
@@ -179,7 +179,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     >>> torch.zeros(2, 3, 4).flatten(1).shape
     torch.Size([2, 12])
     """
-    array = input._array
+    array = array_of("flatten", input)
     shape = array.shape
     if start_dim == 0 and end_dim == -1 and len(shape) > 1:
         return _view(input, (array.size,)) if array.flags.c_contiguous else _reshaped(input, (array.size,))
@@ -216,7 +216,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     >>> torch.zeros(2, 12).unflatten(1, (3, -1)).shape
     torch.Size([2, 3, 4])
     """
-    shape = input._array.shape
+    shape = array_of("unflatten", input).shape
     dim = dim_of(dim, len(shape))
     given = sizes_given("unflatten", (sizes,), argument="sizes")
     known = math.prod([n for n in given if n != -1])
@@ -313,7 +313,10 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 def _at_least(name: str, ndim: int, tensors: tuple[Any, ...], widened: Any) -> Any:
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     out = tuple(
-        [t if t._array.ndim >= ndim else _view(t, (1,) * ndim) if not t._array.ndim else widened(t) for t in given]
+        [
+            t if a.ndim >= ndim else _view(t, (1,) * ndim) if not a.ndim else widened(t)
+            for t, a in zip(given, arrays_of(name, given))
+        ]
     )
     return out if given is not tensors or len(tensors) != 1 else out[0]
 
@@ -481,7 +484,7 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
     >>> torch.zeros(2, 3, 4).movedim(0, -1).shape
     torch.Size([3, 4, 2])
     """
-    ndim = input._array.ndim
+    ndim = array_of("movedim", input).ndim
     given = [tuple(d) if isinstance(d, (tuple, list)) else (d,) for d in (source, destination)]
     if len(given[0]) != len(given[1]):
         raise RuntimeError(

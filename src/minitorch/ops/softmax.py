@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import dim_of
+from .._args import array_of, dim_of
 from .._dtypes import to_numpy
 from .._errors import scalar_name
 from .._kernels import softmax as kernels
@@ -89,9 +89,10 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
     """
-    if dtype is not None or input._array.dtype.kind != "f":
+    array = array_of("softmax", input)
+    if dtype is not None or array.dtype.kind != "f":
         input = _converted("softmax", input, dtype)
-    return _softmax(input, dim_of(dim, input._array.ndim))
+    return _softmax(input, dim_of(dim, array.ndim))
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
@@ -103,9 +104,10 @@ def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tenso
     >>> torch.log_softmax(torch.tensor([0.0, -200.0]), 0)
     tensor([   0., -200.])
     """
-    if dtype is not None or input._array.dtype.kind != "f":
+    array = array_of("log_softmax", input)
+    if dtype is not None or array.dtype.kind != "f":
         input = _converted("log_softmax", input, dtype)
-    return _log_softmax(input, dim_of(dim, input._array.ndim))
+    return _log_softmax(input, dim_of(dim, array.ndim))
 
 
 def softmin(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:

@@ -327,7 +327,7 @@ def searchsorted(
         raise RuntimeError("searchsorted(): side and right can't be opposites, got side 'left' while right was True")
     if side not in (None, "left", "right"):
         raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side!r}")
-    sequences = sorted_sequence._array
+    sequences = array_of("searchsorted", sorted_sequence, "sorted_sequence")
     values = input._array if hasattr(input, "_array") else np.asarray(input)
     if sorter is not None:
         sequences = np.take_along_axis(sequences, sorter._array, -1)
@@ -363,6 +363,6 @@ def bucketize(
     >>> torch.bucketize(torch.tensor([0.5, 1.0, 4.0]), torch.tensor([1.0, 3.0]))
     tensor([0, 0, 2])
     """
-    if boundaries._array.ndim != 1:
+    if array_of("bucketize", boundaries, "boundaries", 2).ndim != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries._array.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
-from .._args import dim_of
+from .._args import array_of, dim_of
 from .._errors import scalar_name
 from .._inplace import rebase, refuse, write
 from .._kernels.scatter import ALL, add_at
@@ -107,7 +107,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)
     tensor([1, 3])
     """
-    ndim = input._array.ndim
+    ndim = array_of("select", input).ndim
     if ndim == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim, position = dim_of(dim, ndim), operator.index(index)
