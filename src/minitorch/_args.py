@@ -46,7 +46,7 @@ def sizes_of(size: Sequence[Any]) -> tuple[int, ...]:
     try:
         return tuple([operator.index(s) for s in given])
     except TypeError:
-        wrong = next(s for s in given if not hasattr(s, "__index__"))
+        wrong = next((s for s in given if not hasattr(s, "__index__")), given)
         raise TypeError(f"sizes must be ints, but got {type(wrong).__name__}") from None
 
 
@@ -67,7 +67,9 @@ def arrays_of(name: str, tensors: Any) -> list[np.ndarray]:
 
 def not_a_tensor(name: str, given: Any, argument: str = "input", position: int = 1) -> TypeError:
     """The error of an argument that must be a tensor."""
-    return TypeError(f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(given).__name__}")
+    return TypeError(
+        f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(given).__name__}"
+    )
 
 
 def sizes_given(name: str, given: tuple[Any, ...], named: Any = None, argument: str = "size") -> tuple[int, ...]:

@@ -25,11 +25,13 @@ FLAGS = "you can only change requires_grad flags of leaf variables."
 
 def requires_grad(self: Any) -> bool:
     """Whether gradients are to be computed for this tensor."""
-    return current_node(self) is not None
+    return self._node is not None or current_node(self) is not None
 
 
 def set_requires_grad(self: Any, value: bool) -> None:
     """Assign ``requires_grad`` of a leaf."""
+    if not isinstance(value, bool):
+        raise RuntimeError(f"requires_grad must be a bool, but got {type(value).__name__}")
     if not is_leaf(self):
         hint = (
             ""
@@ -55,6 +57,8 @@ def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
     >>> torch.ones(2).requires_grad_()
     tensor([1., 1.], requires_grad=True)
     """
+    if not isinstance(requires_grad, bool):
+        raise TypeError(f"requires_grad_(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
     if not is_leaf(self):
         if requires_grad:
             return self

@@ -148,7 +148,7 @@ def node_lines(row: Row, active: list[str], nodes: list[str]) -> Iterator[str]:
     """Fill a node's fields."""
     yield f"{'' if row.outputs else 'out._node = '}node = NodeType()"
     yield "node.position = next_position()"
-    yield f"node.edges = ({', '.join(nodes)},)"
+    yield f"node.edges = ({', '.join([*nodes, *['None'] * row.absent])},)"
     for name in row.kept:  # a tensor is kept only if a needed gradient reads it
         if name == "result":
             yield f"node.saved_result = {'tuple(out_arrays)' if row.outputs else 'out_array'}"
@@ -305,6 +305,8 @@ def backward_lines(row: Row) -> Iterator[str]:
         yield "g = filled(node, g, F)"
     calls = {i: f"{i}_formula({', '.join(['F', 'g', *reads])})" for i, reads in row.reads.items()}
     if len(calls) > 1:
-        yield f"{', '.join(f'{i}_edge' for i in calls)} = edges"
+        targets = [*(f"{i}_edge" for i in calls), *["_"] * row.absent]
+        yield f"{', '.join(targets)} = edges"
         calls = {i: f"None if {i}_edge is None else {call}" for i, call in calls.items()}
-    yield f"return {calls[row.inputs[0]]}" if row.variadic else f"return ({', '.join(calls.values())},)"
+    results = [*calls.values(), *["None"] * row.absent]
+    yield f"return {results[0]}" if row.variadic else f"return ({', '.join(results)},)"

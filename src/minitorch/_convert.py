@@ -353,13 +353,20 @@ def text(input: Tensor, prefix: str | None = None) -> str:
         kind = type(input)
         own = kind.__module__.partition(".")[0] == __name__.partition(".")[0]
         prefix = "tensor(" if own else f"{kind.__name__}("
-    suffixes = []
-    node = input.grad_fn
+    return _printing.format_tensor(
+        input._array, prefix=prefix, default_dtype=_dtypes.default(), suffixes=_grad_suffix(input)
+    )
+
+
+def _grad_suffix(input: Tensor) -> list[str]:
+    """What a tensor's text says of its gradient."""
+    try:
+        node = input.grad_fn
+    except RuntimeError:  # a view that may not be used since its base was written
+        return ["grad_fn=<Invalid>"]
     if node is not None:
-        suffixes = [f"grad_fn=<{type(node).__name__}>"]
-    elif input.requires_grad:
-        suffixes = ["requires_grad=True"]
-    return _printing.format_tensor(input._array, prefix=prefix, default_dtype=_dtypes.default(), suffixes=suffixes)
+        return [f"grad_fn=<{type(node).__name__}>"]
+    return ["requires_grad=True"] if input.requires_grad else []
 
 
 def formatted(input: Tensor, spec: str) -> str:

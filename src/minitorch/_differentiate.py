@@ -149,10 +149,18 @@ def backward(
     captured = None if targets is None else dict.fromkeys([node for node, _ in targets])
     run(nodes, starts, Walk(create_graph, retain, True, captured, checker()))
     if targets is not None:
-        for target, (node, index) in zip(tuple_of(inputs), targets):
+        for target, (node, index) in dict(zip(tuple_of(inputs), targets)).items():
             gradient = output_gradient(node, captured[node], index)  # type: ignore[index]
-            if node.__class__ is not AccumulateGrad and gradient is not None and isinstance(target, _runtime.Tensor):
+            if node.__class__ is AccumulateGrad or gradient is None or not isinstance(target, _runtime.Tensor):
+                continue
+            if not _retains(node, index, target):
                 target._grad = accumulated(getattr(target, "_grad", None), gradient, False, create_graph)
+
+
+def _retains(node: Node, index: int, tensor: Any) -> bool:
+    """Whether the walk itself has added to this non-leaf's ``.grad``."""
+    hooks = None if node.extras is None else node.extras.outputs.get(index)
+    return hooks is not None and hooks.retained is not None and hooks.retained() is tensor
 
 
 def tensor_backward(

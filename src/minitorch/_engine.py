@@ -101,17 +101,20 @@ def run(roots: list[Node], gradients: list[Any], walk_: Walk) -> None:
 
 
 def _run_here(roots: list[Node], gradients: list[Any], walk_: Walk) -> None:
-    running = _running.set(walk_)
-    mode = grad_mode.set(walk_.create)
+    running = mode = None
     try:
+        running = _running.set(walk_)
+        mode = grad_mode.set(walk_.create)
         if walk_.create:
             walk(roots, gradients, traced, walk_)
         else:
             with np.errstate(all="ignore"):
                 walk(roots, gradients, raw, walk_)
     finally:
-        grad_mode.reset(mode)
-        _running.reset(running)
+        if mode is not None:
+            grad_mode.reset(mode)
+        if running is not None:
+            _running.reset(running)
 
 
 def _in_thread(roots: list[Node], gradients: list[Any], walk_: Walk) -> None:

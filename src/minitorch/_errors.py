@@ -12,6 +12,19 @@ _SCALAR_NAMES = {
 }  # fmt: skip
 
 
+_VARIANTS = (
+    "_all", "_bias", "_decimals", "_dim", "_dims", "_of_number", "_number", "_scaled", "_stable", "_tensor", "_tensors",
+    "_value", "_low", "_high", "_nt", "_tn",
+)  # fmt: skip
+
+
+def public_name(row: Any) -> str:
+    """The function that people called: rows that are variants of one are named ``<function>_<variant>``."""
+    name: str = row.name.removeprefix("folded_")
+    variant = next((v for v in _VARIANTS if name.endswith(v)), "")
+    return name.removesuffix(variant)
+
+
 def scalar_name(dtype: np.dtype[Any]) -> str:
     """PyTorch's word for an element type: ``Float``, ``Long``, …"""
     return _SCALAR_NAMES.get(dtype.name, dtype.name)
@@ -31,13 +44,15 @@ def explained(error: Exception, row: Any, inputs: tuple[Any, ...]) -> Exception:
     came = ", ".join([f"{'input' if name == 'self' else name} has {described(t)}" for name, t in zip(names, inputs)])
     if isinstance(error, ValueError) and "broadcast" in str(error):
         shapes = [t._array.shape for t in inputs]
-        return RuntimeError(f"{row.name}(): {broadcast_problem(shapes)}; {came}; reshape or unsqueeze one of them")
+        return RuntimeError(
+            f"{public_name(row)}(): {broadcast_problem(shapes)}; {came}; reshape or unsqueeze one of them"
+        )
     if row.view and isinstance(error, TypeError):  # an argument of the wrong type
-        return TypeError(f"{row.name}(): {error}; {came}")
+        return TypeError(f"{public_name(row)}(): {error}; {came}")
     if isinstance(error, RuntimeError):  # the kernel's own, which says what it expected
         return type(error)(f"{error}; {came}")
     kind = RuntimeError if isinstance(error, (ValueError, TypeError)) else type(error)
-    return kind(f"{row.name}(): {error}; {came}")
+    return kind(f"{public_name(row)}(): {error}; {came}")
 
 
 def broadcast_problem(shapes: list[tuple[int, ...]]) -> str:
@@ -61,11 +76,13 @@ def not_a_tensor(row: Any, inputs: tuple[Any, ...], tensor_type: type) -> TypeEr
             name = row.inputs[0] if row.variadic else row.inputs[position - 1]
             name = "input" if name == "self" else name
             return TypeError(
-                f"{row.name}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}"
+                f"{public_name(row)}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}"
             )
-    return TypeError(f"{row.name}(): expected Tensors")
+    return TypeError(f"{public_name(row)}(): expected Tensors")
 
 
 def unsupported_operand(row: Any, first: Any, given: Any) -> Any:
     """Raise: an operand that is neither a tensor nor a number."""
-    raise TypeError(f"{row.name}(): argument 'other' (position 2) must be Tensor or Number, not {type(given).__name__}")
+    raise TypeError(
+        f"{public_name(row)}(): argument 'other' (position 2) must be Tensor or Number, not {type(given).__name__}"
+    )

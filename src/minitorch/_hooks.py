@@ -82,7 +82,10 @@ def _at_output(output: OutputHooks, gradient: Any, F: Any) -> Any:
     tensor = run_tensor_hooks(output.hooks, as_tensor(gradient, F))
     if tensor is not None and output.retained is not None and (keeper := output.retained()) is not None:
         kept = getattr(keeper, "_grad", None)
-        keeper._grad = tensor if kept is None else kept + tensor
+        if kept is not None:
+            keeper._grad = kept + tensor
+        else:  # memory of its own, as the gradient goes on to others
+            keeper._grad = tensor if F is traced else wrap(np.array(tensor._array))
     return as_gradient(tensor, F)
 
 

@@ -80,12 +80,14 @@ def _two_operands(row: _op.Row, function: Callable[..., Any]) -> Callable[..., A
             return _record_into(self, row, other, edits, reads_self)
         if alias is not None and alias.parent is not None and alias.seen == edits.count:
             alias.seen += 1  # the view's history does not change
+        position = edits.position
         edits.count += 1
         edits.position = next_position()
         try:
             quiet(kernel, array, other._array, array)
         except Exception:  # to be explained, or done in another way
             edits.count -= 1
+            edits.position = position
             return write(self, function, (given,), options)
         return self
 
@@ -277,7 +279,7 @@ class Take:
     def ordered(self, array: np.ndarray) -> np.ndarray:
         """A copy in the root's order."""
         if self.order is None:
-            return array.copy()
+            return np.array(array, order="C")  # of a NumPy scalar too, which a sum of 0-d gradients is
         return array.transpose(self.order).copy().transpose(np.argsort(self.order))
 
 

@@ -61,7 +61,13 @@ def accumulated(grad: Any, gradient: Any, fresh: bool, create: bool) -> Any:
         return wrap(gradient if fresh and gradient.__class__ is np.ndarray else np.array(gradient))
     if create:
         return grad + gradient
-    np.add(grad._array, gradient, out=grad._array)
+    try:
+        np.add(grad._array, gradient, out=grad._array)
+    except ValueError as error:
+        raise RuntimeError(
+            f"cannot add a gradient of shape {np.shape(gradient)} to the .grad that is there, of shape {grad._array.shape}: "
+            f"{error}; set it to None, or to a clone"
+        ) from None
     edited(grad)
     return grad
 

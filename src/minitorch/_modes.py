@@ -100,16 +100,19 @@ def _in_each_step(context: Callable[[], Any], function: Callable[..., Generator[
 
 class _GradMode(ModeDecorator):
     mode = False
+    previous: list[bool]
 
     def __new__(cls, function: Any = None) -> Any:
         context = super().__new__(cls)
+        context.previous = []
         return context if function is None else context(function)  # used as a bare decorator
 
     def __enter__(self) -> None:
-        self.token = grad_mode.set(self.mode)
+        self.previous.append(grad_mode.get())
+        grad_mode.set(self.mode and not inference_mode_on.get())
 
     def __exit__(self, *exc: object) -> None:
-        grad_mode.reset(self.token)
+        grad_mode.set(self.previous.pop())  # no token: the block may end in another context than it began in
 
 
 class no_grad(_GradMode):
@@ -213,14 +216,16 @@ class inference_mode(ModeDecorator):
 
     def __enter__(self) -> None:
         off = self.mode or (not inference_mode_on.get() and not grad_mode.get())
-        self.entered.append((inference_mode_on.set(self.mode), grad_mode.set(not off)))
+        self.entered.append((inference_mode_on.get(), grad_mode.get()))
+        inference_mode_on.set(self.mode)
+        grad_mode.set(not off)
         if self.mode:
             observers.append(InferenceMarks)
 
     def __exit__(self, *exc: object) -> None:
         inference, grad = self.entered.pop()
-        inference_mode_on.reset(inference)
-        grad_mode.reset(grad)
+        inference_mode_on.set(inference)
+        grad_mode.set(grad)
         if self.mode:
             observers.remove(InferenceMarks)
 

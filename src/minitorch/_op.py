@@ -58,8 +58,10 @@ class Row:
         self.numbers = True
         self.tangent: Any = None
         self.rarely: dict[str, tuple[Any, Callable[..., Any]]] = {}
-        self.shows: dict[str, Callable[[Any], Any]] = {}
+        self.shows: dict[str, Callable[[Any], Any] | str] = {}
+        self.hides: tuple[str, ...] = ()
         self.formulas: dict[str, Callable[..., Any]] = {}
+        self.absent = 0
         self.reads: dict[str, tuple[str, ...]] = {}
         self.source = ""
         self.node_type: Any = None
@@ -109,8 +111,9 @@ def op(
     numbers: bool = True,
     tangent: Any = None,
     rarely: dict[str, tuple[Any, Callable[..., Any]]] | None = None,
-    shows: dict[str, Callable[[Any], Any]] | None = None,
-    **formulas: Callable[..., Any],
+    shows: dict[str, Callable[[Any], Any] | str] | None = None,
+    hides: tuple[str, ...] = (),
+    **formulas: Callable[..., Any] | None,
 ) -> Any:
     """Declare an operation and return its recording function.
 
@@ -148,9 +151,13 @@ def op(
         Keyword-only arguments of an elementwise op, each with its default and the function that is called instead where it
         differs: ``function(*inputs, value, out=out)``.
     shows : dict
-        What people see as the node's ``_saved_<name>`` besides what it saves under its own names: ``function(node)``.
+        What people see as the node's ``_saved_<name>`` besides what it saves under its own names: ``function(node)``, or
+        the name of a saved value, which is then not shown under that one.
+    hides : tuple of str
+        Saved values that people do not see.
     **formulas
-        The derivative for each differentiable input: ``lambda F, g, *saved: gradient``.
+        The derivative for each differentiable input: ``lambda F, g, *saved: gradient``.  The node's edges are in this
+        order.  None, after the others, is for an input that PyTorch's node has and this row has not: an edge to nowhere.
 
     Raises
     ------
@@ -162,11 +169,12 @@ def op(
     row.numbers = numbers
     row.elementwise = row.is_ufunc and kernel.signature is None if elementwise is None else elementwise  # type: ignore[attr-defined]
     row.broadcasts = row.elementwise and len(inputs) > 1 if broadcasts is None else broadcasts
-    row.rarely, row.shows = rarely or {}, shows or {}
+    row.rarely, row.shows, row.hides = rarely or {}, shows or {}, hides
     row.tangent = tangent or ("elementwise" if row.elementwise else "transpose")
-    row.formulas = {i: formulas[i] for i in row.inputs if i in formulas}
+    row.formulas = {i: formula for i, formula in formulas.items() if formula is not None}
+    row.absent = len(formulas) - len(row.formulas)
     row.reads = {i: parameters(f)[2:] for i, f in row.formulas.items()}
-    check(row, formulas)
+    check(row)
     row.call = recorder(row, "call")
     rows[name] = row
     setattr(raw, name, kernel)
@@ -188,7 +196,7 @@ def constants(kernel: Callable[..., Any]) -> dict[str, str]:
     return {name: f"={defaults[name]!r}" if name in defaults else "" for name in names}
 
 
-def check(row: Row, formulas: dict[str, Any]) -> None:
+def check(row: Row) -> None:
     """Refuse, at import, a formula for something that is no input or one that reads what is not there."""
     if row.name in rows:
         raise TypeError(f"op {row.name!r} is declared twice")
@@ -196,7 +204,7 @@ def check(row: Row, formulas: dict[str, Any]) -> None:
         raise TypeError(
             f"op {row.name!r}: {sorted(taken)} are names of the generated code: give those inputs or parameters others"
         )
-    if unknown := set(formulas) - set(row.inputs):
+    if unknown := set(row.formulas) - set(row.inputs):
         raise TypeError(f"op {row.name!r}: derivative given for {sorted(unknown)}, but its inputs are {row.inputs}")
     readable = {*row.inputs, *row.params, "result", *(f"{i}_shape" for i in row.inputs)}
     if row.variadic:

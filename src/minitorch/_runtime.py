@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._dtypes import can_cast, weak_dtype
-from ._errors import explained, scalar_name
+from ._errors import explained, public_name, scalar_name
 from ._layouts import intern_layout
 from ._modes import grad_on, inference_mode_on, observers
 from ._tape import AccumulateGrad, Node, Output, extras_of, next_position, output_node
@@ -53,10 +53,14 @@ def operand(value: Any, like: Any) -> Any:
         if not isinstance(value, (int, float)):
             return NotImplemented
         weak = weak_dtype(type(value), dtype)  # type: ignore[arg-type]
-        _weak[value.__class__, dtype] = weak = weak, intern_layout(np.empty((), weak))
+        limit = 0.0 if weak.kind != "f" or weak.itemsize == 8 else float(np.finfo(weak).max)
+        _weak[value.__class__, dtype] = weak = weak, intern_layout(np.empty((), weak)), limit
     tensor = Tensor()
     try:
-        tensor._array = np.array(value, weak[0])
+        if weak[2] and not -weak[2] < value < weak[2]:  # becomes infinite, without a warning
+            tensor._array = silent(np.array, value, weak[0])
+        else:
+            tensor._array = np.array(value, weak[0])
     except OverflowError:  # an integer out of range wraps, as in PyTorch
         tensor._array = wrapped(value, weak[0])
     tensor._node, tensor._alias, tensor._layout = None, None, weak[1]
@@ -228,10 +232,10 @@ def raise_inference() -> None:
 
 def into(out: Any, row: Row, inputs: tuple[Any, ...], params: tuple[Any, ...] = ()) -> Any:
     """``out=``: the op's result, copied into a tensor that is given."""
-    return deliver(row.name, lambda: row.call(*inputs, *params), inputs, out)
+    return deliver(public_name(row), lambda: row.call(*inputs, *params), inputs, out, stacklevel=4)
 
 
-def deliver(name: str, compute: Callable[[], Any], inputs: tuple[Any, ...], out: Any) -> Any:
+def deliver(name: str, compute: Callable[[], Any], inputs: tuple[Any, ...], out: Any, stacklevel: int = 3) -> Any:
     """Copy what *compute* returns into *out*, resizing it where the shape differs, as PyTorch does."""
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
@@ -255,7 +259,7 @@ def deliver(name: str, compute: Callable[[], Any], inputs: tuple[Any, ...], out:
             warnings.warn(
                 f"An output with one or more elements was resized since it had shape {list(out._array.shape)}, which does "
                 f"not match the required output shape {list(result.shape)}.",
-                stacklevel=3,
+                stacklevel=stacklevel,
             )
         out._array, out._layout = result.astype(out._array.dtype), None
     edited(out)

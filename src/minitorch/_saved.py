@@ -16,9 +16,11 @@ from ._views import current_node, edits_of
 def properties_of(row: Any) -> dict[str, property]:
     """The properties of a row's node class that show saved values, under PyTorch's names."""
     shapes = {f"{i}_shape": f"{i}_sym_sizes" for i in row.inputs}
-    shown = {f"_saved_{shapes.get(n, n)}": saved_value(n) for n in (*row.kept, *row.constants)}
-    shown |= {f"_saved_{n}": property(get, doc=f"PyTorch's {n!r}.") for n, get in row.shows.items()}
-    return shown | {f"_raw_saved_{n}": raw_saved(n) for n in row.kept}
+    renamed = {source: name for name, source in row.shows.items() if isinstance(source, str)}
+    names = {n: renamed.get(n, shapes.get(n, n)) for n in (*row.kept, *row.constants) if n not in row.hides}
+    shown = {f"_saved_{name}": saved_value(n) for n, name in names.items()}
+    shown |= {f"_saved_{n}": property(get, doc=f"PyTorch's {n!r}.") for n, get in row.shows.items() if callable(get)}
+    return shown | {f"_raw_saved_{names[n]}": raw_saved(n) for n in row.kept if n in names}
 
 
 def saved_value(name: str) -> property:
@@ -28,6 +30,16 @@ def saved_value(name: str) -> property:
         return reveal(node, name)
 
     return property(get, doc=f"What the node saved as {name!r}.")
+
+
+def unsigned(name: str) -> Callable[[Any], Any]:
+    """What shows a saved integer (or tuple of them) as PyTorch does a dimension: -1 as 2**64 - 1."""
+
+    def get(node: Any) -> Any:
+        value = getattr(node, f"saved_{name}")
+        return value % 2**64 if isinstance(value, int) else tuple([v % 2**64 for v in value])
+
+    return get
 
 
 def raw_saved(name: str) -> property:

@@ -49,7 +49,7 @@ INFERENCE_SAVED = (
 class Edits:
     """In-place edits of one array, shared by a tensor, its views and its detached twins."""
 
-    __slots__ = ("count", "position", "watchers", "writer")
+    __slots__ = ("count", "position", "reshaped", "watchers", "writer")
     parent = None  # not a view
     inference = False
 
@@ -58,6 +58,7 @@ class Edits:
         self.position = NEVER
         self.writer: Any = None  # where the last edit was made, if sites are recorded
         self.watchers: Any = None  # what is to be told just before a write
+        self.reshaped = False  # whether a tensor with this memory has changed its own shape since: see path_to
 
     @property
     def edits(self) -> Edits:
@@ -172,12 +173,24 @@ def current_node(tensor: Any) -> Any:
 
 def path_to(tensor: Any) -> tuple[Any, list[tuple[Any, tuple[Any, ...], int | None]]]:
     """The tensor whose memory a chain of views shows, and the steps from it to this view."""
-    steps = []
+    steps, shown, view_of = [], tensor._alias, tensor
     while (view := tensor._alias) is not None and view.parent is not None:
         steps.append((view.row, view.params, view.index))
         tensor = view.parent
     steps.reverse()
+    if steps and shown.edits.reshaped:  # the steps were for other shapes: go by the places in memory
+        steps = [strided_step(tensor, view_of)]
     return tensor, steps
+
+
+strided_step: Any = None
+"""The step from a root to a view by their places in memory; learnt from ``ops.memory``."""
+
+
+def learn_strided_step(function: Any) -> None:
+    """Called once by ops.memory."""
+    global strided_step
+    strided_step = function
 
 
 def refusal_of(tensor: Any, happens: str = "is being") -> str:
@@ -199,7 +212,10 @@ def refusal_of(tensor: Any, happens: str = "is being") -> str:
 
 def take_step(root: Any, row: Any, params: tuple[Any, ...], index: int | None) -> Any:
     """A view's step from its parent: taken on a Tensor (recorded) or on an ndarray."""
-    taken = row.apply(root, *params) if isinstance(root, np.ndarray) else row.call(root, *params)
+    if isinstance(root, (np.ndarray, np.generic)):  # the walk's sums of 0-d arrays are NumPy scalars
+        taken = row.apply(np.asarray(root), *params)
+    else:
+        taken = row.call(root, *params)
     return taken if index is None else taken[index]
 
 

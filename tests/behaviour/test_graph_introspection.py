@@ -362,11 +362,83 @@ SAVED: list[tuple[Callable[[SimpleNamespace], Any], dict[str, Any]]] = [
     (lambda x: F.pad(x.a, (1, 2)), {"pad": (1, 2)}),
     (lambda x: F.mse_loss(x.a, x.b), {"self": A, "target": B, "reduction": 1}),
     (lambda x: F.mse_loss(x.a, x.b, reduction="sum"), {"self": A, "target": B, "reduction": 2}),
-    (lambda x: F.layer_norm(x.a, (2,)), {"input": A, "normalized_shape": (2,)}),
+    (
+        lambda x: F.layer_norm(x.a, (2,), eps=0.75),
+        {"input": A, "normalized_shape": (2,), "weight": None, "result1": [1.5], "result2": [1.0]},
+    ),
+    (lambda x: F.layer_norm(x.a, (2,), x.b), {"input": A, "weight": B}),
+    (
+        lambda x: F.batch_norm(x.matrix, None, None, x.b, training=True, eps=3.0),
+        {
+            "input": MATRIX,
+            "weight": B,
+            "eps": 3.0,
+            "training": True,
+            "result1": [2.0, 3.5],
+            "result2": [0.5, 5.25**-0.5],
+        },
+    ),
+    (
+        lambda x: F.batch_norm(x.matrix, x.a.detach(), x.b.detach(), x.b),
+        {"input": MATRIX, "weight": B, "eps": 1e-5, "training": False, "running_mean": A, "running_var": B},
+    ),
+    (
+        lambda x: F.group_norm(x.matrix, 1, eps=0.75),
+        {"input": MATRIX, "N": 2, "C": 2, "HxW": 1, "group": 1, "eps": 0.75, "result1": [[1.5], [4.0]]},
+    ),
     (
         lambda x: F.conv1d(x.a[None, None], x.b[None, None], padding=1),
         {"input": [[A]], "weight": [[B]], "padding": (1,), "stride": (1,), "dilation": (1,), "groups": 1},
     ),
+    (
+        lambda x: F.conv1d(x.a[None, None], x.b[None, None]),
+        {"transposed": False, "output_padding": (0,), "bias_sym_sizes_opt": (0,)},
+    ),
+    (lambda x: F.conv1d(x.a[None, None], x.b[None, None], x.a[:1]), {"bias_sym_sizes_opt": (1,)}),
+    (
+        lambda x: F.conv_transpose1d(x.a[None, None], x.b[None, None], x.a[:1]),
+        {"input": [[A]], "weight": [[B]], "transposed": True, "bias_sym_sizes_opt": (1,)},
+    ),
+    (
+        lambda x: F.linear(x.matrix, x.matrix, x.a),
+        {"mat1": MATRIX, "mat2": [[1.0, 3.0], [2.0, 5.0]], "alpha": 1, "beta": 1},
+    ),
+    (lambda x: F.linear(x.matrix, x.matrix), {"self": MATRIX, "mat2": [[1.0, 3.0], [2.0, 5.0]]}),
+    (
+        lambda x: F.nll_loss(x.matrix, x.index),
+        {
+            "self": MATRIX,
+            "target": [1, 0],
+            "weight": None,
+            "reduction": 1,
+            "ignore_index": 2**64 - 100,
+            "total_weight": 2.0,
+        },
+    ),
+    (
+        lambda x: F.nll_loss(x.matrix, x.index, x.b.detach(), ignore_index=1, reduction="sum"),
+        {"target": [1, 0], "weight": B, "reduction": 2, "ignore_index": 1, "total_weight": 3.0},
+    ),
+    (lambda x: F.nll_loss(x.matrix, x.index, reduction="none"), {"reduction": 0, "total_weight": 0.0}),
+    (lambda x: F.cross_entropy(x.matrix, x.index), {"target": [1, 0], "reduction": 1, "total_weight": 2.0}),
+    (
+        lambda x: F.max_pool2d(x.matrix[None], (1, 2)),
+        {
+            "self": [MATRIX],
+            "kernel_size": (1, 2),
+            "stride": (),
+            "padding": (0, 0),
+            "dilation": (1, 1),
+            "ceil_mode": False,
+            "result1": [[[1], [3]]],
+        },
+    ),
+    (lambda x: F.max_pool2d(x.matrix[None], 1, 2, ceil_mode=True), {"stride": (2, 2), "ceil_mode": True}),
+    (lambda x: F.adaptive_max_pool2d(x.matrix[None], (1, 1)), {"result1": [[[3]]]}),
+    (lambda x: x.matrix.T, {"dims": (1, 0)}),
+    (lambda x: x.matrix.mT, {"dim0": 2**64 - 2, "dim1": 2**64 - 1}),
+    (lambda x: x.matrix.transpose(-1, 0), {"dim0": 2**64 - 1, "dim1": 0}),
+    (lambda x: x.matrix.permute(-1, 0), {"dims": (2**64 - 1, 0)}),
 ]
 
 
@@ -397,6 +469,48 @@ def test_nodes_list_what_they_saved() -> None:
     assert {"_saved_self", "_saved_other", "_raw_saved_self", "_raw_saved_other", *public} <= set(names)
     assert "variable" in dir((leaf(1.0) * 2).grad_fn.next_functions[0][0])
     assert "_saved_self_sym_sizes" in dir(make_inputs().matrix.sum(0).grad_fn)
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda x: F.nll_loss(x.matrix, x.index), "ignore_index reduction self target total_weight weight"),
+        (lambda x: x.matrix.max(1).values, "dim indices keepdim self_sym_sizes"),
+        (lambda x: x.b.sort(0).values, "dim indices self_sym_sizes"),
+        (lambda x: x.a.cumsum(0), "dim"),
+        (lambda x: x.matrix.mT, "dim0 dim1"),
+        (
+            lambda x: F.max_pool2d(x.matrix[None], 1),
+            "ceil_mode dilation kernel_size padding result1 self stride",
+        ),
+        (
+            lambda x: F.conv1d(x.a[None, None], x.b[None, None]),
+            "bias_sym_sizes_opt dilation groups input output_padding padding stride transposed weight",
+        ),
+        (
+            lambda x: F.group_norm(x.matrix, 1),
+            "C HxW N eps group input result1 result2 weight",
+        ),
+    ],
+)
+def test_nodes_list_no_other_saved_names(call: Callable[[SimpleNamespace], Any], expected: str) -> None:
+    names = dir(call(make_inputs()).grad_fn)
+    assert sorted(name.removeprefix("_saved_") for name in names if name.startswith("_saved_")) == expected.split()
+
+
+def test_inputs_of_layers_are_in_the_order_of_their_nodes() -> None:
+    x = make_inputs()
+    edges = F.linear(x.matrix * 1, x.matrix, x.a).grad_fn.next_functions
+    assert edges[0][0].variable is x.a
+    assert type(edges[1][0]).__name__ == "MulBackward0"
+    assert len(edges) == 3
+    signal, kernel = x.a[None, None], x.b[None, None]
+    for convolve in (F.conv1d, F.conv_transpose1d):
+        node = convolve(signal, kernel).grad_fn
+        assert node.next_functions == ((signal.grad_fn, 0), (kernel.grad_fn, 0), (None, 0))
+        assert node(torch.ones(1, 1, 1 if convolve is F.conv1d else 3, dtype=torch.float64))[2] is None
+        biased = convolve(signal, kernel, x.a[:1])
+        assert type(biased.grad_fn.next_functions[2][0]).__name__ == "SliceBackward0"
 
 
 def test_saved_sizes() -> None:

@@ -34,6 +34,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "conv_input_grad": [plain, strided, transposed],
     "conv_input_grad_bias": [biased_transposed],
     "conv_weight_grad": [plain, strided],
+    "conv_recorded": [plain, strided, transposed],
     "channel_sum": [biased],
     "channel_spread": [
         sample(lambda t, *x: t.nn.functional.conv1d(*x).tanh(), normal(1, 2, 3), normal(2, 2, 2), normal(2))

@@ -38,15 +38,17 @@ class Plan:
         Those of *shape* that a mean is taken over.  Statistics are flat: one for each mean.
     count : int
         How many elements have one mean.
+    weighted : bool
+        Whether weights were given; else they are ones.
     """
 
-    __slots__ = ("axes", "channels", "count", "eps", "groups", "shape")
+    __slots__ = ("axes", "channels", "count", "eps", "groups", "shape", "weighted")
 
     shape: Sizes
     axes: Sizes
 
-    def __init__(self, channels: Sizes, groups: int, eps: float) -> None:
-        self.channels, self.groups, self.eps = channels, groups, eps
+    def __init__(self, channels: Sizes, groups: int, eps: float, weighted: bool = True) -> None:
+        self.channels, self.groups, self.eps, self.weighted = channels, groups, eps, weighted
         if groups:
             self.count = math.prod(channels[1:]) // groups
             self.shape, self.axes = (channels[0] * groups, self.count), (1,)

@@ -334,7 +334,7 @@ class _Check:
                     )
 
     def _close(self, analytical: np.ndarray, numerical: np.ndarray) -> bool:
-        return np.allclose(analytical, numerical, rtol=self.rtol, atol=self.atol, equal_nan=True)
+        return np.allclose(analytical, numerical, rtol=self.rtol, atol=self.atol)
 
     def missing_gradients(self) -> None:
         """An output whose gradient is missing must act as one whose gradient is zero."""

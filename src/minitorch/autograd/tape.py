@@ -169,11 +169,6 @@ class Tape(Sequence[Entry]):
         """Whether this tape is recording here."""
         return self in _recording.get()
 
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    __hash__ = object.__hash__
-
     def recorded(self, call: Any) -> None:
         """Note one call."""
         index = len(self.entries)

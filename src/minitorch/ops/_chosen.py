@@ -62,10 +62,16 @@ def _add_formula(F: Any, g: Any, self_shape: tuple[int, ...], dim: int, index: n
     return F.add_along(g, shape=self_shape, dim=dim, index=index)
 
 
-def choosing(name: str, node_name: str, repeats: bool = False) -> Any:
-    """A row that takes values by index: each element at most once, unless it may take one *repeatedly*."""
+def choosing(name: str, node_name: str, repeats: bool = False, keeps_flag: bool = True) -> Any:
+    """A row that takes values by index: each element at most once, unless it may take one *repeatedly*.
+
+    *keeps_flag* says whether PyTorch's node shows a *keepdim*.
+    """
     formula = _add_formula if repeats else _put_formula
-    return op(name, node_name, _take, ("self",), tangent="linear", shows={"indices": _indices}, self=formula)
+    hidden = ("index",) if keeps_flag else ("index", "keepdim")
+    return op(
+        name, node_name, _take, ("self",), tangent="linear", shows={"indices": _indices}, hides=hidden, self=formula
+    )
 
 
 def _indices(node: Any) -> Any:

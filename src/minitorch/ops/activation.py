@@ -295,22 +295,22 @@ def _prelu_backward_kernel(grad: np.ndarray, weight: np.ndarray, self: np.ndarra
     return np.where(self > 0, grad, grad * weight)
 
 
-def _where_not_positive_kernel(grad: np.ndarray, self: np.ndarray) -> np.ndarray:
+def _where_not_positive_kernel(grad: np.ndarray, weight: np.ndarray, self: np.ndarray) -> np.ndarray:
     return np.where(self > 0, grad.dtype.type(0), grad)
 
 
 _prelu = op("prelu", "PreluKernelBackward0", lambda self, weight: np.where(self > 0, self, self * weight),
             ("self", "weight"), elementwise=True,
             self=lambda F, g, weight, self: F.prelu_backward(g, weight, self),
-            weight=lambda F, g, self: F.where_not_positive(g * self, self))  # fmt: skip
+            weight=lambda F, g, weight, self: F.where_not_positive(g * self, weight, self))  # fmt: skip
 
 op("prelu_backward", "PreluKernelBackwardBackward0", _prelu_backward_kernel, ("grad", "weight", "self"),
    elementwise=True,
    grad=lambda F, g, weight, self: F.prelu_backward(g, weight, self),
-   weight=lambda F, g, grad, self: F.where_not_positive(g * grad, self))  # fmt: skip
+   weight=lambda F, g, grad, weight, self: F.where_not_positive(g * grad, weight, self), self=no_gradient)  # fmt: skip
 
-op("where_not_positive", "WhereBackward0", _where_not_positive_kernel, ("grad", "self"), elementwise=True,
-   grad=lambda F, g, self: F.where_not_positive(g, self))  # fmt: skip
+op("where_not_positive", "WhereBackward0", _where_not_positive_kernel, ("grad", "weight", "self"), elementwise=True,
+   grad=lambda F, g, weight, self: F.where_not_positive(g, weight, self), weight=no_gradient)  # fmt: skip
 
 
 def _half_kernel(self: np.ndarray, *, dim: int, second: bool) -> np.ndarray:

@@ -232,6 +232,7 @@ def clamp(
     tensor([0.0000, 0.5000, 1.0000])
     """
     if min is None and max is None:
+        array_of("clamp", input)
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if not isinstance(min, _runtime.Tensor) and not isinstance(max, _runtime.Tensor):
         return _clamp(_bounded(input, min, max), min, max, out=out)

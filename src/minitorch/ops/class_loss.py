@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +12,11 @@ from .._dtypes import INT64, UINT8
 from .._errors import scalar_name
 from .._op import op
 from .._runtime import guard, traced, wrap
+from .._saved import reveal
 from . import pointwise
 from . import reduce as reductions
-from .loss import constant, reduced_by, reduction_of
+from .copies import flat
+from .loss import REDUCTIONS, constant, reduced_by, reduction_of
 from .softmax import log_softmax
 
 if TYPE_CHECKING:
@@ -22,9 +25,12 @@ if TYPE_CHECKING:
 
 # -- rows --------------------------------------------------------------------------------------------------------------
 def _nll_kernel(
-    self: np.ndarray, target: np.ndarray, *, weight: Any, kept: Any, divisor: float, summed: bool
+    self: np.ndarray, target: np.ndarray, *, weight: Any, kept: Any, divisor: float, summed: bool, asked: Any = None
 ) -> np.ndarray:
-    """The negated scores of the target classes: weighted, 0 where not kept, and summed or not."""
+    """The negated scores of the target classes: weighted, 0 where not kept, and summed or not.
+
+    *asked*, which kernels do not read, is what people see of a node: (target, weight, ignore_index, reduction, total).
+    """
     if self.ndim == 2:
         picked = self[np.arange(len(self)), target]
     else:
@@ -40,6 +46,7 @@ def _nll_kernel(
 
 
 def _nll_backward_kernel(
+    grad: np.ndarray,
     self: np.ndarray,
     target: np.ndarray,
     *,
@@ -47,15 +54,16 @@ def _nll_backward_kernel(
     kept: Any,
     divisor: float,
     summed: bool,
-    shape: tuple[int, ...],
+    asked: Any = None,
 ) -> np.ndarray:
-    """The adjoint of `_nll_kernel`, for an input of *shape*."""
-    values = np.divide(self, -divisor, out=...)
+    """The adjoint of `_nll_kernel`, for an input of the shape of *self*."""
+    shape = self.shape
+    values = np.divide(grad, -divisor, out=...)
     if weight is not None:
         values = values * weight
     if kept is not None:
         values = np.where(kept, values, self.dtype.type(0))
-    out = np.zeros(shape, self.dtype)
+    out = np.zeros(shape, grad.dtype)
     if len(shape) == 2:
         out[np.arange(shape[0]), target] = values
     else:
@@ -66,18 +74,43 @@ def _nll_backward_kernel(
 
 
 def _nll_self(
-    F: Any, g: Any, target: Any, self_shape: Any, weight: Any, kept: Any, divisor: float, summed: bool
+    F: Any, g: Any, self: Any, target: Any, weight: Any, kept: Any, divisor: float, summed: bool, asked: Any
 ) -> Any:
-    return F.nll_loss_backward(g, target, weight=weight, kept=kept, divisor=divisor, summed=summed, shape=self_shape)
+    return F.nll_loss_backward(g, self, target, weight=weight, kept=kept, divisor=divisor, summed=summed, asked=asked)
 
 
-def _nll_backward_self(F: Any, g: Any, target: Any, weight: Any, kept: Any, divisor: float, summed: bool) -> Any:
-    return F.nll_loss(g, target, weight=weight, kept=kept, divisor=divisor, summed=summed)
+def _nll_backward_grad(
+    F: Any, g: Any, target: Any, weight: Any, kept: Any, divisor: float, summed: bool, asked: Any
+) -> Any:
+    return F.nll_loss(g, target, weight=weight, kept=kept, divisor=divisor, summed=summed, asked=asked)
 
 
-_nll = op("nll_loss", "NllLossBackward0", _nll_kernel, ("self", "target"), self=_nll_self)
-_nll2d = op("nll_loss2d", "NllLoss2DBackward0", _nll_kernel, ("self", "target"), self=_nll_self)
-op("nll_loss_backward", "NllLossBackwardBackward0", _nll_backward_kernel, ("self", "target"), self=_nll_backward_self)
+def _asked(place: int) -> Callable[[Any], Any]:
+    """What shows a value that the loss was called with; RuntimeError where the node has freed what it saved."""
+
+    def get(node: Any) -> Any:
+        reveal(node, "target")
+        return node.saved_asked[place]
+
+    return get
+
+
+_shown: dict[str, Any] = {
+    "target": _asked(0),
+    "weight": _asked(1),
+    "ignore_index": lambda node: node.saved_asked[2] % 2**64,  # PyTorch shows integers as unsigned
+    "reduction": lambda node: node.saved_asked[3],
+    "total_weight": lambda node: wrap(np.asarray(node.saved_asked[4], node.layout[1])),
+}
+_internal = ("asked", "divisor", "kept", "summed")
+
+_nll = op(
+    "nll_loss", "NllLossBackward0", _nll_kernel, ("self", "target"), shows=_shown, hides=_internal, self=_nll_self
+)
+_nll2d = op("nll_loss2d", "NllLoss2DBackward0", _nll_kernel, ("self", "target"), shows=_shown, hides=_internal,
+            self=_nll_self)  # fmt: skip
+op("nll_loss_backward", "NllLossBackwardBackward0", _nll_backward_kernel, ("grad", "self", "target"),
+   grad=_nll_backward_grad, self=flat)  # fmt: skip
 
 
 # -- targets -----------------------------------------------------------------------------------------------------------
@@ -194,7 +227,9 @@ def _nll_of(input: Any, target: Any, weight: Any, ignore_index: int, reduction: 
     weights, total = _weights(classes, kept, None if weight is None else weight._array)
     recorder = _nll if scores.ndim <= 2 else _nll2d
     known = target if classes is target._array else wrap(classes)
-    loss = recorder(input, known, weights, kept, total if reduction == "mean" else 1.0, reduction != "none")
+    summed = reduction != "none"
+    asked = (target, weight, ignore_index, REDUCTIONS[reduction], total if summed else 0.0)
+    loss = recorder(input, known, weights, kept, total if reduction == "mean" else 1.0, summed, asked)
     return loss if known is target and weight is None else guard(loss, target=target, weight=weight)
 
 

@@ -15,6 +15,7 @@ from .._errors import not_a_tensor, scalar_name
 from .._kernels import conv as kernels
 from .._kernels._windows import pad, trailing
 from .._op import op, rows
+from .._runtime import raw
 from . import pointwise
 from . import shape as shapes
 
@@ -81,31 +82,37 @@ def _weight_grad(
 
 
 def _self_of_conv(
-    F: Any, g: Any, weight: Any, self_shape: Sizes, stride: Any, padding: Any, dilation: Any, groups: int
+    F: Any, g: Any, self: Any, weight: Any, self_shape: Sizes, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
-    return F.conv_input_grad(
+    result = F.conv_input_grad(
         g, weight, shape=self_shape, stride=stride, padding=padding, dilation=dilation, groups=groups
     )
+    return F.conv_recorded(result, self)
 
 
 def _weight_of_conv(
-    F: Any, g: Any, self: Any, weight_shape: Sizes, stride: Any, padding: Any, dilation: Any, groups: int
+    F: Any, g: Any, self: Any, weight: Any, weight_shape: Sizes, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
-    return F.conv_weight_grad(
+    result = F.conv_weight_grad(
         g, self, shape=weight_shape, stride=stride, padding=padding, dilation=dilation, groups=groups
     )
+    return F.conv_recorded(result, weight)
 
 
-def _self_of_input_grad(F: Any, g: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
-    return F.conv(g, weight, stride=stride, padding=padding, dilation=dilation, groups=groups)
+def _self_of_input_grad(
+    F: Any, g: Any, self: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
+    result = F.conv(g, weight, stride=stride, padding=padding, dilation=dilation, groups=groups)
+    return F.conv_recorded(result, self)
 
 
 def _weight_of_input_grad(
-    F: Any, g: Any, self: Any, weight_shape: Sizes, stride: Any, padding: Any, dilation: Any, groups: int
+    F: Any, g: Any, self: Any, weight: Any, weight_shape: Sizes, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
-    return F.conv_weight_grad(
+    result = F.conv_weight_grad(
         self, g, shape=weight_shape, stride=stride, padding=padding, dilation=dilation, groups=groups
     )
+    return F.conv_recorded(result, weight)
 
 
 def _grad_of_weight_grad(F: Any, g: Any, self: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
@@ -120,18 +127,34 @@ def _self_of_weight_grad(
     )
 
 
-_shows: dict[str, Any] = {"input": lambda node: node._saved_self}
-_conv_row = op("conv", "ConvolutionBackward0", _conv, ("self", "weight"), shows=_shows,
-               self=_self_of_conv, weight=_weight_of_conv)  # fmt: skip
-_conv_bias_row = op("conv_bias", "ConvolutionBackward0", _conv_bias, ("self", "weight", "bias"), shows=_shows,
+_biasless: dict[str, Any] = {"input": "self", "bias_sym_sizes_opt": lambda node: (0,)}
+_with_bias: dict[str, Any] = {"input": "self", "bias_sym_sizes_opt": lambda node: (node.layout[0][1],)}
+_forward: dict[str, Any] = {
+    "transposed": lambda node: False,
+    "output_padding": lambda node: (0,) * len(node.saved_padding),
+}
+_backward: dict[str, Any] = {"transposed": lambda node: True}
+
+_conv_row = op("conv", "ConvolutionBackward0", _conv, ("self", "weight"),
+               shows=_biasless | _forward, hides=("self_shape", "weight_shape"),
+               self=_self_of_conv, weight=_weight_of_conv, bias=None)  # fmt: skip
+_conv_bias_row = op("conv_bias", "ConvolutionBackward0", _conv_bias, ("self", "weight", "bias"),
+                    shows=_with_bias | _forward, hides=("self_shape", "weight_shape"),
                     self=_self_of_conv, weight=_weight_of_conv, bias=lambda F, g: F.channel_sum(g))  # fmt: skip
-_transposed = op("conv_input_grad", "ConvolutionBackward0", _input_grad, ("self", "weight"), shows=_shows,
-                 self=_self_of_input_grad, weight=_weight_of_input_grad)  # fmt: skip
+_transposed = op("conv_input_grad", "ConvolutionBackward0", _input_grad, ("self", "weight"),
+                 shows=_biasless | _backward, hides=("weight_shape",),
+                 self=_self_of_input_grad, weight=_weight_of_input_grad, bias=None)  # fmt: skip
 _transposed_bias = op("conv_input_grad_bias", "ConvolutionBackward0", _input_grad_bias, ("self", "weight", "bias"),
-                      shows=_shows, self=_self_of_input_grad, weight=_weight_of_input_grad,
+                      shows=_with_bias | _backward, hides=("weight_shape",),
+                      self=_self_of_input_grad, weight=_weight_of_input_grad,
                       bias=lambda F, g: F.channel_sum(g))  # fmt: skip
 op("conv_weight_grad", "ConvolutionBackwardBackward0", _weight_grad, ("grad", "self"),
    grad=_grad_of_weight_grad, self=_self_of_weight_grad)  # fmt: skip
+
+# A gradient of a convolution requires grad where its input does, as in PyTorch, though it is constant in that input.
+op("conv_recorded", "ConvolutionBackwardBackward0", lambda grad, self: grad.copy(), ("grad", "self"), tangent="linear",
+   grad=lambda F, g: g, self=lambda F, g: None)  # fmt: skip
+raw.conv_recorded = lambda grad, self: grad
 
 
 def _channel_sum(self: np.ndarray) -> np.ndarray:

@@ -37,6 +37,11 @@ def no_gradient(F: Any, g: Any) -> Any:
     return F.zeros_like(g)
 
 
+def flat(F: Any, g: Any, self_shape: tuple[int, ...]) -> Any:
+    """The derivative by an input, *self*, of which a linear op of another one reads but the shape."""
+    return F.zeros(self_shape, g)
+
+
 # -- conversions -------------------------------------------------------------------------------------------------------
 def cast(array: np.ndarray, to: np.dtype[Any]) -> np.ndarray:
     """A copy in another dtype; floats become small integers by way of int64, so that they wrap as in PyTorch."""

@@ -33,7 +33,7 @@ def _scatter_sum_kernel(src: np.ndarray, index: np.ndarray, *, dim: int, shape: 
 
 
 def _scatter_kernel(self: np.ndarray, index: np.ndarray, src: Any, *, dim: int) -> np.ndarray:
-    out = self.copy(order="C")
+    out = np.array(self, order="C")
     out.reshape(-1)[positions(index, dim, self.shape)] = src
     return out
 

@@ -34,11 +34,11 @@ def _index_add_kernel(
     self: np.ndarray, index: np.ndarray, source: np.ndarray, *, dim: int, alpha: Number = 1
 ) -> np.ndarray:
     scaled = source if alpha == 1 else source * source.dtype.type(alpha)
-    return add_along(self.copy(order="C"), index.reshape(-1), scaled, dim)
+    return add_along(np.array(self, order="C"), index.reshape(-1), scaled, dim)
 
 
 def _index_copy_kernel(self: np.ndarray, index: np.ndarray, source: np.ndarray, *, dim: int) -> np.ndarray:
-    out = self.copy()
+    out = np.array(self, order="C")
     rows = out if out.ndim else out.reshape(1)
     rows[(ALL,) * dim + (index.reshape(-1),)] = source
     return out

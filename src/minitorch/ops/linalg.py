@@ -6,7 +6,7 @@ that no formula needs a transposed view.  Suffixes say which operand is transpos
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from .._args import array_of
 from .._errors import not_a_tensor, scalar_name
 from .._op import op, rows
 from .._runtime import deliver
+from .._saved import reveal
 from .._types import Number
 from . import pointwise
 from . import shape as shapes
@@ -75,11 +76,22 @@ mm_row = op("mm", "MmBackward0", _mm, ("self", "mat2"),
             self=lambda F, g, mat2: F.mm_nt(g, mat2),
             mat2=lambda F, g, self: F.mm_tn(self, g))  # fmt: skip
 
-mm_nt = op("mm_nt", "MmBackward0", _mm_nt, ("self", "mat2"),
+
+def transposed(name: str) -> Callable[[Any], Any]:
+    """What shows a node's saved matrix transposed, as PyTorch's node has it."""
+
+    def get(node: Any) -> Any:
+        matrix = reveal(node, name)
+        return None if matrix is None else shapes.t(matrix)
+
+    return get
+
+
+mm_nt = op("mm_nt", "MmBackward0", _mm_nt, ("self", "mat2"), shows={"mat2": transposed("mat2")},
            self=lambda F, g, mat2: F.mm(g, mat2),
            mat2=lambda F, g, self: F.mm_tn(g, self))  # fmt: skip
 
-mm_tn = op("mm_tn", "MmBackward0", _mm_tn, ("self", "mat2"),
+mm_tn = op("mm_tn", "MmBackward0", _mm_tn, ("self", "mat2"), shows={"self": transposed("self")},
            self=lambda F, g, mat2: F.mm_nt(mat2, g),
            mat2=lambda F, g, self: F.mm(self, g))  # fmt: skip
 

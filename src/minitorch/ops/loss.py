@@ -50,7 +50,7 @@ def _scale(reduction: str, *tensors: Any) -> tuple[bool, float]:
     return True, 1.0 / size if size else float("nan")
 
 
-_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}  # as nodes show them, in PyTorch too
+REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}  # as nodes show them, in PyTorch too
 
 
 def _total(loss: np.ndarray, scale: float) -> np.ndarray:
@@ -83,15 +83,15 @@ def _difference(self: np.ndarray, target: np.ndarray, name: str) -> np.ndarray:
 
 def _mse_kernel(self: np.ndarray, target: np.ndarray, *, reduction: int) -> np.ndarray:
     difference = _difference(self, target, "mse_cpu")
-    if reduction == _REDUCTIONS["none"]:
+    if reduction == REDUCTIONS["none"]:
         return np.multiply(difference, difference, difference)
     flat = difference.ravel() if difference.itemsize > 2 else difference.ravel().astype(np.float32)
     total = flat.dot(flat)
-    return np.asarray(total / flat.size if reduction == _REDUCTIONS["mean"] else total, difference.dtype)
+    return np.asarray(total / flat.size if reduction == REDUCTIONS["mean"] else total, difference.dtype)
 
 
 def _mse_slope(g: Any, difference: Any, reduction: int) -> Any:
-    count = math.prod(difference.shape) if reduction == _REDUCTIONS["mean"] else 1
+    count = math.prod(difference.shape) if reduction == REDUCTIONS["mean"] else 1
     return difference * (g * (2.0 / (count or 1)))
 
 
@@ -159,7 +159,7 @@ def mse_loss(
     _warn_shapes("mse_loss", input, target)
     if weight is not None:
         return _weighted((input - target) ** 2, weight, reduction)
-    return _mse(input, target, _REDUCTIONS[reduction])
+    return _mse(input, target, REDUCTIONS[reduction])
 
 
 def l1_loss(

@@ -28,7 +28,7 @@ def _put_sum_kernel(source: np.ndarray, index: np.ndarray, *, shape: tuple[int, 
 
 
 def _put_kernel(self: np.ndarray, index: np.ndarray, source: np.ndarray, *, accumulate: bool = False) -> np.ndarray:
-    out = self.copy(order="C")
+    out = np.array(self, order="C")
     flat, where = out.reshape(-1), index.reshape(-1)
     if accumulate:
         add_along(flat, np.where(where < 0, where + flat.size, where), source, 0)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from .._args import array_of, dim_of, sizes_given
-from .._op import op
-from .._views import current_node, edited, root_of
+from .._op import op, rows
+from .._views import current_node, edited, learn_strided_step, root_of
 from .broadcast import restrided
 
 if TYPE_CHECKING:
@@ -201,6 +201,18 @@ op("restride", "AsStridedBackwardBackward0", _restride_kernel, ("self",), tangen
    self=lambda F, g, source, target, shared: F.restride(g, source=target, target=source, shared=shared))  # fmt: skip
 
 
+def _strided_step(root: Tensor, view: Tensor) -> tuple[Any, tuple[Any, ...], None]:
+    """The step from a root to a view of it that goes by their places in memory."""
+    base, shown = root._array, view._array
+    here = _offset(base)
+    away = (shown.ctypes.data - base.ctypes.data) // base.itemsize
+    origin = (base.shape, strides_of(base), here)
+    return rows["as_strided"], (shown.shape, strides_of(shown), here + away, origin), None
+
+
+learn_strided_step(_strided_step)
+
+
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """A view of the tensor's memory with any sizes and strides; elements may overlap, and then share their gradient.
 
@@ -244,12 +256,13 @@ def resize_(input: Tensor, *sizes: Any) -> Tensor:
     RuntimeError
         If the tensor requires grad.
     """
+    array = array_of("resize_", input)
     if current_node(input) is not None:
         raise RuntimeError("cannot resize variables that require grad")
     shape = sizes_given("resize_", sizes)
     edited(input)
-    flat = np.zeros(math.prod(shape), input._array.dtype)
-    kept = input._array.reshape(-1)[: flat.size]
+    flat = np.zeros(math.prod(shape), array.dtype)
+    kept = array.reshape(-1)[: flat.size]
     flat[: kept.size] = kept
     input._array, input._layout = flat.reshape(shape), None
     return input

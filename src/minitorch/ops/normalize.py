@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from .._kernels.normalize import Plan
 from .._kernels.reduce import sum as sum_kernel
 from .._op import op
 from .._runtime import wrap
+from .._saved import reveal
 from . import arrange, copies, pointwise, powers, reduce
 from . import shape as shapes
 
@@ -149,10 +150,39 @@ op("norm_weight_grad", "NativeLayerNormBackwardBackward0", _weight_grad, ("grad"
        F.standardized_backward(F.channel_scaled(grad, g, channels=plan.channels), self, mean, var, plan=plan))  # fmt: skip
 
 
-def _norm_row(name: str, node_name: str, **shows: Any) -> Any:
-    """Declare a normalisation by the input's own statistics."""
+_internal = ("bias_shape", "mean", "plan", "self_shape", "var", "weight_shape")
+
+
+def _statistics(shape: Callable[[Any], Sizes]) -> dict[str, Any]:
+    """What shows a node's means, and the inverses of its deviations, in the shape that PyTorch's have."""
+
+    def mean(node: Any) -> Any:
+        saved = reveal(node, "mean")
+        return None if saved is None else wrap(saved._array.reshape(shape(node)).copy())
+
+    def inverse_deviation(node: Any) -> Any:
+        saved = reveal(node, "var")
+        if saved is None:
+            return None
+        return wrap(1 / np.sqrt(saved._array.reshape(shape(node)) + saved._array.dtype.type(node.saved_plan.eps)))
+
+    return {"result1": mean, "result2": inverse_deviation}
+
+
+def _given_weight(node: Any) -> Any:
+    """A node's weight; None where none was given and it is ones."""
+    return reveal(node, "weight") if node.saved_plan.weighted else None
+
+
+def _row_statistics_shape(node: Any) -> Sizes:
+    shape, size = node.layout[0], len(node.saved_weight_shape)
+    return (*shape[: len(shape) - size], *[1] * size)
+
+
+def _norm_row(name: str, node_name: str, shape: Callable[[Any], Sizes], **shows: Any) -> Any:
+    """Declare a normalisation by the input's own statistics, which are shown in this shape."""
     return op(name, node_name, _normalized, ("self", "weight", "bias", "mean", "var"),
-              shows={"input": lambda node: node._saved_self, **shows},
+              shows={"input": "self", "weight": _given_weight, **_statistics(shape), **shows}, hides=_internal,
               self=lambda F, g, self, weight, mean, var, plan:
                   F.normalized_backward(g, self, weight, mean, var, plan=plan),
               weight=lambda F, g, self, mean, var, weight_shape, plan:
@@ -174,11 +204,22 @@ def _weight_of_evaluated(
     return F.channel_total(g * y, channels=plan.channels, size=weight_shape)
 
 
-_layer_norm = _norm_row("layer_norm", "NativeLayerNormBackward0", normalized_shape=lambda node: node.saved_weight_shape)
-_batch_norm = _norm_row("batch_norm", "NativeBatchNormBackward0")
-_group_norm = _norm_row("group_norm", "NativeGroupNormBackward0")
+_layer_norm = _norm_row("layer_norm", "NativeLayerNormBackward0", _row_statistics_shape,
+                        normalized_shape=lambda node: node.saved_weight_shape)  # fmt: skip
+_batch_norm = _norm_row("batch_norm", "NativeBatchNormBackward0", lambda node: node.saved_weight_shape,
+                        eps=lambda node: node.saved_plan.eps, training=lambda node: True)  # fmt: skip
+_group_norm = _norm_row("group_norm", "NativeGroupNormBackward0",
+                        lambda node: (node.saved_plan.channels[0], node.saved_plan.groups),
+                        N=lambda node: node.saved_plan.channels[0],
+                        C=lambda node: node.saved_plan.channels[1],
+                        HxW=lambda node: math.prod(node.saved_plan.channels[2:]),
+                        group=lambda node: node.saved_plan.groups,
+                        eps=lambda node: node.saved_plan.eps)  # fmt: skip
 _batch_norm_evaluated = op("batch_norm_evaluated", "NativeBatchNormBackward0", _normalized,
                            ("self", "weight", "bias", "mean", "var"),
+                           shows={"input": "self", "weight": _given_weight, "running_mean": "mean", "running_var": "var",
+                                  "eps": lambda node: node.saved_plan.eps, "training": lambda node: False},
+                           hides=("bias_shape", "plan", "self_shape", "weight_shape"),
                            self=_self_of_evaluated, weight=_weight_of_evaluated,
                            bias=lambda F, g, bias_shape, plan:
                                F.channel_total(g, channels=plan.channels, size=bias_shape))  # fmt: skip
@@ -276,8 +317,8 @@ def layer_norm(
     row = _normalized_shape("layer_norm", array, normalized_shape)
     _check_floats("LayerNormKernelImpl", array)
     expected = f"of same shape as normalized_shape = {list(row)}"
+    plan = Plan((math.prod(array.shape[: -len(row)]), math.prod(row)), 1, eps, weight is not None)
     weight, bias = _parameters(array, weight, bias, row, expected)
-    plan = Plan((math.prod(array.shape[: -len(row)]), math.prod(row)), 1, eps)
     return _layer_norm(input, weight, bias, *_moments(input, plan), plan)
 
 
@@ -397,10 +438,10 @@ def _over_channels(
     _check_running(array, training, running_mean=running_mean, running_var=running_var)
     _check_floats("batch_norm", array)
     size = f"should contain {channels[1]} elements"
+    plan = Plan(channels, 0, eps, weight is not None)
     weight, bias = _parameters(array, weight, bias, (channels[1],), f"a vector: it {size}")
     if not array.size:
         return copies.clone(input)
-    plan = Plan(channels, 0, eps)
     if not training:
         return _batch_norm_evaluated(input, weight, bias, running_mean, running_var, plan)
     mean, var = _moments(input, plan)
@@ -480,7 +521,7 @@ def group_norm(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(array.shape)} and num_groups={num_groups}"
         )
-    plan = Plan(channels, num_groups, eps)
+    plan = Plan(channels, num_groups, eps, weight is not None)
     if channels[0] * plan.count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(array.shape)}")
     _check_floats("GroupNormKernelImpl", array)

@@ -11,6 +11,7 @@ from .._args import array_of, sizes_given
 from .._errors import scalar_name
 from .._kernels._windows import trailing
 from .._op import op
+from .copies import flat
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -101,11 +102,18 @@ def _padding_row(name: str, node_name: str, sources: Sources) -> Any:
             grad = result
         return grad
 
-    double = node_name if node_name == "CopySlices" else node_name.replace("Backward0", "BackwardBackward0")
-    op(f"{name}_backward", double, gathered, ("grad",), tangent="linear",
-       grad=lambda F, g, pads: getattr(F, name)(g, pads=pads))  # fmt: skip
+    adjoint = f"{name}_backward"
+    if node_name == "CopySlices":
+        op(adjoint, node_name, gathered, ("grad",), tangent="linear",
+           grad=lambda F, g, pads: getattr(F, name)(g, pads=pads))  # fmt: skip
+        return op(name, node_name, padded, ("self",), tangent="linear",
+                  self=lambda F, g, self_shape, pads: getattr(F, adjoint)(g, pads=pads, shape=self_shape))  # fmt: skip
+    # These read nothing but the shape of the padded input; still, as in PyTorch, their derivative by it is zeros.
+    op(adjoint, node_name.replace("Backward0", "BackwardBackward0"),
+       lambda grad, self, *, pads: gathered(grad, pads=pads, shape=self.shape), ("grad", "self"), tangent="linear",
+       grad=lambda F, g, pads: getattr(F, name)(g, pads=pads), self=flat)  # fmt: skip
     return op(name, node_name, padded, ("self",), tangent="linear",
-              self=lambda F, g, self_shape, pads: getattr(F, f"{name}_backward")(g, pads=pads, shape=self_shape))  # fmt: skip
+              self=lambda F, g, self, pads: getattr(F, adjoint)(g, self, pads=pads))  # fmt: skip
 
 
 _reflection_pads = (

@@ -17,6 +17,7 @@ from .._op import op
 from .._runtime import silent, wrap
 from . import reduce as reductions
 from . import shape as shapes
+from .copies import flat
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -30,29 +31,46 @@ def _planes(array: np.ndarray, ndim: int) -> np.ndarray:
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
-def _take(self: np.ndarray, *, indices: np.ndarray, ndim: int) -> np.ndarray:
+# *windows*, which kernels do not read, is what people see of a node: (kernel_size, stride, padding, dilation, ceil_mode).
+def _take(self: np.ndarray, *, indices: np.ndarray, ndim: int, windows: Any = None) -> np.ndarray:
     return kernels.max_pool_take(_planes(self, ndim), _planes(indices, ndim)).reshape(indices.shape)
 
 
-def _put(self: np.ndarray, *, indices: np.ndarray, ndim: int, shape: Sizes) -> np.ndarray:
+# The adjoints read nothing but the shape of the pooled input; still, as in PyTorch, their derivative by it is zeros.
+def _put(grad: np.ndarray, self: np.ndarray, *, indices: np.ndarray, ndim: int, windows: Any = None) -> np.ndarray:
+    shape = self.shape
     planes = (1, prod(shape[:-ndim]), *shape[-ndim:])
-    return kernels.max_pool_grad(_planes(self, ndim), _planes(indices, ndim), input_shape=planes).reshape(shape)
+    return kernels.max_pool_grad(_planes(grad, ndim), _planes(indices, ndim), input_shape=planes).reshape(shape)
 
 
-def _put_formula(F: Any, g: Any, self_shape: Sizes, indices: np.ndarray, ndim: int) -> Any:
-    return F.max_pool_grad(g, indices=indices, ndim=ndim, shape=self_shape)
+def _put_formula(F: Any, g: Any, self: Any, indices: np.ndarray, ndim: int, windows: Any) -> Any:
+    return F.max_pool_grad(g, self, indices=indices, ndim=ndim, windows=windows)
 
 
-op("max_pool_grad", "MaxPoolBackwardBackward0", _put, ("self",), tangent="linear",
-   self=lambda F, g, indices, ndim: F.max_pool2d(g, indices=indices, ndim=ndim))  # fmt: skip
+op("max_pool_grad", "MaxPoolBackwardBackward0", _put, ("grad", "self"), tangent="linear",
+   grad=lambda F, g, indices, ndim, windows: F.max_pool2d(g, indices=indices, ndim=ndim, windows=windows),
+   self=flat)  # fmt: skip
 
+
+def _max_row(name: str, node_name: str, **shows: Any) -> Any:
+    return op(name, node_name, _take, ("self",), tangent="linear", shows={"result1": "indices", **shows},
+              hides=("ndim", "windows"), self=_put_formula)  # fmt: skip
+
+
+_windows: dict[str, Any] = {
+    "kernel_size": lambda node: node.saved_windows[0],
+    "stride": lambda node: node.saved_windows[1],
+    "padding": lambda node: node.saved_windows[2],
+    "dilation": lambda node: node.saved_windows[3],
+    "ceil_mode": lambda node: node.saved_windows[4],
+}
 _max_pools = {
-    2: op("max_pool2d", "MaxPool2DWithIndicesBackward0", _take, ("self",), tangent="linear", self=_put_formula),
-    3: op("max_pool3d", "MaxPool3DWithIndicesBackward0", _take, ("self",), tangent="linear", self=_put_formula),
+    2: _max_row("max_pool2d", "MaxPool2DWithIndicesBackward0", **_windows),
+    3: _max_row("max_pool3d", "MaxPool3DWithIndicesBackward0", **_windows),
 }
 _adaptive_max_pools = {
-    2: op("adaptive_max_pool2d", "AdaptiveMaxPool2DBackward0", _take, ("self",), tangent="linear", self=_put_formula),
-    3: op("adaptive_max_pool3d", "AdaptiveMaxPool3DBackward0", _take, ("self",), tangent="linear", self=_put_formula),
+    2: _max_row("adaptive_max_pool2d", "AdaptiveMaxPool2DBackward0"),
+    3: _max_row("adaptive_max_pool3d", "AdaptiveMaxPool3DBackward0"),
 }
 
 
@@ -80,9 +98,9 @@ def _avg_pool(
 
 
 def _avg_pool_grad(
+    grad: np.ndarray,
     self: np.ndarray,
     *,
-    shape: Sizes,
     kernel_size: Sizes,
     stride: Sizes,
     padding: Sizes,
@@ -90,9 +108,9 @@ def _avg_pool_grad(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> np.ndarray:
-    ndim = len(kernel_size)
+    ndim, shape = len(kernel_size), self.shape
     return kernels.avg_pool_grad(
-        _planes(self, ndim),
+        _planes(grad, ndim),
         input_shape=(1, prod(shape[:-ndim]), *shape[-ndim:]),
         kernel_size=kernel_size,
         stride=stride,
@@ -106,7 +124,7 @@ def _avg_pool_grad(
 def _avg_pool_self(
     F: Any,
     g: Any,
-    self_shape: Sizes,
+    self: Any,
     kernel_size: Sizes,
     stride: Sizes,
     padding: Sizes,
@@ -116,7 +134,7 @@ def _avg_pool_self(
 ) -> Any:
     return F.avg_pool_grad(
         g,
-        shape=self_shape,
+        self,
         kernel_size=kernel_size,
         stride=stride,
         padding=padding,
@@ -126,7 +144,7 @@ def _avg_pool_self(
     )
 
 
-def _avg_pool_grad_self(
+def _avg_pool_grad_grad(
     F: Any,
     g: Any,
     kernel_size: Sizes,
@@ -151,7 +169,8 @@ _avg_pools = {
     2: op("avg_pool2d", "AvgPool2DBackward0", _avg_pool, ("self",), tangent="linear", self=_avg_pool_self),
     3: op("avg_pool3d", "AvgPool3DBackward0", _avg_pool, ("self",), tangent="linear", self=_avg_pool_self),
 }
-op("avg_pool_grad", "AvgPoolBackwardBackward0", _avg_pool_grad, ("self",), tangent="linear", self=_avg_pool_grad_self)
+op("avg_pool_grad", "AvgPoolBackwardBackward0", _avg_pool_grad, ("grad", "self"), tangent="linear",
+   grad=_avg_pool_grad_grad, self=flat)  # fmt: skip
 
 
 def _bounds(size: int, out: int) -> list[tuple[int, int]]:
@@ -180,27 +199,27 @@ def _adaptive_avg_pool(self: np.ndarray, *, size: Sizes) -> np.ndarray:
     return _along_axes(self, [_averages(n, out, self.dtype) for n, out in zip(spatial, size)])
 
 
-def _adaptive_avg_pool_grad(self: np.ndarray, *, size: Sizes) -> np.ndarray:
-    spatial = self.shape[self.ndim - len(size) :]
-    return _along_axes(self, [_averages(n, out, self.dtype).T for n, out in zip(size, spatial)])
+def _adaptive_avg_pool_grad(grad: np.ndarray, self: np.ndarray, *, ndim: int) -> np.ndarray:
+    sizes = zip(self.shape[-ndim:], grad.shape[-ndim:])
+    return _along_axes(grad, [_averages(n, out, grad.dtype).T for n, out in sizes])
 
 
-def _adaptive_self(F: Any, g: Any, self_shape: Sizes, size: Sizes) -> Any:
-    return F.adaptive_avg_pool_grad(g, size=self_shape[len(self_shape) - len(size) :])
+def _adaptive_self(F: Any, g: Any, self: Any, size: Sizes) -> Any:
+    return F.adaptive_avg_pool_grad(g, self, ndim=len(size))
 
 
-def _adaptive_grad_self(F: Any, g: Any, self_shape: Sizes, size: Sizes) -> Any:
-    return F.adaptive_avg_pool2d(g, size=self_shape[len(self_shape) - len(size) :])
+def _adaptive_grad_grad(F: Any, g: Any, grad_shape: Sizes, ndim: int) -> Any:
+    return F.adaptive_avg_pool2d(g, size=grad_shape[-ndim:])
 
 
 _adaptive_avg_pools = {
     2: op("adaptive_avg_pool2d", "AdaptiveAvgPool2DBackward0", _adaptive_avg_pool, ("self",), tangent="linear",
-          self=_adaptive_self),
+          hides=("size",), self=_adaptive_self),
     3: op("adaptive_avg_pool3d", "AdaptiveAvgPool3DBackward0", _adaptive_avg_pool, ("self",), tangent="linear",
-          self=_adaptive_self),
+          hides=("size",), self=_adaptive_self),
 }  # fmt: skip
-op("adaptive_avg_pool_grad", "AdaptiveAvgPoolBackwardBackward0", _adaptive_avg_pool_grad, ("self",), tangent="linear",
-   self=_adaptive_grad_self)  # fmt: skip
+op("adaptive_avg_pool_grad", "AdaptiveAvgPoolBackwardBackward0", _adaptive_avg_pool_grad, ("grad", "self"),
+   tangent="linear", grad=_adaptive_grad_grad, self=flat)  # fmt: skip
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
@@ -293,12 +312,16 @@ def _max_pool(name: str, ndim: int, input: Any, numbers: tuple[Any, ...], ceil_m
         ceil_mode=ceil_mode,
     )
     indices = indices.reshape(*array.shape[: -len(kernel)], *indices.shape[2:])
-    return _chosen(_max_pools, ndim, input, indices, return_indices)
+    given = () if ndim > 1 and numbers[1] in (None, (), []) else strides
+    windows = kernel, given, pads, dilations, bool(ceil_mode)
+    return _chosen(_max_pools, ndim, input, indices, return_indices, windows)
 
 
-def _chosen(pools: dict[int, Any], ndim: int, input: Any, indices: np.ndarray, return_indices: bool) -> Any:
+def _chosen(
+    pools: dict[int, Any], ndim: int, input: Any, indices: np.ndarray, return_indices: bool, windows: Any = None
+) -> Any:
     """The cells at *indices*, and these too if they are wanted."""
-    values = pools[max(2, ndim)](input, indices, max(2, ndim))
+    values = pools[max(2, ndim)](input, indices, max(2, ndim), windows)
     if ndim == 1:
         values, indices = shapes.squeeze(values, -2), indices.squeeze(-2)
     return (values, wrap(indices.copy())) if return_indices else values

@@ -59,7 +59,7 @@ def _number_kernel(self: np.ndarray, *, exponent: Number) -> np.ndarray:
 def _number_self(F: Any, g: Any, self: Any, exponent: Number) -> Any:
     if exponent == 0:
         return F.zeros_like(g)
-    if exponent == 2:
+    if exponent == 2 and F is _runtime.raw:  # traced, each power is recorded down to the zeroth, as in PyTorch
         return g * (2 * self)
     return g * (exponent * F.pow_number(self, exponent=exponent - 1))
 

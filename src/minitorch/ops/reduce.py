@@ -251,6 +251,8 @@ def _prod(self: np.ndarray, *, dim: int, keepdim: bool = False) -> np.ndarray:
 
 
 def _prod_all_self(F: Any, g: Any, self: Any, self_shape: tuple[int, ...]) -> Any:
+    if not self_shape:
+        return g
     return F.view(F.prod_backward(F.view(g, size=(1,)), F.view(self, size=(-1,)), dim=0), size=self_shape)
 
 

@@ -82,7 +82,9 @@ def _cumsum(self: np.ndarray, *, dim: int, reverse: bool = False) -> np.ndarray:
     return kernels.cumsum(self, dim)
 
 
-def _cumprod_self(F: Any, g: Any, self: Any, dim: int) -> Any:
+def _cumprod_self(F: Any, g: Any, self: Any, self_shape: tuple[int, ...], dim: int) -> Any:
+    if not self_shape:
+        return g
     later = F.linear_recurrence(F.shift(self, dim=dim, by=-1), g, dim=dim, reverse=True)
     return F.exclusive_cumprod(self, dim=dim) * later
 
@@ -97,7 +99,7 @@ def _logcumsumexp_self(F: Any, g: Any, self: Any, result: Any, dim: int) -> Any:
     return F.exp_difference(self, result) * F.linear_recurrence(decay, g, dim=dim, reverse=True)
 
 
-_cumsum_row = op("cumsum", "CumsumBackward0", _cumsum, ("self",), tangent="linear",
+_cumsum_row = op("cumsum", "CumsumBackward0", _cumsum, ("self",), tangent="linear", hides=("reverse",),
                  self=lambda F, g, dim, reverse: F.cumsum(g, dim=dim, reverse=not reverse))  # fmt: skip
 _cumprod_row = op("cumprod", "CumprodBackward0", lambda self, *, dim: kernels.cumprod(self, dim), ("self",),
                   self=_cumprod_self)  # fmt: skip

@@ -18,6 +18,7 @@ from .._args import array_of, arrays_of, dim_of, dims_of, sizes_given
 from .._dtypes import to_numpy
 from .._op import documents, op
 from .._runtime import raw, traced, wrap
+from .._saved import unsigned
 from .._views import edits_of
 from . import copies
 
@@ -402,12 +403,16 @@ def inverse(dims: Sequence[int]) -> tuple[int, ...]:
 
 
 _transpose = op("transpose", "TransposeBackward0", _transpose_kernel, ("self",), view=True, tangent="linear",
+                shows={"dim0": unsigned("dim0"), "dim1": unsigned("dim1")},
                 self=lambda F, g, dim0, dim1: F.transpose(g, dim0=dim0, dim1=dim1))  # fmt: skip
 _t = op("t", "TBackward0", _t_kernel, ("self",), view=True, tangent="linear", self=lambda F, g: F.t(g))
-_mT = op("mT", "TransposeBackward0", _mT_kernel, ("self",), view=True, tangent="linear", self=lambda F, g: F.mT(g))
+_mT = op("mT", "TransposeBackward0", _mT_kernel, ("self",), view=True, tangent="linear",
+         shows={"dim0": lambda node: 2**64 - 2, "dim1": lambda node: 2**64 - 1}, self=lambda F, g: F.mT(g))  # fmt: skip
 _T = op("T", "PermuteBackward0", _T_kernel, ("self",), view=True, tangent="linear",
+        shows={"dims": lambda node: tuple(range(len(node.layout[0]) - 1, -1, -1))},
         self=lambda F, g: F.permute(g, dims=tuple(range(len(g.shape) - 1, -1, -1))))  # fmt: skip
 _permute = op("permute", "PermuteBackward0", _permute_kernel, ("self",), view=True, tangent="linear",
+              shows={"dims": unsigned("dims")},
               self=lambda F, g, dims: F.permute(g, dims=inverse(dims)))  # fmt: skip
 
 

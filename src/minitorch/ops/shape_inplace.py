@@ -44,6 +44,7 @@ def _become(input: Tensor, recorder: Any, *params: Any) -> Tensor:
     before._alias = alias if viewed else edits_of(input)
     taken = recorder(before, *params)
     edited(input)
+    edits_of(input).reshaped = True
     input._array, input._layout = taken._array, None
     if node.__class__ is AccumulateGrad:
         node.array = taken._array

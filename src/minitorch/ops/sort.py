@@ -17,9 +17,9 @@ from .extrema import checked_dim
 if TYPE_CHECKING:
     from .._tensor import Tensor
 
-_sort_row = choosing("sort", "SortBackward0")
-_stable_sort_row = choosing("sort_stable", "SortBackward1")
-_topk_row = choosing("topk", "TopkBackward0")
+_sort_row = choosing("sort", "SortBackward0", keeps_flag=False)
+_stable_sort_row = choosing("sort_stable", "SortBackward1", keeps_flag=False)
+_topk_row = choosing("topk", "TopkBackward0", keeps_flag=False)
 _kthvalue_row = choosing("kthvalue", "KthvalueBackward0")
 
 

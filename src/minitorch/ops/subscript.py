@@ -194,7 +194,7 @@ def _index_put_kernel(
     self: np.ndarray, values: np.ndarray, *, indices: Indices, accumulate: bool = False
 ) -> np.ndarray:
     key = indices.key()
-    out = self.copy(order="C")
+    out = np.array(self, order="C")
     try:
         if accumulate:
             indexed = np.broadcast_to(np.zeros((), bool), self.shape)[key].shape
