@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from backend import torch
 
 
@@ -102,16 +103,6 @@ def test_a_view_that_became_unusable_still_tells_what_it_is() -> None:
     base.mul_(2)
     assert parts[1].requires_grad
     assert repr(parts[1]) == "tensor([2., 2.], grad_fn=<Invalid>)"
-
-
-def test_a_mode_object_may_be_entered_again_inside() -> None:
-    mode = torch.enable_grad()
-    with torch.no_grad():
-        with mode:
-            with mode:
-                assert torch.is_grad_enabled()
-            assert torch.is_grad_enabled()
-        assert not torch.is_grad_enabled()
 
 
 def test_recording_stays_off_in_inference_mode() -> None:

@@ -13,6 +13,7 @@ from .._kernels.scatter import ALL, add_along
 from .._modes import no_grad
 from .._op import op
 from .._runtime import deliver, wrap
+from .._saved import unsigned
 from .._types import Number
 from .._views import edited
 from . import copies
@@ -341,6 +342,9 @@ def _embedding_backward_kernel(
 
 
 _embedding = op("embedding", "EmbeddingBackward0", _embedding_kernel, ("weight", "indices"), tangent="linear",
+                shows={"weight_sym_argsize_0": lambda node: node.saved_weight_shape[0],
+                       "padding_idx": unsigned("padding_idx")},
+                hides=("weight_shape",),
                 weight=lambda F, g, weight_shape, indices, padding_idx, scale_grad_by_freq:
                     F.embedding_backward(g, indices, shape=weight_shape, padding_idx=padding_idx,
                                          scale_grad_by_freq=scale_grad_by_freq))  # fmt: skip

@@ -71,7 +71,8 @@ def _stack_kernel(tensors: list[np.ndarray], *, dim: int = 0) -> np.ndarray:
         ) from None
 
 
-_cat = op("cat", "CatBackward0", _cat_kernel, ("*tensors",), broadcasts=True, tangent="linear", tensors=_cat_tensors)
+_cat = op("cat", "CatBackward0", _cat_kernel, ("*tensors",), broadcasts=True, tangent="linear",
+          hides=("tensors_shape",), tensors=_cat_tensors)  # fmt: skip
 _stack = op("stack", "StackBackward0", _stack_kernel, ("*tensors",), broadcasts=True, tangent="linear",
             tensors=lambda F, g, dim: F.unbind(g, dim=dim))  # fmt: skip
 

@@ -95,11 +95,11 @@ mm_tn = op("mm_tn", "MmBackward0", _mm_tn, ("self", "mat2"), shows={"self": tran
            self=lambda F, g, mat2: F.mm_nt(mat2, g),
            mat2=lambda F, g, self: F.mm(self, g))  # fmt: skip
 
-_folded_mm = op("folded_mm", "UnsafeViewBackward0", _mm, ("self", "mat2"),
+_folded_mm = op("folded_mm", "UnsafeViewBackward0", _mm, ("self", "mat2"), hides=("self", "mat2"),
                 self=lambda F, g, mat2: F.mm_nt(g, mat2),
                 mat2=lambda F, g, self: F.mm_tn(self, g))  # fmt: skip
 
-folded_mm_nt = op("folded_mm_nt", "UnsafeViewBackward0", _mm_nt, ("self", "mat2"),
+folded_mm_nt = op("folded_mm_nt", "UnsafeViewBackward0", _mm_nt, ("self", "mat2"), hides=("self", "mat2"),
                   self=lambda F, g, mat2: F.mm(g, mat2),
                   mat2=lambda F, g, self: F.mm_tn(g, self))  # fmt: skip
 
@@ -193,7 +193,7 @@ op("bmm_tn", "BmmBackward0", lambda self, mat2: np.matmul(self.swapaxes(-1, -2),
    self=lambda F, g, mat2: F.bmm_nt(mat2, g),
    mat2=lambda F, g, self: F.matmul(self, g))  # fmt: skip
 
-_matmul = op("matmul", "UnsafeViewBackward0", _bmm, ("self", "other"), broadcasts=True,
+_matmul = op("matmul", "UnsafeViewBackward0", _bmm, ("self", "other"), broadcasts=True, hides=("self", "other"),
              self=lambda F, g, other: F.bmm_nt(g, other),
              other=lambda F, g, self: F.bmm_tn(self, g))  # fmt: skip
 

@@ -52,7 +52,7 @@ _folded_linear = op("folded_linear", "ViewBackward0", _linear, ("self", "weight"
                     weight=_weight_gradient)  # fmt: skip
 
 _vector_linear = op("vector_linear", "SqueezeBackward4",
-                    lambda self, weight: linalg._vm(self, weight.T), ("self", "weight"),
+                    lambda self, weight: linalg._vm(self, weight.T), ("self", "weight"), hides=("self", "weight"),
                     self=lambda F, g, weight: F.vm(g, weight),
                     weight=lambda F, g, self: F.rows_times(g, self))  # fmt: skip
 

@@ -76,10 +76,12 @@ def _std_mean_self(
     return spread + _mean_part(F, g[1], self_shape, dim, keepdim)
 
 
-_var_row = op("var", "VarBackward0", _var, ("self",), self=_var_self)
-_std_row = op("std", "StdBackward0", _std, ("self",), self=_std_self)
-_var_mean_row = op("var_mean", "VarMeanBackward0", _var_mean, ("self",), outputs=True, self=_var_mean_self)
-_std_mean_row = op("std_mean", "StdMeanBackward0", _std_mean, ("self",), outputs=True, self=_std_mean_self)
+_var_row = op("var", "VarBackward0", _var, ("self",), hides=("self_shape",), self=_var_self)
+_std_row = op("std", "StdBackward0", _std, ("self",), hides=("self_shape",), self=_std_self)
+_var_mean_row = op("var_mean", "VarMeanBackward0", _var_mean, ("self",), outputs=True,
+                     hides=("self_shape",), self=_var_mean_self)  # fmt: skip
+_std_mean_row = op("std_mean", "StdMeanBackward0", _std_mean, ("self",), outputs=True,
+                     hides=("self_shape",), self=_std_mean_self)  # fmt: skip
 
 
 def _spread(
