@@ -435,7 +435,10 @@ SAVED: list[tuple[Callable[[SimpleNamespace], Any], dict[str, Any]]] = [
     ),
     (lambda x: F.max_pool2d(x.matrix[None], 1, 2, ceil_mode=True), {"stride": (2, 2), "ceil_mode": True}),
     (lambda x: F.adaptive_max_pool2d(x.matrix[None], (1, 1)), {"result1": [[[3]]]}),
-    (lambda x: F.embedding(x.index, x.matrix), {"indices": [1, 0], "weight_sym_argsize_0": 2, "padding_idx": 2**64 - 1}),
+    (
+        lambda x: F.embedding(x.index, x.matrix),
+        {"indices": [1, 0], "weight_sym_argsize_0": 2, "padding_idx": 2**64 - 1},
+    ),
     (lambda x: x.matrix.T, {"dims": (1, 0)}),
     (lambda x: x.matrix.mT, {"dim0": 2**64 - 2, "dim1": 2**64 - 1}),
     (lambda x: x.matrix.transpose(-1, 0), {"dim0": 2**64 - 1, "dim1": 0}),
