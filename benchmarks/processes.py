@@ -22,18 +22,23 @@ times = []
 start = time.thread_time()
 x, scale, shift = torch.ones(1, requires_grad=True), torch.ones(1), torch.zeros(1)
 y = x
-for _ in range({length} // 2):
-    y = y * scale + shift
+{loop}
 times.append(time.thread_time() - start); start = time.thread_time()
 y.backward()
 times.append(time.thread_time() - start); start = time.thread_time()
 assert x.grad.item() == 1, x.grad
 del y
 times.append(time.thread_time() - start)
-left = sum(type(o).__name__ in ("AddBackward0", "MulBackward0") for o in gc.get_objects())
+left = sum(type(o).__name__ in ("AddBackward0", "MulBackward0", "NegBackward0") for o in gc.get_objects())
 assert left == 0, f"{{left}} nodes left with the collector off"
 print(json.dumps([*times, peak() - before]))
 """
+
+CHAINS = {
+    "negations": "for _ in range({length}): y = -y",
+    "scaled and shifted by constants": "for _ in range({length} // 2): y = y * scale + shift",
+}
+"""What the chains are made of, for an even number of operations."""
 
 IMPORT = "import time; start = time.process_time(); import {library}; print(time.process_time() - start)"
 
@@ -46,21 +51,21 @@ def run(code: str) -> str:
 
 
 def long_chain(table: Table, repeats: int, length: int = 1_000_000) -> None:
-    """A chain of a million operations: built, walked, freed, by reference counts alone."""
+    """Chains of a million operations: built, walked, freed, by reference counts alone."""
     libraries = ["minitorch", "torch"] if load_torch() is not None else ["minitorch"]
-    results: dict[str, list[list[float]]] = {library: [] for library in libraries}
-    for _ in range(repeats):
-        for library in libraries:
-            results[library].append(json.loads(run(LONG_CHAIN.format(library=library, length=length))))
-    middle = {library: [statistics.median(column) for column in zip(*runs)] for library, runs in results.items()}
-    for index, name in enumerate(("build", "backward", "free")):
-        table.line(f"chain of {length:,}: {name}", {lib: values[index] * 1e9 for lib, values in middle.items()})
-    table.line("   all three", {lib: sum(values[:3]) * 1e9 for lib, values in middle.items()}, 0.30)
-    memory = {lib: values[3] * 1024 / length for lib, values in middle.items()}
-    print(
-        f"{'   peak memory':44s} "
-        + "   ".join(f"{lib} {value:.0f} bytes an operation" for lib, value in memory.items())
-    )
+    for title, loop in CHAINS.items():
+        results: dict[str, list[list[float]]] = {library: [] for library in libraries}
+        for _ in range(repeats):
+            for library in libraries:
+                code = LONG_CHAIN.format(library=library, loop=loop.format(length=length))
+                results[library].append(json.loads(run(code)))
+        middle = {library: [statistics.median(column) for column in zip(*runs)] for library, runs in results.items()}
+        for index, name in enumerate(("build", "backward", "free")):
+            table.line(f"{title}: {name}", {lib: values[index] * 1e9 for lib, values in middle.items()})
+        limit = 0.30 if title == "negations" else None
+        table.line("   all three", {lib: sum(values[:3]) * 1e9 for lib, values in middle.items()}, limit)
+        memory = "   ".join(f"{lib} {values[3] * 1024 / length:.0f} bytes" for lib, values in middle.items())
+        print(f"{'   peak memory, an operation':44s} {memory}")
 
 
 def importing(table: Table, repeats: int) -> None:

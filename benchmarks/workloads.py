@@ -32,16 +32,17 @@ def leaves(library: Any, *arrays: np.ndarray) -> list[Any]:
 
 
 # -- single operations -------------------------------------------------------------------------------------------------
-OPERATIONS: dict[str, tuple[Callable[[Any, Any], Any], int]] = {
-    "add": (lambda a, b: a + b, 2),
-    "mul": (lambda a, b: a * b, 2),
-    "mul by a number": (lambda a, b: a * 2.0, 1),
-    "exp": (lambda a, b: a.exp(), 1),
-    "matmul": (lambda a, b: a @ b, 2),
-    "sum": (lambda a, b: a.sum(), 1),
-    "a[1:]": (lambda a, b: a[1:], 1),
-    "a[1]": (lambda a, b: a[1], 1),
+OPERATIONS: dict[str, tuple[Callable[[Any, Any], Callable[[], Any]], int]] = {
+    "add": (lambda a, b: lambda: a + b, 2),
+    "mul": (lambda a, b: lambda: a * b, 2),
+    "mul by a number": (lambda a, b: lambda: a * 2.0, 1),
+    "exp": (lambda a, b: lambda: a.exp(), 1),
+    "matmul": (lambda a, b: lambda: a @ b, 2),
+    "sum": (lambda a, b: lambda: a.sum(), 1),
+    "a[1:]": (lambda a, b: lambda: a[1:], 1),
+    "a[1]": (lambda a, b: lambda: a[1], 1),
 }
+"""name -> what makes the call that is timed, and how many of its operands get a gradient."""
 LIMITED = {"add", "mul", "exp"}
 
 
@@ -49,21 +50,19 @@ def operations(table: Table, repeats: int) -> None:
     """Recording one operation on 4x4 leaves."""
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 4, 4)).astype(np.float32)
-    for name, (operation, arity) in OPERATIONS.items():
+    for name, (make, arity) in OPERATIONS.items():
         runs: Runs = {}
         found: dict[str, list[np.ndarray]] = {}
         for peer, library in LIBRARIES.items():
             x, y = leaves(library, a, b)
-            operation(x, y).sum().backward()
+            make(x, y)().sum().backward()
             found[peer] = [t.grad.numpy() for t in (x, y)[:arity]]
-            x, y = leaves(library, a, b)
-            runs[peer] = lambda f=operation, x=x, y=y: f(x, y)  # type: ignore[misc]
-        if mygrad is not None and name != "exp":
+            runs[peer] = make(*leaves(library, a, b))
+        if mygrad is not None and name != "exp":  # which its tensors have only as a function
             x, y = mygrad.tensor(a), mygrad.tensor(b)
-            operation(x, y).sum().backward()
+            make(x, y)().sum().backward()
             found["mygrad"] = [t.grad for t in (x, y)[:arity]]
-            x, y = mygrad.tensor(a), mygrad.tensor(b)
-            runs["mygrad"] = lambda f=operation, x=x, y=y: f(x, y)  # type: ignore[misc]
+            runs["mygrad"] = make(mygrad.tensor(a), mygrad.tensor(b))
         agree(name, found)
         table.line(f"{name}, 4x4, recording", measure(runs, repeats=repeats), 0.45 if name in LIMITED else None)
 
