@@ -129,3 +129,25 @@ def test_gradients_from_grad_are_nobody_elses_memory() -> None:
     found = torch.autograd.grad(y + 0, [a, b, y], start)
     arrays = [start._array, *[g._array for g in found]]
     assert not any(np.shares_memory(p, q) for i, p in enumerate(arrays) for q in arrays[i + 1 :])
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda x, h: torch.addcmul(x, x, x, value=h),
+        lambda x, h: torch.add(x, x, alpha=h),
+        lambda x, h: torch.nn.functional.elu(x, h),
+        lambda x, h: torch.nn.functional.leaky_relu(x, h),
+        lambda x, h: torch.nn.functional.softshrink(x, h),
+        lambda x, h: torch.nn.functional.huber_loss(x, x * 2, delta=h),
+        lambda x, h: x.clamp(h, 2 * h),
+        lambda x, h: x.abs() ** h,
+        lambda x, h: h * x,
+    ],
+)
+def test_numpys_scalars_count_as_numbers(operation: Any) -> None:
+    x = torch.tensor([-1.0, 2.0], requires_grad=True)
+    y = operation(x, np.float64(0.5))
+    (g,) = torch.autograd.grad(y.sum(), x)
+    assert y.dtype is torch.float32
+    assert g.dtype is torch.float32

@@ -77,6 +77,9 @@ def recorder_lines(row: Row) -> Iterator[str]:
             yield f"    {i} = {'float_' * row.floats}operand(given := {i}, {first})"
             yield f"    if {i} is NotImplemented:"
             yield f"        return foreign(row, {first}, given)"
+    for name in row.params:  # NumPy's float64 scalars would make float64 of float32
+        yield f"if {name}.__class__ in numpy_scalars:"
+        yield f"    {name} = {name}.item()"
     if row.elementwise:
         yield "if out is not None:"
         yield f"    return into(out, row, {operands}, {params})"

@@ -25,6 +25,9 @@ raw = SimpleNamespace()
 traced = SimpleNamespace()
 """name -> recorder on Tensors: what formulas call in ``backward(create_graph=True)``."""
 
+numpy_scalars = frozenset([np.dtype(code).type for code in "?bhilqBHILQefd"])
+"""Types of NumPy's scalars: as parameters of operations they count as Python's numbers."""
+
 Tensor: Any = None  # learnt once, from _tensor
 unsaved: Any = None  # a Tensor without array, in place of an input that no needed gradient reads
 
