@@ -7,14 +7,13 @@ makes at the speed of memory, take their place.
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .reduce import ones, sum
 
-Array: TypeAlias = NDArray[Any]
+Array: TypeAlias = np.ndarray
 Sizes: TypeAlias = tuple[int, ...]
 
 # Rows up to this long are summed by a product with ones.
