@@ -168,9 +168,8 @@ def run_nodes(edges: Any, results: Any, F: Any, walk_: Walk, pending: dict[float
         index = 0
         for edge in edges:
             if edge is not None and (result := results[index]) is not None:
-                new = (
-                    ours and result is not gradient and result.base is None
-                )  # an array of ours: see design/03-ownership
+                # An array of ours may be added into: see docs/design/03-ownership.md.
+                new = ours and result is not gradient and result.base is None
                 if edge.__class__ is AccumulateGrad and (due is None or edge not in due):
                     entry = leaves.get(edge)
                     if entry is None:

@@ -314,7 +314,3 @@ def copy_slices_node(base_node: Any, value: Any, take: Take, base: Any) -> Any:
     node.expects = None if value._array.dtype is base._array.dtype else layouts(base, value)
     node.layout, node.extras = layout_of(base), None
     return node
-
-
-def setitem_view(self: Any, index: Any, value: Any) -> None:
-    self[index].copy_(value)

@@ -160,3 +160,18 @@ def test_against_pytorch(name: str, values: Any) -> None:
     assert results[0] == results[1]
     if gradients:
         np.testing.assert_allclose(*gradients, rtol=1e-6)
+
+
+@pytest.mark.parametrize("zeros", [[], [0], [2], [6], [1, 4], [0, 3, 6]])
+def test_cumprods_gradient_is_exact_with_zeros(zeros: list[int]) -> None:
+    rng = np.random.default_rng(7)
+    x, grad = rng.uniform(0.5, 1.5, (2, 3, 7, 2))
+    x[:, zeros] = 0
+    expected = np.zeros_like(x)
+    for index in range(7):
+        for last in range(index, 7):
+            expected[:, index] += grad[:, last] * np.delete(x[:, : last + 1], index, 1).prod(1)
+    for dim in (1, -2):
+        leaf = torch.tensor(x, requires_grad=True)
+        leaf.cumprod(dim).backward(torch.tensor(grad))
+        np.testing.assert_allclose(leaf.grad.numpy(), expected, rtol=1e-12)

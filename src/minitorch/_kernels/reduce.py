@@ -312,22 +312,3 @@ def linear_recurrence(factor: Array, x: Array, dim: int, reverse: bool = False) 
         scale[step:] *= scale[:-step]
         step *= 2
     return result
-
-
-def cumprod_backward(grad: Array, x: Array, dim: int) -> Array:
-    """Return the gradient of a running product along an axis, exact with zeros.
-
-    Element i receives the product before it times ``r[i] = grad[i] + x[i + 1] * r[i + 1]``: without zeros, the sum of
-    `grad` times the running product from i on, over `x`.
-    """
-    if x.ndim == 0:
-        return grad.copy()
-    running = np.multiply.accumulate(x, dim, np.float64)
-    if running.all():
-        np.multiply(running, grad, running)
-        result = np.flip(_scan_in_place(np.add, np.flip(running, dim).copy(), dim), dim)
-        return np.divide(result, x, out=np.empty(x.shape, x.dtype), casting="same_kind")
-    factor = np.zeros_like(x, order="C")
-    np.moveaxis(factor, dim, 0)[:-1] = np.moveaxis(x, dim, 0)[1:]
-    result = linear_recurrence(factor, grad, dim, reverse=True)
-    return np.multiply(result, exclusive_cumprod(x, dim), result)
