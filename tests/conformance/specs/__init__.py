@@ -1,0 +1,1 @@
+"""The operations' declarations, a group a file."""
