@@ -236,14 +236,16 @@ def different(ours: Outcome, theirs: Outcome, tolerance: float) -> str:
         return f"value: {found}"
     if found := closes(ours.inputs, theirs.inputs, tolerance):
         return f"inputs afterwards: {found}"
-    if theirs.first is not None and not isinstance(theirs.first, Exception):
-        if ours.raw is not None and (found := closes(ours.raw, theirs.first, tolerance)):
-            return f"gradient: {found}"
-        if found := closes(ours.first, theirs.first, tolerance):
-            return f"gradient with create_graph: {found}"
-    if theirs.second is not None and not isinstance(theirs.second, Exception):
-        if found := closes(ours.second, theirs.second, max(tolerance, 1e-6)):
-            return f"second gradient: {found}"
+    stages = [
+        ("gradient", ours.raw, theirs.first if ours.raw is not None else None, tolerance),
+        ("gradient with create_graph", ours.first, theirs.first, tolerance),
+        ("second gradient", ours.second, theirs.second, max(tolerance, 1e-6)),
+    ]
+    for stage, mine, pytorchs, bound in stages:
+        if pytorchs is None or isinstance(pytorchs, Exception):
+            continue
+        if found := closes(mine, pytorchs, bound):
+            return f"{stage}: {found}"
     return ""
 
 
