@@ -101,7 +101,7 @@ def op(
     tolerance: float = 1e-7,
     **tensors: Any,
 ) -> None:
-    """Declare forms of the operations *names*: calls, with ``;`` or a new line between; ``@`` is ``torch.<name>``, ``.@`` the method.
+    """Declare forms of operations: calls, with ``;`` or a new line between; ``@`` is ``torch.<name>``, ``.@`` the method.
 
     Operations of which there are several declarations have all of them.
     """
