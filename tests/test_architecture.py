@@ -30,7 +30,7 @@ LAYERS = [
     ["_differentiate"],
     ["ops"],
     ["linalg"],
-    ["_convert", "_casts", "_legacy", "_interop", "_autograd_methods"],
+    ["_storage", "_convert", "_casts", "_legacy", "_interop", "_autograd_methods"],
     ["_tensor"],
     ["autograd"],
     ["testing", "nn.functional"],

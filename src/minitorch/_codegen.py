@@ -73,7 +73,7 @@ def recorder_lines(row: Row) -> Iterator[str]:
         yield f"    return with_{name}({', '.join(inputs)}, {name}, out=out)"
     if row.numbers and (row.elementwise or row.broadcasts):
         for i in rest:
-            yield f"if {i}.__class__ is not Tensor and not isinstance({i}, Tensor):"
+            yield f"if {i}.__class__ is not Tensor and {i}.__class__ not in tensor_types:"
             yield f"    {i} = {'float_' * row.floats}operand(given := {i}, {first})"
             yield f"    if {i} is NotImplemented:"
             yield f"        return foreign(row, {first}, given)"
@@ -130,7 +130,7 @@ def kernel_lines(row: Row, operands: str, arrays: list[str]) -> Iterator[str]:
     call = ", ".join([*arrays, *(f"{p}={p}" for p in row.params)])
     target = "out_arrays" if row.outputs else "out._array = out_array"
     if not row.outputs:
-        yield "out = Tensor()"
+        yield "out = new_tensor()"
     yield "try:"
     if row.is_ufunc and row.elementwise:  # quiet by itself: see _op.recorder
         yield "    if layout is None or not layout[0]:"

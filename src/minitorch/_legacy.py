@@ -1,7 +1,8 @@
-"""The constructors of PyTorch's first years: ``FloatTensor(2, 3)``, ``LongTensor([1, 2])``."""
+"""The constructors of PyTorch's first years: ``Tensor(2, 3)``, ``FloatTensor(2, 3)``, ``LongTensor([1, 2])``."""
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,27 +12,85 @@ from ._device import check_device
 from ._dtypes import dtype
 from ._errors import scalar_name
 from ._runtime import made
+from ._size import Size
+from ._storage import Storage
 from .ops.creation import shape_of
-from .ops.from_data import array_of, check_sequence
+from .ops.from_data import array_of, check_sequence, checked_array
+from .ops.subscript import alias
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
 
 
-def legacy_tensor(name: str, numpy: np.dtype[Any], sizes: tuple[Any, ...], size: Any = None) -> Tensor:
-    """``FloatTensor(2, 3)`` of any values, or ``FloatTensor([1, 2])``."""
+def legacy_tensor(name: str, numpy: np.dtype[Any] | None, data: tuple[Any, ...], size: Any = None) -> Tensor:
+    """``FloatTensor(2, 3)`` of any values, or ``FloatTensor([1, 2])``; without a dtype, a tensor of any is taken."""
+    dtype = numpy or _dtypes.default()
     if size is not None:
-        return made(np.empty(shape_of(name, (size,)), numpy))
-    given = sizes[0] if len(sizes) == 1 else None
+        return made(np.empty(shape_of(name, (size,)), dtype))
+    given = data[0] if len(data) == 1 else None
     if isinstance(given, _runtime.Tensor):
-        if given._array.dtype is not numpy:
+        if numpy is not None and given._array.dtype is not numpy:
             raise TypeError(
                 f"{name}(): expected a tensor of {_dtypes.of_numpy(numpy)!r}, but got {given.dtype!r}; use .to()"
             )
-        return given.detach()
-    if given is not None and not isinstance(given, int) and type(given).__name__ != "Size":
-        return made(array_of(check_sequence(name, given), numpy))
-    return made(np.empty(shape_of(name, sizes or ((0,),)), numpy))
+        return alias(given)
+    if isinstance(given, Storage):
+        return given.tensor(dtype)
+    if isinstance(given, np.ndarray) and given.dtype == dtype:
+        return made(checked_array(given))
+    if len(data) == 1 and (isinstance(given, np.ndarray) or not isinstance(given, (Size, int, np.integer))):
+        return made(array_of(check_sequence(name, given), dtype))
+    return made(np.empty(shape_of(name, data or ((0,),)), dtype))
+
+
+class TensorMeta(type):
+    """The class of ``Tensor``: ``Tensor(2, 3)`` is of any values, ``Tensor([1, 2])`` of these, both of the default dtype.
+
+    The engine makes its tensors without asking it.
+    """
+
+    def __init__(cls, *parts: Any, **options: Any) -> None:
+        super().__init__(*parts, **options)
+        _runtime.tensor_types.add(cls)
+
+    def __call__(cls, *data: Any, **options: Any) -> Any:
+        kind: Any = cls
+        if kind.__new__ is not object.__new__:  # a subclass that makes its objects itself
+            return super().__call__(*data, **options)
+        if kind.__init__ is not object.__init__:
+            made = _of_class(cls, legacy_tensor(cls.__name__, None, data[:1]))
+            made.__init__(*data, **options)
+            return made
+        return _of_class(cls, _constructed(cls.__name__, None, data, **options))
+
+
+def _constructed(
+    name: str,
+    dtype: np.dtype[Any] | None,
+    given: tuple[Any, ...],
+    /,
+    *,
+    data: Any = None,
+    size: Any = None,
+    device: Any = None,
+    **more: Any,
+) -> Tensor:
+    """What the constructors share: their keywords."""
+    if data is not None:
+        given = (*given, data)
+    if more:
+        raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(more))!r}: use torch.tensor")
+    check_device(device)
+    return legacy_tensor(name, dtype, given, size)
+
+
+def _of_class(cls: type, tensor: Any) -> Any:
+    """The same tensor as one of a subclass."""
+    if cls is _runtime.Tensor:
+        return tensor
+    own: Any = object.__new__(cls)
+    own._array, own._node, own._alias, own._layout = tensor._array, tensor._node, tensor._alias, tensor._layout
+    return own
 
 
 def new(input: Tensor, *data: Any, size: Any = None, device: Any = None) -> Tensor:
@@ -43,8 +102,7 @@ def new(input: Tensor, *data: Any, size: Any = None, device: Any = None) -> Tens
     >>> torch.tensor([1.5]).new([1, 2])
     tensor([1., 2.])
     """
-    check_device(device)
-    return legacy_tensor("new", input._array.dtype, data, size)
+    return _constructed("new", input._array.dtype, data, size=size, device=device)
 
 
 class TensorType(type):
@@ -52,9 +110,8 @@ class TensorType(type):
 
     dtype: dtype
 
-    def __call__(cls, *data: Any, size: Any = None, device: Any = None) -> Tensor:
-        check_device(device)
-        return legacy_tensor(cls.__name__, cls.dtype.numpy, data, size)
+    def __call__(cls, *data: Any, **options: Any) -> Tensor:
+        return _constructed(cls.__name__, cls.dtype.numpy, data, **options)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, _runtime.Tensor) and instance.dtype is cls.dtype
@@ -212,3 +269,33 @@ def set_default_tensor_type(t: TensorType | str) -> None:
     >>> torch.set_default_tensor_type(torch.FloatTensor)
     """
     _dtypes.set_default_dtype((type_of_name(t) if isinstance(t, str) else t).dtype)
+
+
+class _VariableMeta(type):
+    """The class of ``Variable``: every Tensor is one."""
+
+    def __call__(cls, data: Any = None, requires_grad: bool | None = None, volatile: bool | None = None) -> Tensor:
+        if volatile is not None:
+            warnings.warn(
+                "volatile was removed and now has no effect: use `with torch.no_grad():` instead.", stacklevel=2
+            )
+        if data is not None and not isinstance(data, _runtime.Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}: use torch.tensor")
+        variable = legacy_tensor("Variable", None, ()) if data is None else data.detach()
+        return variable.requires_grad_() if requires_grad else variable
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, _runtime.Tensor)
+
+
+class Variable(metaclass=_VariableMeta):
+    """What tensors that record were before tensors did: ``Variable(tensor)`` is a detached tensor with the same memory.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.autograd.Variable(torch.ones(2), requires_grad=True)
+    tensor([1., 1.], requires_grad=True)
+    >>> isinstance(torch.ones(2), torch.autograd.Variable)
+    True
+    """

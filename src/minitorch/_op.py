@@ -284,8 +284,8 @@ def _shared_names() -> dict[str, Any]:
     for module, wanted in (
         (
             _runtime,
-            "Tensor check_unedited filled float_operand into numpy_scalars observe operand outputs_of quiet "
-            "raise_inference raw rescued rewrapped unsaved views_of",
+            "Tensor check_unedited filled float_operand into new_tensor numpy_scalars observe operand outputs_of quiet "
+            "raise_inference raw rescued rewrapped tensor_types unsaved views_of",
         ),
         (_tape, "next_position raise_freed"),
         (_views, "UnrecordedView View attach_view current_node edits_of shares_memory"),

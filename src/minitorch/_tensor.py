@@ -11,6 +11,7 @@ from . import _casts as casts
 from . import _convert as convert
 from . import _dtypes, _runtime
 from . import _legacy as legacy
+from . import _storage as storages
 from ._differentiate import tensor_backward
 from ._hooks import register_hook, register_post_accumulate_grad_hook
 from ._inplace import in_place
@@ -53,10 +54,11 @@ from .ops import softmax as softmaxes
 from .ops import sort as sorts
 
 
-class Tensor:
+class Tensor(metaclass=legacy.TensorMeta):
     """An ndarray plus what autograd needs: its node, and what it shares with views and detached twins.
 
-    Made by ``tensor``, ``zeros``, ``randn`` and the like, and by operations.
+    Made by ``tensor``, ``zeros``, ``randn`` and the like, and by operations.  ``Tensor(2, 3)`` is of the default dtype and any
+    values, ``Tensor([1, 2])`` of these.
     """
 
     __slots__ = ("__dict__", "__weakref__", "_accumulator", "_alias", "_array", "_grad", "_layout", "_node")
@@ -84,6 +86,7 @@ class Tensor:
     numel = nelement = convert.numel
     nbytes, itemsize = property(convert.nbytes), property(convert.element_size)
     element_size, data_ptr = convert.element_size, convert.data_ptr
+    storage, untyped_storage = storages.storage, storages.untyped_storage
     device, layout, get_device = property(convert.device_of), property(convert.layout_of), convert.get_device
     is_cuda = is_mps = is_xpu = is_meta = is_sparse = is_sparse_csr = is_quantized = is_mkldnn = property(convert.never)
     is_conj = is_neg = is_pinned = is_shared = convert.never

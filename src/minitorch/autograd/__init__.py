@@ -2,6 +2,7 @@
 
 from .._anomaly import detect_anomaly, record_sites, set_detect_anomaly
 from .._differentiate import backward, grad
+from .._legacy import Variable
 from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from . import function, grad_mode, graph
 from .function import Function
@@ -13,6 +14,7 @@ __all__ = [
     "Function",
     "GradcheckError",
     "Tape",
+    "Variable",
     "backward",
     "detect_anomaly",
     "enable_grad",

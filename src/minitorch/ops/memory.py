@@ -53,7 +53,7 @@ def stride(input: Tensor, dim: int | None = None) -> Any:
     return strides if dim is None else strides[dim_of(dim, len(strides))]
 
 
-def _owner(array: np.ndarray) -> np.ndarray:
+def owner(array: np.ndarray) -> np.ndarray:
     """The array whose memory a view shows."""
     while isinstance(array.base, np.ndarray):
         array = array.base
@@ -61,7 +61,7 @@ def _owner(array: np.ndarray) -> np.ndarray:
 
 
 def _offset(array: np.ndarray) -> int:
-    return (array.ctypes.data - _owner(array).ctypes.data) // array.itemsize
+    return (array.ctypes.data - owner(array).ctypes.data) // array.itemsize
 
 
 def storage_offset(input: Tensor) -> int:
@@ -168,7 +168,7 @@ def _as_strided_kernel(
 ) -> np.ndarray:
     shape, steps, start = origin
     if all([n < 2 or a == b for n, a, b in zip(shape, strides_of(self), steps)]):
-        memory, begin = _owner(self).ravel(order="K").view(self.dtype), offset + _offset(self) - start
+        memory, begin = owner(self).ravel(order="K").view(self.dtype), offset + _offset(self) - start
     else:  # a gradient, laid out otherwise than the tensor it belongs to: its elements are put where those are
         memory, begin = np.zeros(_extent(origin, (size, stride, offset)), self.dtype), offset
         memory[_places(origin)] = self
