@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import _runtime
 from .._dtypes import of_numpy, promoted
+from .._size import Size
+from ..ops.from_data import checked_array
+from ..ops.memory import strides_of
 
-_TOLERANCES = {"float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
+_NUMBERS = (bool, int, float, complex, np.number, np.bool_)
+_TOLERANCES = {"float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7), "complex128": (1e-7, 1e-7)}
 """dtype -> (relative, absolute), PyTorch's."""
 
 
@@ -32,8 +36,8 @@ def assert_close(
 
     Parameters
     ----------
-    actual, expected : Tensor, number, array, or nested sequences and mappings of them
-        What is compared, element by element.
+    actual, expected : Tensor, number, array, None, or nested sequences and mappings of them
+        What is compared, element by element.  The types must be related: a tensor is not compared with a number.
     allow_subclasses : bool
         Whether one may be of a subclass of the other's type.
     rtol, atol : float, optional
@@ -41,11 +45,11 @@ def assert_close(
     equal_nan : bool
         Whether NaNs are equal.
     check_dtype, check_stride : bool
-        Whether dtypes, strides must be equal.
+        Whether dtypes (of Python numbers: types), strides must be equal.
     check_device, check_layout : bool
         Accepted: there is one of each.
     msg : str or function, optional
-        The error's message, or what makes it from the one that would be shown.
+        The error's message, or what makes it from the one that would be shown, where values or attributes differ.
 
     Raises
     ------
@@ -62,129 +66,155 @@ def assert_close(
     >>> torch.testing.assert_close(torch.tensor([1.0]) + 1e-7, torch.tensor([1.0]))
     """
     if (rtol is None) != (atol is None):
-        given, missing = ("rtol", "atol") if atol is None else ("atol", "rtol")
-        raise ValueError(
-            f"rtol and atol must both be specified or both be unspecified, but got {given} and no {missing}"
-        )
-    compare = _Comparison(allow_subclasses, rtol, atol, equal_nan, check_dtype, check_stride)
+        missing = "rtol" if rtol is None else "atol"
+        raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.")
+    compare = _Comparison(rtol, atol, equal_nan, check_dtype, check_stride)
+    for one, other, where in list(_pairs(actual, expected, "", allow_subclasses)):
+        problem = compare(one, other)
+        if problem is not None:
+            text = problem + _at(where)
+            raise AssertionError(msg(text) if callable(msg) else msg or text)
+
+
+# -- what is compared with what ----------------------------------------------------------------------------------------
+def _pairs(actual: Any, expected: Any, where: str, subclasses: bool) -> Iterator[tuple[Any, Any, str]]:
+    """The pairs of tensors, numbers and the like in two nested structures, each with its place."""
+    if _is_sequence(actual) and _is_sequence(expected):
+        if len(actual) != len(expected):
+            raise AssertionError(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}{_at(where)}")
+        for index, (one, other) in enumerate(zip(actual, expected)):
+            yield from _pairs(one, other, f"{where}[{index}]", subclasses)
+    elif isinstance(actual, Mapping) and isinstance(expected, Mapping):
+        if set(actual) != set(expected):
+            raise AssertionError(
+                "The keys of the mappings do not match:\n"
+                f"Missing keys in the actual mapping: {sorted(set(expected) - set(actual))}\n"
+                f"Additional keys in the actual mapping: {sorted(set(actual) - set(expected))}{_at(where)}"
+            )
+        for key in _in_order(actual):
+            yield from _pairs(actual[key], expected[key], f"{where}[{key!r}]", subclasses)
+    elif actual is None or expected is None or _are_comparable(actual, expected, subclasses):
+        yield actual, expected, where
+    else:
+        kinds = f"{type(actual)} and {type(expected)}"
+        raise TypeError(f"No comparison pair was able to handle inputs of type {kinds}.{_at(where)}")
+
+
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _in_order(keys: Mapping[Any, Any]) -> list[Any]:
     try:
-        compare(actual, expected, "")
-    except AssertionError as error:
-        text = str(error)
-        raise AssertionError(msg(text) if callable(msg) else msg or text) from None
+        return sorted(keys)
+    except TypeError:
+        return list(keys)
 
 
+def _are_comparable(actual: Any, expected: Any, subclasses: bool) -> bool:
+    """Whether both are numbers, or both arrays or tensors of related types."""
+    if isinstance(actual, _NUMBERS) and isinstance(expected, _NUMBERS):
+        return True
+    related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
+    arrays = isinstance(actual, (_runtime.Tensor, np.ndarray)) and related
+    return arrays and (subclasses or type(actual) is type(expected))
+
+
+# -- comparisons -------------------------------------------------------------------------------------------------------
 class _Comparison:
-    """The options of one ``assert_close``."""
+    """The options of one ``assert_close``; called with a pair, it says what is wrong with it."""
 
-    def __init__(
-        self, subclasses: bool, rtol: float | None, atol: float | None, equal_nan: bool, dtype: bool, stride: bool
-    ) -> None:
-        self.subclasses, self.rtol, self.atol, self.equal_nan = subclasses, rtol, atol, equal_nan
+    def __init__(self, rtol: float | None, atol: float | None, equal_nan: bool, dtype: bool, stride: bool) -> None:
+        self.rtol, self.atol, self.equal_nan = rtol, atol, equal_nan
         self.check_dtype, self.check_stride = dtype, stride
 
-    def __call__(self, actual: Any, expected: Any, where: str) -> None:
-        if isinstance(actual, Mapping) and isinstance(expected, Mapping):
-            if set(actual) != set(expected):
-                raise AssertionError(
-                    "The keys of the mappings do not match:\n"
-                    f"Missing keys in the actual mapping: {sorted(set(expected) - set(actual))}\n"
-                    f"Additional keys in the actual mapping: {sorted(set(actual) - set(expected))}"
-                )
-            for key in expected:
-                self(actual[key], expected[key], f"{where}[{key!r}]")
-        elif _is_sequence(actual) and _is_sequence(expected):
-            if len(actual) != len(expected):
-                raise AssertionError(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}")
-            for index, (one, other) in enumerate(zip(actual, expected)):
-                self(one, other, f"{where}[{index}]")
-        else:
-            self._values(actual, expected, where)
+    def __call__(self, actual: Any, expected: Any) -> str | None:
+        if actual is None or expected is None:
+            return None if actual is expected else f"None mismatch: {actual} is not {expected}"
+        if isinstance(actual, _NUMBERS):
+            return self._numbers(*[n.item() if isinstance(n, np.generic) else n for n in (actual, expected)])
+        return self._arrays(_array(actual), _array(expected))
 
-    def _values(self, actual: Any, expected: Any, where: str) -> None:
-        if not self.subclasses and type(actual) is not type(expected):
-            raise TypeError(f"allow_subclasses=False, but the types differ: {type(actual)} and {type(expected)}")
-        if isinstance(actual, _runtime.Tensor) != isinstance(expected, _runtime.Tensor):
-            raise AssertionError(
-                "The values for attribute 'type' do not match: "
-                f"{type(actual).__name__} != {type(expected).__name__}{_at(where)}"
-            )
-        a, b = _array(actual), _array(expected)
+    def _numbers(self, actual: Any, expected: Any) -> str | None:
+        if isinstance(actual, bool) and isinstance(expected, bool):
+            return None if actual is expected else f"Booleans mismatch: {actual} is not {expected}"
+        if self.check_dtype and type(actual) is not type(expected):
+            return f"The (d)types do not match: {type(actual)} != {type(expected)}."
+        rtol, atol = self._tolerances(np.result_type(type(actual)), np.result_type(type(expected)))
+        difference = abs(actual - expected)
+        nan = self.equal_nan and actual != actual and expected != expected
+        finite = abs(expected) != float("inf")
+        if actual == expected or nan or (finite and difference <= atol + rtol * abs(expected)):
+            return None
+        relative = difference / abs(expected) if expected != 0 else float("inf")
+        return _scalars(actual, expected, difference, relative, rtol, atol)
+
+    def _arrays(self, a: np.ndarray, b: np.ndarray) -> str | None:
         if a.shape != b.shape:
-            raise AssertionError(f"The values for attribute 'shape' do not match: {a.shape} != {b.shape}{_at(where)}")
-        tensors = isinstance(actual, _runtime.Tensor)
-        if tensors and self.check_dtype and a.dtype != b.dtype:
-            raise AssertionError(
-                f"The values for attribute 'dtype' do not match: {of_numpy(a.dtype)} != {of_numpy(b.dtype)}.{_at(where)}"
-            )
-        if tensors and self.check_stride and a.strides != b.strides:
-            raise AssertionError(
-                f"The values for attribute 'stride()' do not match: {actual.stride()} != {expected.stride()}.{_at(where)}"
-            )
-        rtol, atol = self._tolerances(a, b)
-        self._elements(a, b, rtol, atol, where, "Tensor-likes" if tensors else "Scalars")
+            return _attribute("shape", Size(a.shape), Size(b.shape))
+        if self.check_stride and strides_of(a) != strides_of(b):
+            return _attribute("stride()", strides_of(a), strides_of(b))
+        if self.check_dtype and a.dtype != b.dtype:
+            return _attribute("dtype", of_numpy(a.dtype), of_numpy(b.dtype))
+        rtol, atol = self._tolerances(a.dtype, b.dtype)
+        common = promoted(a.dtype, b.dtype)
+        wide = common if common.kind == "f" else np.dtype(np.int64)
+        with np.errstate(all="ignore"):
+            return self._elements(a.astype(wide), b.astype(wide), rtol, atol)
 
-    def _tolerances(self, a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    def _tolerances(self, *dtypes: np.dtype[Any]) -> tuple[float, float]:
         if self.rtol is not None and self.atol is not None:
             return self.rtol, self.atol
-        pairs = [_TOLERANCES.get(array.dtype.name, (0.0, 0.0)) for array in (a, b)]
+        pairs = [_TOLERANCES.get(dtype.name, (0.0, 0.0)) for dtype in dtypes]
         return max([p[0] for p in pairs]), max([p[1] for p in pairs])
 
-    def _elements(self, a: np.ndarray, b: np.ndarray, rtol: float, atol: float, where: str, what: str) -> None:
-        common = promoted(a.dtype, b.dtype)
-        x, y = a.astype(common), b.astype(common)
-        with np.errstate(all="ignore"):
-            if common.kind == "f":
-                close = (x == y) | (np.abs(x - y) <= atol + rtol * np.abs(y)) & np.isfinite(y)
-                if self.equal_nan:
-                    close |= np.isnan(x) & np.isnan(y)
-                difference = np.abs(x.astype(np.float64) - y)
-            else:
-                difference = np.abs(x.astype(np.float64) - y.astype(np.float64))
-                close = (x == y) | (difference <= atol + rtol * np.abs(y.astype(np.float64)))
-            if bool(close.all()):
-                return
-            relative = difference / np.abs(y.astype(np.float64))
-        exact = rtol == 0 and atol == 0
-        adjective = "equal" if exact else "close"
-        if not x.shape and what == "Scalars":
-            raise AssertionError(
-                f"Scalars are not {adjective}!\n\nExpected {y.item()} but got {x.item()}.\n"
-                f"Absolute difference: {difference.item()}{_allowed(atol, exact)}\n"
-                f"Relative difference: {relative.item()}{_allowed(rtol, exact)}{_at(where)}"
-            )
+    def _elements(self, a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> str | None:
+        difference, size = np.abs(a - b, out=...), np.abs(b, out=...)
+        close = (a == b) | (difference <= atol + rtol * size) & np.isfinite(b)
+        if self.equal_nan:
+            close |= np.isnan(a) & np.isnan(b)
+        if close.all():
+            return None
+        relative = np.true_divide(difference, size, out=..., dtype=a.dtype if a.dtype.kind == "f" else np.float32)
+        if not a.shape:
+            return _scalars(a.item(), b.item(), difference.item(), relative.item(), rtol, atol)
         wrong = int((~close).sum())
         lines = [
-            f"{what} are not {adjective}!",
+            f"Tensor-likes are not {_adjective(rtol, atol)}!",
             "",
             f"Mismatched elements: {wrong} / {close.size} ({wrong / close.size:.1%})",
         ]
         for name, values, tolerance in (("absolute", difference, atol), ("relative", relative, rtol)):
-            masked = np.where(close, -1, np.where(np.isnan(values), np.inf, values))
-            index = tuple([int(i) for i in np.unravel_index(int(masked.argmax()), close.shape)])
-            lines.append(
-                f"Greatest {name} difference: {values[index].item()} at index {index}{_allowed(tolerance, exact)}"
-            )
-        raise AssertionError("\n".join(lines) + _at(where))
-
-
-def _is_sequence(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+            values[close] = 0
+            index = tuple([int(i) for i in np.unravel_index(int(values.argmax()), close.shape)])
+            allowed = _allowed(tolerance, rtol, atol)
+            lines.append(f"Greatest {name} difference: {values[index].item()} at index {index}{allowed}")
+        return "\n".join(lines)
 
 
 def _array(value: Any) -> np.ndarray:
-    if isinstance(value, _runtime.Tensor):
-        array: np.ndarray = value._array
-        return array
-    if isinstance(value, (bool, int, float, np.ndarray, np.generic)):
-        return np.asarray(value)
-    raise TypeError(
-        f"No comparison pair was able to handle inputs of type {type(value)}: give tensors, arrays or numbers"
+    return value._array if isinstance(value, _runtime.Tensor) else checked_array(value)
+
+
+# -- messages ----------------------------------------------------------------------------------------------------------
+def _attribute(name: str, actual: Any, expected: Any) -> str:
+    return f"The values for attribute '{name}' do not match: {actual} != {expected}."
+
+
+def _scalars(actual: Any, expected: Any, difference: Any, relative: Any, rtol: float, atol: float) -> str:
+    return (
+        f"Scalars are not {_adjective(rtol, atol)}!\n\nExpected {expected} but got {actual}.\n"
+        f"Absolute difference: {difference}{_allowed(atol, rtol, atol)}\n"
+        f"Relative difference: {relative}{_allowed(rtol, rtol, atol)}"
     )
 
 
-def _allowed(tolerance: float, exact: bool) -> str:
-    return "" if exact else f" (up to {tolerance} allowed)"
+def _adjective(rtol: float, atol: float) -> str:
+    return "equal" if rtol == 0 and atol == 0 else "close"
+
+
+def _allowed(tolerance: float, rtol: float, atol: float) -> str:
+    return "" if rtol == 0 and atol == 0 else f" (up to {tolerance} allowed)"
 
 
 def _at(where: str) -> str:
