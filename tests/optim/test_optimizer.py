@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import pickle
+import signal
 from typing import Any
 
 import pytest
 
+import minitorch
 from backend import torch
 
 optim = torch.optim
@@ -221,3 +223,26 @@ def test_loading_checks_the_groups_first() -> None:
     with pytest.raises(ValueError, match="doesn't match the size of optimizer's group"):
         optimizer.load_state_dict({"state": {}, "param_groups": [{"params": [0, 1], "lr": 3}]})
     assert optimizer.param_groups[0]["lr"] == 0.5
+
+
+def test_ctrl_c_waits_until_parameters_and_state_fit_each_other() -> None:
+    """The signal comes in the middle of the rule; the step is finished before it is raised."""
+    w = minitorch.ones(3, dtype=minitorch.float64, requires_grad=True)
+
+    class Interrupted(minitorch.optim.Adam):
+        def rule(self, group: Any, block: Any, gradient: Any, values: Any) -> None:
+            signal.raise_signal(signal.SIGINT)
+            super().rule(group, block, gradient, values)
+
+    interrupted = Interrupted([w], lr=0.1)
+    (w * w).sum().backward()
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            interrupted.step()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert interrupted.state[w]["step"].item() == 1
+    assert w.tolist() == pytest.approx([0.9] * 3)

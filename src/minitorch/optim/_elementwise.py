@@ -8,13 +8,15 @@ stays in the processor's cache.  A parameter's own memory is never moved.  See d
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Collection
 from operator import is_
 from typing import Any
 
 import numpy as np
 
-from .. import _runtime
+from .. import _dtypes, _runtime
 from .._modes import inference_mode_on
 from .._tape import AccumulateGrad, next_position
 from .._views import INFERENCE_WRITE, Edits, edits_of
@@ -31,8 +33,8 @@ class ElementwiseOptimizer(Optimizer):
     added to the gradient, and ``maximize``, are taken care of before the rule.
     """
 
-    counts_steps = True
-    """Whether the state of each parameter has its number of steps, as ``step``."""
+    counters: tuple[str, ...] = ("step",)
+    """The names of the numbers that are kept for each parameter; ``advance`` brings them up to date."""
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if defaults.get("differentiable"):
@@ -53,8 +55,20 @@ class ElementwiseOptimizer(Optimizer):
         self._plans = {}
 
     def state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
-        """The names of the arrays that are kept for each parameter; they start as zeros."""
+        """The names of the arrays that are kept for each parameter."""
         raise NotImplementedError
+
+    def initial(self, group: dict[str, Any], name: str) -> float:
+        """What a counter, or each element of an array of ``state_names``, starts from."""
+        return 0.0
+
+    def advance(self, group: dict[str, Any], counters: dict[str, np.ndarray]) -> Any:
+        """Bring the counters up to date before an update; the rule finds what this returns as ``block.now``.
+
+        By default that is the number of the update, from 1.
+        """
+        counters["step"] += 1
+        return counters["step"].item(0)
 
     def rule(self, group: dict[str, Any], block: Block, gradient: np.ndarray, values: np.ndarray | None) -> None:
         """Update ``block.state`` and write into ``block.change`` what is to be subtracted from the parameters.
@@ -94,9 +108,10 @@ class ElementwiseOptimizer(Optimizer):
                 plan = self._plans.get(number)
                 if plan is None or not plan.fits(params, arrays, names, self.state):
                     check_gradients(params, gradients)
-                    plan = self._plans[number] = Plan(params, names, self.state, self.counts_steps)
+                    plan = self._plans[number] = Plan(self, group, params)
                 plan.note_edits()
-                _runtime.silent(plan.run, self, group, gradients)
+                run = plan.run_undisturbed if plan.states else plan.run
+                _runtime.silent(run, self, group, gradients)
         return loss
 
 
@@ -105,18 +120,22 @@ class Plan:
 
     __slots__ = ("arrays", "buckets", "edits", "entries", "names", "params", "states")
 
-    def __init__(self, params: list[Any], names: tuple[str, ...], state: dict[Any, Any], counts_steps: bool) -> None:
-        self.params, self.names = params, names
+    def __init__(self, optimizer: ElementwiseOptimizer, group: dict[str, Any], params: list[Any]) -> None:
+        self.params, self.names = params, optimizer.state_names(group)
         self.arrays = [param._array for param in params]
         self.edits: list[Edits] = [edits_of(param) for param in params]
         if any([edits.inference for edits in self.edits]) and not inference_mode_on.get():
             raise RuntimeError(INFERENCE_WRITE)
-        kept = names if not counts_steps else ("step", *names)
-        groups = divided(params, names, state)
+        kept, state = (*optimizer.counters, *self.names), optimizer.state
+        starts = {name: optimizer.initial(group, name) for name in kept}
+        groups = divided(params, optimizer.counters, starts, state)
         scratch = {
             dtype: np.empty((5, room(groups, self.arrays, dtype)), dtype) for dtype in {a.dtype for a in self.arrays}
         }
-        self.buckets = [Bucket(members, params, names, state, counts_steps, scratch) for members in groups]
+        self.buckets = [
+            Bucket(members, [params[i] for i in members], optimizer.counters, starts, state, scratch)
+            for members in groups
+        ]
         self.states = [state[param] for param in params] if kept else []
         self.entries = [(s, name, s[name], s[name]._array) for s in self.states for name in kept]
 
@@ -150,13 +169,9 @@ class Plan:
         for bucket in self.buckets:
             gathered = bucket.gathered(gradients, bucket.gradient)
             values = bucket.gathered(self.arrays, bucket.values) if reads else None
-            if bucket.steps is not None:
-                bucket.steps += 1
-                count = bucket.steps.item(0)
-            else:
-                count = 0
+            now = optimizer.advance(group, bucket.counters) if bucket.counters else None
             for block in bucket.blocks:
-                block.count = count
+                block.now = now
                 gradient = gathered if block.span is None else gathered[block.span]
                 value = values if values is None or block.span is None else values[block.span]
                 if decay and value is not None:
@@ -170,6 +185,20 @@ class Plan:
                 for target, change in block.changes:
                     target -= change
 
+    def run_undisturbed(self, *args: Any) -> None:
+        """``run``, with a Ctrl-C held back until parameters and state fit each other again."""
+        handler, pending = signal.getsignal(signal.SIGINT), []
+        if not callable(handler) or threading.current_thread() is not threading.main_thread():
+            self.run(*args)  # nothing is raised here
+            return
+        signal.signal(signal.SIGINT, lambda *caught: pending.append(caught))
+        try:
+            self.run(*args)
+        finally:
+            signal.signal(signal.SIGINT, handler)
+        if pending:
+            handler(*pending[0])
+
 
 class Bucket:
     """Parameters whose elements lie one after the other in flat arrays: several small ones, or a large one.
@@ -180,45 +209,46 @@ class Bucket:
         Which of the plan's parameters they are.
     gradient, values : ndarray or None
         Where gradients and parameters are gathered; None for a large one, which is used in place.
-    steps : ndarray or None
-        The members' numbers of steps, which are all the same.
+    counters : dict of ndarray
+        The members' counters: a number for each member, all the same.
     blocks : list of Block
         The parts that are updated one after the other.
     """
 
-    __slots__ = ("blocks", "gradient", "members", "steps", "values")
+    __slots__ = ("blocks", "counters", "gradient", "members", "values")
 
     def __init__(
         self,
         members: list[int],
         params: list[Any],
-        names: tuple[str, ...],
+        counters: tuple[str, ...],
+        starts: dict[str, float],
         state: dict[Any, Any],
-        counts_steps: bool,
         scratch: dict[np.dtype[Any], np.ndarray],
     ) -> None:
         self.members = members
-        own = [params[i] for i in members]
-        arrays = [param._array for param in own]
+        arrays = [param._array for param in params]
         size = sum([array.size for array in arrays])
-        fresh = not has_state(own[0], names, state)
-        self.steps = np.empty(len(own), np.float32) if counts_steps else None
-        if self.steps is not None:
-            for i, param in enumerate(own):
-                self.steps[i] = count_of(param, state)
-                keep(state[param], "step", self.steps[i : i + 1].reshape(()))
-        flat = {name: np.zeros(size, arrays[0].dtype) for name in names}
-        for name, array in flat.items():
-            for param, part in zip(own, parts_of(array, arrays)):
+        numbers = np.float64 if _dtypes.default() == np.float64 else np.float32
+        fresh = not has_state(params[0], starts, state)
+        self.counters, flat = {}, {}
+        for name, start in starts.items():
+            if name in counters:
+                whole = self.counters[name] = np.full(len(members), start, numbers)
+                parts = [whole[i : i + 1].reshape(()) for i in range(len(members))]
+            else:
+                whole = flat[name] = np.full(size, start, arrays[0].dtype)
+                parts = parts_of(whole, arrays)
+            for param, part in zip(params, parts):
                 put(part, state[param].get(name), name)
                 keep(state[param], name, part)
         buffers = scratch[arrays[0].dtype]
         if in_place(arrays):
             self.gradient = self.values = None
-            whole = arrays[0].reshape(-1)
+            elements = arrays[0].reshape(-1)
             spans = [slice(start, min(start + BLOCK, size)) for start in range(0, size, BLOCK)]
             self.blocks = [
-                Block(span, {n: a[span] for n, a in flat.items()}, buffers, fresh, [whole[span]]) for span in spans
+                Block(span, {n: a[span] for n, a in flat.items()}, buffers, fresh, [elements[span]]) for span in spans
             ]
         else:
             self.gradient, self.values = buffers[3, :size], buffers[4, :size]
@@ -249,13 +279,13 @@ class Block:
         Where the gradient stands that has weight decay added, or its sign changed.
     fresh : bool
         Whether this is the first update: the state is still zeros.
-    count : float
-        The number of this update, from 1, where steps are counted.
+    now : object
+        What ``advance`` returned: by default, the number of this update, from 1.
     changes : list of (ndarray, ndarray)
         The parameters' memory and the parts of ``change`` that belong to it.
     """
 
-    __slots__ = ("change", "changes", "count", "fresh", "given", "span", "spare", "state")
+    __slots__ = ("change", "changes", "fresh", "given", "now", "span", "spare", "state")
 
     def __init__(
         self,
@@ -265,7 +295,8 @@ class Block:
         fresh: bool,
         targets: list[np.ndarray],
     ) -> None:
-        self.span, self.state, self.fresh, self.count = span, state, fresh, 0.0
+        self.span, self.state, self.fresh = span, state, fresh
+        self.now: Any = None
         self.change, self.spare, self.given = buffers[:3, : sum([target.size for target in targets])]
         self.changes = list(zip(targets, parts_of(self.change, targets)))
 
@@ -286,13 +317,15 @@ def room(groups: list[list[int]], arrays: list[np.ndarray], dtype: np.dtype[Any]
     return longest
 
 
-def divided(params: list[Any], names: tuple[str, ...], state: dict[Any, Any]) -> list[list[int]]:
+def divided(
+    params: list[Any], counters: tuple[str, ...], starts: dict[str, float], state: dict[Any, Any]
+) -> list[list[int]]:
     """The positions of parameters that go together: of one dtype and history, and not too many elements."""
     groups: list[list[int]] = []
     open_groups: dict[Any, tuple[list[int], int]] = {}
     for i, param in enumerate(params):
-        size = param._array.size
-        key = param._array.dtype, has_state(param, names, state), count_of(param, state)
+        size, own = param._array.size, state.get(param, {})
+        key = param._array.dtype, has_state(param, starts, state), *[float(own.get(n, starts[n])) for n in counters]
         group, filled = open_groups.get(key, ([], BLOCK + 1))
         if filled + size > BLOCK:
             group, filled = [], 0
@@ -302,14 +335,9 @@ def divided(params: list[Any], names: tuple[str, ...], state: dict[Any, Any]) ->
     return groups
 
 
-def has_state(param: Any, names: tuple[str, ...], state: dict[Any, Any]) -> bool:
+def has_state(param: Any, names: Collection[str], state: dict[Any, Any]) -> bool:
     """Whether the parameter was updated before."""
-    return bool(names) and param in state and state[param].get(names[0]) is not None
-
-
-def count_of(param: Any, state: dict[Any, Any]) -> float:
-    """How often the parameter was updated, where that is counted."""
-    return float(state[param].get("step", 0)) if param in state else 0.0
+    return bool(names) and param in state and all([state[param].get(name) is not None for name in names])
 
 
 def parts_of(flat: np.ndarray, arrays: list[np.ndarray]) -> list[np.ndarray]:
@@ -324,12 +352,13 @@ def parts_of(flat: np.ndarray, arrays: list[np.ndarray]) -> list[np.ndarray]:
 def put(part: np.ndarray, value: Any, name: str) -> None:
     """Copy a state that is there already into its place in the flat array."""
     if value is not None:
-        if value._array.shape != part.shape:
+        array = getattr(value, "_array", value)  # a number, where it was saved long ago
+        if np.shape(array) != part.shape:
             raise RuntimeError(
-                f"optimizer state {name!r} has shape {tuple(value._array.shape)}, but its parameter has shape "
+                f"optimizer state {name!r} has shape {np.shape(array)}, but its parameter has shape "
                 f"{part.shape}: the parameter was given other data since; remove its entry from optimizer.state"
             )
-        part[...] = value._array
+        part[...] = array
 
 
 def keep(entries: dict[str, Any], name: str, array: np.ndarray) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._elementwise import Block, ElementwiseOptimizer
-from .optimizer import at_least_zero
+from .optimizer import at_least_zero, check_betas
 
 
 class Adam(ElementwiseOptimizer):
@@ -76,9 +76,7 @@ class Adam(ElementwiseOptimizer):
     ) -> None:
         at_least_zero("learning rate", lr)
         at_least_zero("epsilon value", eps)
-        for index in (0, 1):
-            if not 0.0 <= betas[index] < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {index}: {betas[index]}")
+        check_betas(betas)
         at_least_zero("weight_decay value", weight_decay)
         defaults = {
             "lr": lr, "betas": tuple([beta if isinstance(beta, float) else float(beta) for beta in betas]), "eps": eps,
@@ -107,11 +105,11 @@ class Adam(ElementwiseOptimizer):
         if group["amsgrad"]:
             square = np.maximum(state["max_exp_avg_sq"], square, out=state["max_exp_avg_sq"])
         # lr * (m / c1) / (sqrt(v / c2) + eps) with the corrections c1 and c2 moved out of the arrays
-        root_correction = math.sqrt(1 - beta2**block.count)
+        root_correction = math.sqrt(1 - beta2**block.now)
         np.sqrt(square, change)
         change += group["eps"] * root_correction
         np.divide(average, change, change)
-        change *= lr * root_correction / (1 - beta1**block.count)
+        change *= lr * root_correction / (1 - beta1**block.now)
         if values is not None and group["decoupled_weight_decay"]:
             change += np.multiply(values, lr * group["weight_decay"], block.spare)
 

@@ -355,3 +355,10 @@ def at_least_zero(what: str, value: Any) -> None:
         raise ValueError(f"Tensor {what.split()[-1] if what != 'learning rate' else 'lr'} must be 1-element")
     if not value >= 0:
         raise ValueError(f"Invalid {what}: {value}")
+
+
+def check_betas(betas: Any) -> None:
+    """Refuse coefficients of running averages that are not from 0 to below 1."""
+    for index in (0, 1):
+        if not 0.0 <= betas[index] < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {index}: {betas[index]}")

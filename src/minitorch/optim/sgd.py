@@ -56,7 +56,7 @@ class SGD(ElementwiseOptimizer):
     tensor([0.1250], requires_grad=True)
     """
 
-    counts_steps = False
+    counters = ()
 
     def __init__(
         self,
