@@ -31,6 +31,7 @@ from ..ops.activation import (
     tanhshrink,
     threshold,
 )
+from ..ops.attention import multi_head_attention_forward, scaled_dot_product_attention
 from ..ops.class_loss import cross_entropy, nll_loss
 from ..ops.conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from ..ops.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
@@ -141,6 +142,7 @@ __all__ = [
     "max_pool3d",
     "mish",
     "mse_loss",
+    "multi_head_attention_forward",
     "nll_loss",
     "normalize",
     "one_hot",
@@ -154,6 +156,7 @@ __all__ = [
     "relu6",
     "relu_",
     "rms_norm",
+    "scaled_dot_product_attention",
     "selu",
     "selu_",
     "sigmoid",

@@ -81,6 +81,10 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """A Linear that goes by another name where attention holds it, as in PyTorch."""
+
+
 def reset_bias(weight: Tensor, bias: Tensor | None) -> None:
     """Draw a bias within one over the root of how many inputs each output of *weight* has."""
     if bias is not None:
