@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,20 +9,11 @@ import numpy as np
 import pytest
 
 import minitorch
-import samples
 from minitorch import _op, _runtime
 from minitorch._tape import Outputs
 from minitorch.autograd import Tape, grad, gradcheck, gradgradcheck
+from samples import all_samples
 from samples.sample import Sample
-
-
-def all_samples() -> dict[str, list[Sample]]:
-    found: dict[str, list[Sample]] = {}
-    for module in pkgutil.iter_modules(samples.__path__):
-        for name, cases in getattr(importlib.import_module(f"samples.{module.name}"), "SAMPLES", {}).items():
-            found.setdefault(name, []).extend(cases)
-    return found
-
 
 SAMPLES = all_samples()
 CASES = [

@@ -201,7 +201,8 @@ def _silu_curvature(F: Any, x: Any) -> Any:
 _silu = op("silu", "SiluBackward0", lambda self: kernels.silu(_floats(self, "silu_cpu")), ("self",), elementwise=True,
            self=lambda F, g, self: F.silu_backward(g, self))  # fmt: skip
 
-op("silu_backward", "SiluBackwardBackward0", kernels.silu_backward, ("grad", "self"), elementwise=True,
+op("silu_backward", "SiluBackwardBackward0", kernels.silu_backward, ("grad", "self"),
+   elementwise=True, broadcasts=False,
    grad=lambda F, g, self: F.silu_backward(g, self),
    self=lambda F, g, grad, self: g * grad * _silu_curvature(F, self))  # fmt: skip
 
@@ -237,7 +238,8 @@ _softplus = op("softplus", "SoftplusBackward0", _softplus_kernel, ("self",), ele
                self=lambda F, g, self, beta, threshold:
                    F.softplus_backward(g, self, beta=beta, threshold=threshold))  # fmt: skip
 
-op("softplus_backward", "SoftplusBackwardBackward0", _softplus_backward_kernel, ("grad", "self"), elementwise=True,
+op("softplus_backward", "SoftplusBackwardBackward0", _softplus_backward_kernel, ("grad", "self"),
+   elementwise=True, broadcasts=False,
    grad=lambda F, g, self, beta, threshold: F.softplus_backward(g, self, beta=beta, threshold=threshold),
    self=lambda F, g, grad, self, beta, threshold: g * grad * _softplus_curvature(F, self, beta, threshold))  # fmt: skip
 
@@ -252,7 +254,7 @@ _logsigmoid = op("logsigmoid", "LogSigmoidBackward0",
                  self=lambda F, g, self: F.logsigmoid_backward(g, self))  # fmt: skip
 
 op("logsigmoid_backward", "LogSigmoidBackwardBackward0", kernels.log_sigmoid_backward, ("grad", "self"),
-   elementwise=True,
+   elementwise=True, broadcasts=False,
    grad=lambda F, g, self: F.logsigmoid_backward(g, self),
    self=lambda F, g, grad, self: g * grad * _logsigmoid_curvature(F, self))  # fmt: skip
 

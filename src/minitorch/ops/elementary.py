@@ -221,7 +221,8 @@ _sinh = op("sinh", "SinhBackward0", np.sinh, ("self",), floats=True, self=lambda
 _cosh = op("cosh", "CoshBackward0", np.cosh, ("self",), floats=True, self=lambda F, g, self: g * F.sinh(self))
 _tanh = op("tanh", "TanhBackward0", np.tanh, ("self",), floats=True,
            self=lambda F, g, result: F.tanh_backward(g, result))  # fmt: skip
-op("tanh_backward", "TanhBackwardBackward0", activation.tanh_backward, ("grad", "output"), elementwise=True,
+op("tanh_backward", "TanhBackwardBackward0", activation.tanh_backward, ("grad", "output"),
+   elementwise=True, broadcasts=False,
    grad=lambda F, g, output: F.tanh_backward(g, output),
    output=lambda F, g, grad, output: -2 * (g * grad * output))  # fmt: skip
 _asinh = op("asinh", "AsinhBackward0", np.arcsinh, ("self",), floats=True,

@@ -34,7 +34,8 @@ def _logit_self(F: Any, g: Any, self: Any, eps: float | None) -> Any:
 
 _sigmoid = op("sigmoid", "SigmoidBackward0", activation.sigmoid, ("self",), elementwise=True, floats=True,
               self=lambda F, g, result: F.sigmoid_backward(g, result))  # fmt: skip
-op("sigmoid_backward", "SigmoidBackwardBackward0", activation.sigmoid_backward, ("grad", "output"), elementwise=True,
+op("sigmoid_backward", "SigmoidBackwardBackward0", activation.sigmoid_backward, ("grad", "output"),
+   elementwise=True, broadcasts=False,
    grad=lambda F, g, output: F.sigmoid_backward(g, output),
    output=lambda F, g, grad, output: g * grad * (1 - 2 * output))  # fmt: skip
 _logit = op("logit", "LogitBackward0", _logit_kernel, ("self",), elementwise=True, floats=True, self=_logit_self)
