@@ -1,15 +1,103 @@
-"""Arguments of public functions, checked and normalised."""
+"""Arguments of public functions, checked and normalised: see docs/design/09-errors.md."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ._errors import calling
 
-def dim_of(dim: Any, ndim: int) -> int:
+
+# -- one argument ------------------------------------------------------------------------------------------------------
+def integer(value: Any, argument: str, function: str = "", expected: str = "int") -> int:
+    """An integer, of anything that Python takes for one except bools.
+
+    Raises
+    ------
+    TypeError
+        Something else.
+    """
+    if value.__class__ is not bool and value.__class__ is not np.bool_:
+        try:
+            return operator.index(value)
+        except TypeError:
+            pass
+    raise wrong_type(value, argument, expected, function)
+
+
+def flag(value: Any, argument: str, function: str = "") -> bool:
+    """A bool; TypeError for anything else, 0 and 1 too."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise wrong_type(value, argument, "bool", function)
+
+
+def number(value: Any, argument: str, function: str = "", expected: str = "Number") -> Any:
+    """A Python number: of NumPy's scalars and of 0-d tensors their value; TypeError for anything else."""
+    array = getattr(value, "_array", value)
+    if isinstance(value, np.generic) or (array is not value and array.ndim == 0):
+        if array.dtype.kind in "biuf":
+            return array.item()
+    elif isinstance(value, (int, float)):
+        return value
+    raise wrong_type(value, argument, expected, function)
+
+
+def real(value: Any, argument: str, function: str = "") -> Any:
+    """As `number`; the error says float."""
+    return number(value, argument, function, "float")
+
+
+def text(value: Any, argument: str, function: str = "") -> str:
+    """A string; TypeError for anything else."""
+    if isinstance(value, str):
+        return value
+    raise wrong_type(value, argument, "str", function)
+
+
+def integers(value: Any, argument: str, function: str = "") -> tuple[int, ...]:
+    """A tuple of integers, of a sequence of them; TypeError for anything else."""
+    if not isinstance(value, (tuple, list)):
+        raise wrong_type(value, argument, "tuple of ints", function)
+    for place, item in enumerate(value):
+        if item.__class__ is not int and (isinstance(item, (bool, np.bool_)) or not hasattr(item, "__index__")):
+            raise TypeError(
+                f"{function or calling()}(): argument '{argument}' must be tuple of ints, but found element of type "
+                f"{type(item).__name__} at pos {place}"
+            )
+    return tuple([integer(item, argument, function, "tuple of ints") for item in value])
+
+
+def integer_or_integers(value: Any, argument: str, function: str = "") -> Any:
+    """An integer, or a tuple of them."""
+    if isinstance(value, (tuple, list)):
+        return integers(value, argument, function)
+    return integer(value, argument, function, "int or tuple of ints")
+
+
+CONVERTERS: dict[str, tuple[tuple[type, ...], Callable[..., Any]]] = {
+    "int": ((int,), integer),
+    "bool": ((bool,), flag),
+    "float": ((float, int), real),
+    "Number": ((float, int, bool), number),
+    "str": ((str,), text),
+    "tuple[int, ...]": ((tuple,), integers),
+    "Sizes": ((tuple,), integers),
+    "int | tuple[int, ...]": ((int, tuple), integer_or_integers),
+}
+"""For the types that parameters of kernels are declared with: the classes that need no look, and what looks at others."""
+
+
+def wrong_type(value: Any, argument: str, expected: str, function: str = "") -> TypeError:
+    """The error of an argument of the wrong type."""
+    return TypeError(f"{function or calling()}(): argument '{argument}' must be {expected}, not {type(value).__name__}")
+
+
+# -- dimensions and sizes ----------------------------------------------------------------------------------------------
+def dim_of(dim: Any, ndim: int, argument: str = "dim") -> int:
     """A dimension counted from 0; a 0-d tensor has dimensions 0 and -1, as in PyTorch.
 
     Raises
@@ -18,38 +106,57 @@ def dim_of(dim: Any, ndim: int) -> int:
         Out of range.
     TypeError
         Not an integer.
+    ValueError
+        No 64-bit integer.
     """
-    try:
-        number = operator.index(dim)
-    except TypeError:
-        raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}") from None
+    if dim.__class__ is not int:
+        dim = integer(dim, argument)
     size = ndim or 1
-    if not -size <= number < size:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {number})")
-    return number % size
+    if not -size <= dim < size:
+        within_64_bits(dim, argument)
+        raise IndexError(
+            f"{calling()}(): Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})"
+        )
+    return dim % size
 
 
-def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
+def within_64_bits(value: int, argument: str) -> None:
+    """Raise ValueError where an integer is none of 64 bits, as PyTorch's are."""
+    if not -(2**63) <= value < 2**63:
+        raise ValueError(f"{calling()}(): Overflow when unpacking long long: argument '{argument}' is {value}")
+
+
+def dims_of(dim: Any, ndim: int, argument: str = "dim") -> tuple[int, ...]:
     """Dimensions counted from 0, of an int or a sequence of ints; RuntimeError where one is repeated."""
     if not isinstance(dim, (tuple, list)):
-        return (dim_of(dim, ndim),)
-    dims = tuple([dim_of(d, ndim) for d in dim])
+        return (dim_of(dim, ndim, argument),)
+    dims = tuple([dim_of(d, ndim, argument) for d in dim])
     if len(set(dims)) != len(dims):
         twice = next(d for d in dims if dims.count(d) > 1)
-        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+        raise RuntimeError(f"{calling()}(): dim {twice} appears multiple times in the list of dims")
     return dims
 
 
-def sizes_of(size: Sequence[Any]) -> tuple[int, ...]:
+def sizes_of(size: Sequence[Any], argument: str = "size") -> tuple[int, ...]:
     """The sizes of ``f(2, 3)`` or ``f((2, 3))``, given as a tuple of arguments."""
     given = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
-    try:
-        return tuple([operator.index(s) for s in given])
-    except TypeError:
-        wrong = next((s for s in given if not hasattr(s, "__index__")), given)
-        raise TypeError(f"sizes must be ints, but got {type(wrong).__name__}") from None
+    return integers(given, argument)
 
 
+def sizes_given(name: str, given: tuple[Any, ...], named: Any = None, argument: str = "size") -> tuple[int, ...]:
+    """The integers of ``f(2, 3)``, ``f((2, 3))`` or ``f(size=(2, 3))``."""
+    if named is not None:
+        given = (named,)
+    elif not given:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "{argument}"')
+    sizes = tuple(given[0]) if isinstance(given[0], (tuple, list)) and len(given) == 1 else given
+    for size in sizes:
+        if size.__class__ is not int:
+            return integers(sizes, argument, name)
+    return sizes
+
+
+# -- tensors -----------------------------------------------------------------------------------------------------------
 def array_of(name: str, tensor: Any, argument: str = "input", position: int = 1) -> np.ndarray:
     """The array of a function's argument; TypeError where that is no tensor."""
     try:
@@ -70,19 +177,3 @@ def not_a_tensor(name: str, given: Any, argument: str = "input", position: int =
     return TypeError(
         f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(given).__name__}"
     )
-
-
-def sizes_given(name: str, given: tuple[Any, ...], named: Any = None, argument: str = "size") -> tuple[int, ...]:
-    """The integers of ``f(2, 3)``, ``f((2, 3))`` or ``f(size=(2, 3))``."""
-    if named is not None:
-        given = (named,)
-    elif not given:
-        raise TypeError(f'{name}() missing 1 required positional arguments: "{argument}"')
-    sizes = tuple(given[0]) if isinstance(given[0], (tuple, list)) and len(given) == 1 else given
-    for position, size in enumerate(sizes):
-        if not hasattr(size, "__index__"):
-            raise TypeError(
-                f"{name}(): argument '{argument}' must be tuple of ints, but found element of type "
-                f"{type(size).__name__} at pos {position}"
-            )
-    return sizes

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from ._args import CONVERTERS
+
 if TYPE_CHECKING:
     from ._op import Row
 
@@ -77,9 +79,8 @@ def recorder_lines(row: Row) -> Iterator[str]:
             yield f"    {i} = {'float_' * row.floats}operand(given := {i}, {first})"
             yield f"    if {i} is NotImplemented:"
             yield f"        return foreign(row, {first}, given)"
-    for name in row.params:  # NumPy's float64 scalars would make float64 of float32
-        yield f"if {name}.__class__ in numpy_scalars:"
-        yield f"    {name} = {name}.item()"
+    for name in row.params:
+        yield from parameter_lines(name, row.declared[name])
     if row.elementwise:
         yield "if out is not None:"
         yield f"    return into(out, row, {operands}, {params})"
@@ -101,6 +102,20 @@ def recorder_lines(row: Row) -> Iterator[str]:
     else:
         yield "node = None" if row.outputs else "out._node = None"
     yield from closing_lines(row, operands, params)
+
+
+def parameter_lines(name: str, declared: str) -> Iterator[str]:
+    """Look at a parameter unless it is of the class that the kernel declares: NumPy's scalars become numbers (a float64
+    would make float64 of float32), others of the wrong type are refused."""
+    kind = declared.removesuffix(" | None")
+    if kind in CONVERTERS:
+        classes, _ = CONVERTERS[kind]
+        strange = " and ".join(f"{name}.__class__ is not {c.__name__}" for c in classes)
+        yield f"if {name} is not None and {strange}:" if kind != declared else f"if {strange}:"
+        yield f"    {name} = parameter(row, {name!r}, {name})"
+    else:
+        yield f"if {name}.__class__ in numpy_scalars:"
+        yield f"    {name} = {name}.item()"
 
 
 def settling_lines(row: Row, first: str, rest: list[str], arrays: list[str], nodes: list[str]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,35 @@ def public_name(row: Any) -> str:
     return name.removesuffix(variant)
 
 
+def calling() -> str:
+    """The function through which people came here: the outermost of the operations that are running, by their frames.
+
+    Only errors ask for it, so that no argument check needs to be told for whom it checks.
+    """
+    name, frame = "", sys._getframe(1)
+    while frame is not None:
+        scope, function = frame.f_globals, frame.f_code.co_name
+        module = scope.get("__name__")
+        if module is None and "row" in scope:  # a recording function, or a node's backward: see _op.recorder
+            if function != "recorder":
+                break
+            name = scope["row"].call.__name__
+        elif not isinstance(module, str) or not module.startswith(_OPERATIONS):
+            break
+        elif not function.startswith(("_", "<")) and module not in _HELPERS:
+            name = function.removesuffix("_method")
+        frame = frame.f_back  # type: ignore[assignment]
+    return name or "minitorch"
+
+
+_PACKAGE = __name__.rpartition(".")[0]
+_HELPERS = {f"{_PACKAGE}.{module}" for module in ("_args", "_errors", "_runtime", "_inplace", "_op")}
+_OPERATIONS = (
+    *(f"{_PACKAGE}.{package}" for package in ("ops", "_kernels", "linalg", "nn.functional", "_convert", "_casts", "_random")),
+    *_HELPERS,
+)  # fmt: skip
+
+
 def scalar_name(dtype: np.dtype[Any]) -> str:
     """PyTorch's word for an element type: ``Float``, ``Long``, …"""
     return _SCALAR_NAMES.get(dtype.name, dtype.name)
@@ -40,19 +70,17 @@ def described(value: Any) -> str:
 
 def explained(error: Exception, row: Any, inputs: tuple[Any, ...]) -> Exception:
     """A kernel's error as PyTorch's class, saying which op and what came."""
+    function, said = calling(), str(error)
     names = [f"{row.inputs[0]}[{i}]" for i in range(len(inputs))] if row.variadic else row.inputs
     came = ", ".join([f"{'input' if name == 'self' else name} has {described(t)}" for name, t in zip(names, inputs)])
-    if isinstance(error, ValueError) and "broadcast" in str(error):
+    if isinstance(error, ValueError) and "broadcast" in said:
         shapes = [t._array.shape for t in inputs]
-        return RuntimeError(
-            f"{public_name(row)}(): {broadcast_problem(shapes)}; {came}; reshape or unsqueeze one of them"
-        )
-    if row.view and isinstance(error, TypeError):  # an argument of the wrong type
-        return TypeError(f"{public_name(row)}(): {error}; {came}")
+        return RuntimeError(f"{function}(): {broadcast_problem(shapes)}; {came}; reshape or unsqueeze one of them")
     if isinstance(error, RuntimeError):  # the kernel's own, which says what it expected
-        return type(error)(f"{error}; {came}")
-    kind = RuntimeError if isinstance(error, (ValueError, TypeError)) else type(error)
-    return kind(f"{public_name(row)}(): {error}; {came}")
+        return type(error)(f"{said}; {came}")
+    wrong_type = isinstance(error, TypeError) and not row.view  # views do no arithmetic: there it is an argument's
+    kind = RuntimeError if wrong_type or type(error) is ValueError else type(error)
+    return kind(f"{'' if said.startswith(function) else function + '(): '}{said}; {came}")
 
 
 def broadcast_problem(shapes: list[tuple[int, ...]]) -> str:

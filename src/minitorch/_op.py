@@ -53,6 +53,7 @@ class Row:
         self.inputs = tuple([i.lstrip("*") for i in inputs])
         self.is_ufunc = isinstance(kernel, np.ufunc)
         self.params = {} if self.is_ufunc else constants(kernel)
+        self.declared = {p: getattr(kernel, "__annotations__", {}).get(p, "") for p in self.params}
         self.view: bool | str = False
         self.multiple = self.outputs = self.floats = self.elementwise = self.broadcasts = False
         self.numbers = True
@@ -284,8 +285,8 @@ def _shared_names() -> dict[str, Any]:
     for module, wanted in (
         (
             _runtime,
-            "Tensor check_unedited filled float_operand into new_tensor numpy_scalars observe operand outputs_of quiet "
-            "raise_inference raw rescued rewrapped tensor_types unsaved views_of",
+            "Tensor check_unedited filled float_operand into new_tensor numpy_scalars observe operand outputs_of parameter "
+            "quiet raise_inference raw rescued rewrapped tensor_types unsaved views_of",
         ),
         (_tape, "next_position raise_freed"),
         (_views, "UnrecordedView View attach_view current_node edits_of shares_memory"),

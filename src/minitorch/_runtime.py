@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._args import CONVERTERS
 from ._dtypes import can_cast, weak_dtype
 from ._errors import explained, public_name, scalar_name
 from ._layouts import intern_layout
@@ -104,7 +105,17 @@ def rescued(
                 return row.kernel(*arrays, **params, **out)
             except Exception as second:
                 error = second
+    for name, value in params.items():
+        parameter(row, name, value)  # an error that says more, where one has the wrong type
     raise explained(error, row, inputs) from None
+
+
+def parameter(row: Row, name: str, value: Any) -> Any:
+    """A parameter that may not be of the type that the kernel declares, converted to it; TypeError where that cannot be."""
+    kind = row.declared[name]
+    if (value is None and kind.endswith("| None")) or kind.removesuffix(" | None") not in CONVERTERS:
+        return value
+    return CONVERTERS[kind.removesuffix(" | None")][1](value, name)
 
 
 def silent(kernel: Callable[..., Any], *args: Any, **params: Any) -> Any:
