@@ -112,8 +112,9 @@ def flat(torch: Any, value: Any, tensors: list[Any], given: dict[str, Any]) -> l
         same = [name for name, tensor in given.items() if tensor is value]
         return [("tensor", str(value.dtype), tuple(value.shape), value.requires_grad, tuple(same))]
     if isinstance(value, (tuple, list)):
-        fields = getattr(value, "_fields", None) or getattr(type(value), "__match_args__", None)
-        kind = tuple(fields) if fields else "list" if isinstance(value, list) else "tuple"
+        kind: Any = "list" if isinstance(value, list) else "tuple"
+        if hasattr(value, "n_fields"):  # a named tuple
+            kind = [(n, i) for n in dir(value) for i, v in enumerate(value) if n[0] != "_" and getattr(value, n) is v]
         return [(kind, len(value)), *(x for v in value for x in flat(torch, v, tensors, given))]
     if isinstance(value, (bool, int, float, str, type(None))):
         return [(type(value).__name__, value)]

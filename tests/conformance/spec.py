@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,7 +112,8 @@ def op(
 
         def lines(text: str, name: str = name, last: str = last) -> tuple[str, ...]:
             found = [call.strip() for line in text.splitlines() for call in line.split(";")]
-            return tuple([f.replace(".@", "." + last).replace("@", "torch." + name) for f in found if f])
+            found = [re.sub(r"\.@(?! )", f".{last}", call) for call in found if call]
+            return tuple([re.sub(r"@(?! )", f"torch.{name}", call) for call in found])
 
         part = Part(
             name,

@@ -48,8 +48,18 @@ def distinct(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np
     return (places * 0.37 if _kind(dtype) == "f" else places).reshape(shape).astype(dtype)
 
 
+def ascending(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Sorted along the last dimension."""
+    return np.sort(normal(rng, shape, dtype), -1)
+
+
 def mask(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     return np.asarray(rng.integers(0, 2, shape)).astype(bool)
+
+
+def signs(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Ones and minus ones."""
+    return np.asarray(rng.choice([-1.0, 1.0], shape)).astype(dtype if _kind(dtype) in "fi" else "int64")
 
 
 def index(size: int, low: int = 0, dtype: str = "int64") -> Domain:
@@ -67,15 +77,6 @@ def places(size: int) -> Domain:
     def draw(rng: np.random.Generator, shape: tuple[int, ...], _: str) -> np.ndarray:
         lines = [rng.permutation(size)[: shape[-1]] for _ in range(int(np.prod(shape[:-1])))]
         return np.array(lines, "int64").reshape(shape)
-
-    return draw
-
-
-def floats(domain: Domain) -> Domain:
-    """The domain with floats where integers would come."""
-
-    def draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-        return domain(rng, shape, dtype if _kind(dtype) == "f" else "float32")
 
     return draw
 
