@@ -1,5 +1,8 @@
 """Optimizers: they change parameters by what their gradients tell."""
 
+import importlib
+from typing import Any
+
 from .adadelta import Adadelta
 from .adagrad import Adagrad
 from .adam import Adam, AdamW
@@ -17,3 +20,10 @@ __all__ = [
     "ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop",
     "Rprop",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """The modules that are imported when they are first needed."""
+    if name in ("lr_scheduler", "swa_utils"):
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -79,6 +79,7 @@ class Optimizer:
 
     _hooks: OptimizerHooks | None = None
     _stepping = False  # whether a step that calls the hooks is under way
+    _stepped = False  # whether a step was made
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -287,6 +288,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self._stepped = True
         hooks = self._hooks
         if hooks is None or self._stepping:
             return step(self, *args, **kwargs)
