@@ -78,6 +78,29 @@ def integer_or_integers(value: Any, argument: str, function: str = "") -> Any:
     return integer(value, argument, function, "int or tuple of ints")
 
 
+def per_dim(given: Any, ndim: int, argument: str) -> tuple[int, ...]:
+    """An integer, or a sequence of one or *ndim* integers, as *ndim* integers.
+
+    Raises
+    ------
+    RuntimeError
+        Another number of them.
+    TypeError
+        Something else.
+    """
+    if given.__class__ is int:
+        return (given,) * ndim
+    sizes = integer_or_integers(given, argument)
+    if isinstance(sizes, int):
+        return (sizes,) * ndim
+    if len(sizes) not in (1, ndim):
+        raise RuntimeError(
+            f"{calling()}(): expected {argument} to be a single integer value or a list of {ndim} values to match the "
+            f"dimensions, but got {argument}={list(sizes)}"
+        )
+    return sizes if len(sizes) == ndim else sizes * ndim
+
+
 CONVERTERS: dict[str, tuple[tuple[type, ...], Callable[..., Any]]] = {
     "int": ((int,), integer),
     "bool": ((bool,), flag),
@@ -165,6 +188,12 @@ def array_of(name: str, tensor: Any, argument: str = "input", position: int = 1)
         raise not_a_tensor(name, tensor, argument, position) from None
 
 
+def check_tensors(name: str, **arguments: Any) -> None:
+    """Raise TypeError where an argument, of those in their order, is no tensor."""
+    for position, (argument, tensor) in enumerate(arguments.items(), 1):
+        array_of(name, tensor, argument, position)
+
+
 def arrays_of(name: str, tensors: Any) -> list[np.ndarray]:
     """The arrays of a list of tensors; TypeError where that holds something else."""
     if isinstance(tensors, (tuple, list)):
@@ -174,6 +203,5 @@ def arrays_of(name: str, tensors: Any) -> list[np.ndarray]:
 
 def not_a_tensor(name: str, given: Any, argument: str = "input", position: int = 1) -> TypeError:
     """The error of an argument that must be a tensor."""
-    return TypeError(
-        f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(given).__name__}"
-    )
+    place = f" (position {position})" if position else ""
+    return TypeError(f"{name}(): argument '{argument}'{place} must be Tensor, not {type(given).__name__}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of
+from .._args import array_of, integer
 from .._dtypes import INT64, UINT8
 from .._errors import scalar_name
 from .._op import op
@@ -156,7 +156,7 @@ def _known(target: np.ndarray, classes: int, ignore_index: int) -> tuple[np.ndar
     largest = target.view(np.uint64).max()  # negative ones are large too
     if largest < classes and not 0 <= ignore_index < classes:
         return target, None
-    kept = target != ignore_index
+    kept = target != integer(ignore_index, "ignore_index")
     target = np.where(kept, target, 0)
     if largest >= classes and target.view(np.uint64).max() >= classes:
         wrong = target[(target < 0) | (target >= classes)].flat[0]

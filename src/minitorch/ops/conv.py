@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._args import integer, per_dim
 from .._errors import not_a_tensor, scalar_name
 from .._kernels import conv as kernels
 from .._kernels._windows import pad, trailing
@@ -183,22 +184,6 @@ op("crop_end", "SliceBackward0", _crop_end, ("self",), view=True, tangent="linea
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
-def per_dim(name: str, given: Any, ndim: int) -> Sizes:
-    """An int, or a sequence of one or *ndim* ints, as *ndim* ints."""
-    if isinstance(given, int):
-        return (given,) * ndim
-    sizes = tuple([int(size) for size in given])
-    if len(sizes) == 1:
-        return sizes * ndim
-    if len(sizes) != ndim:
-        raise RuntimeError(
-            f"expected {name} to be a single integer value or a list of {ndim} values to match the convolution "
-            "dimensions, "
-            f"but got {name}={list(sizes)}"
-        )
-    return sizes
-
-
 def _check(name: str, tensors: tuple[Any, ...], ndim: int, groups: int, transposed: bool, **sizes: Sizes) -> None:
     """Raise where the shapes, the dtypes or the numbers cannot be a convolution's."""
     for tensor in tensors:
@@ -226,7 +211,7 @@ def _check(name: str, tensors: tuple[Any, ...], ndim: int, groups: int, transpos
         raise RuntimeError("non-positive stride is not supported")
     if min(sizes["dilation"]) <= 0:
         raise RuntimeError(f"dilation should be greater than zero, but got {list(sizes['dilation'])}")
-    if groups <= 0:
+    if integer(groups, "groups") <= 0:
         raise RuntimeError("non-positive groups is not supported")
     _check_channels(input.shape[-ndim - 1], weight, input, groups, transposed)
     outputs = weight.shape[1] * groups if transposed else weight.shape[0]
@@ -269,10 +254,10 @@ def _convolve(
     name: str, ndim: int, tensors: tuple[Any, ...], stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
     """A convolution over *ndim* dimensions of ``(input, weight)`` or ``(input, weight, bias)``."""
-    strides, dilations = per_dim("stride", stride, ndim), per_dim("dilation", dilation, ndim)
+    strides, dilations = per_dim(stride, ndim, "stride"), per_dim(dilation, ndim, "dilation")
     after = (0,) * ndim
     if not isinstance(padding, str):
-        pads = per_dim("padding", padding, ndim)
+        pads = per_dim(padding, ndim, "padding")
     elif padding == "valid":
         pads = after
     elif padding == "same":
@@ -304,8 +289,8 @@ def _convolve_transposed(
     dilation: Any,
 ) -> Any:
     """A transposed convolution over *ndim* dimensions of ``(input, weight)`` or ``(input, weight, bias)``."""
-    strides, dilations = per_dim("stride", stride, ndim), per_dim("dilation", dilation, ndim)
-    pads, extra = per_dim("padding", padding, ndim), per_dim("output_padding", output_padding, ndim)
+    strides, dilations = per_dim(stride, ndim, "stride"), per_dim(dilation, ndim, "dilation")
+    pads, extra = per_dim(padding, ndim, "padding"), per_dim(output_padding, ndim, "output_padding")
     _check(name, tensors, ndim, groups, True, stride=strides, padding=pads, dilation=dilations)
     if any([e >= max(s, d) or e < 0 for e, s, d in zip(extra, strides, dilations)]):
         raise RuntimeError(

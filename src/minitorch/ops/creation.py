@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from .. import _dtypes, _runtime
-from .._args import sizes_of
+from .._args import flag, sizes_of
 from .._device import check_device, check_layout, preserve_format
 from .._errors import scalar_name
 from .._runtime import deliver, wrap
@@ -60,10 +60,7 @@ def shape_of(name: str, sizes: Sequence[Any], size: Any = None) -> tuple[int, ..
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     if len(given) == 1 and isinstance(given[0], bool):
         raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not bool")
-    try:
-        shape = sizes_of(given)
-    except TypeError as error:
-        raise TypeError(f"{name}(): argument 'size' must be tuple of ints: {error}") from None
+    shape = sizes_of(given)
     if shape and min(shape) < 0:
         raise RuntimeError(f"{name}(): Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     return shape
@@ -87,7 +84,9 @@ def settled(name: str, options: Options, default: np.dtype[Any] | None) -> tuple
     check_layout(options.get("layout"))
     check_pinned(options.get("pin_memory", False))
     dtype = options.get("dtype")
-    return default if dtype is None else _dtypes.to_numpy(dtype), options.get("requires_grad", False)
+    return default if dtype is None else _dtypes.to_numpy(dtype), flag(
+        options.get("requires_grad", False), "requires_grad"
+    )
 
 
 def made_by(name: str, make: Callable[[Any], np.ndarray], default: Any, out: Tensor | None, options: Options) -> Any:

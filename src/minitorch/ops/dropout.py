@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _random
-from .._args import array_of
+from .._args import array_of, flag, real
 from .._inplace import write
 from .._runtime import wrap
 from . import pointwise
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 _ALPHA = 1.7580993408473766  # what selu tends to, far below zero, negated
 
 
-def _check(p: float) -> None:
+def _check(p: float, training: bool) -> None:
+    flag(training, "training")
+    real(p, "p")
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
@@ -61,7 +63,7 @@ def _batch_dropped(input: Any, p: float, batched: bool, inplace: bool) -> Any:
 
 
 def _alpha_dropped(input: Any, p: float, feature: bool, inplace: bool) -> Any:
-    array = input._array
+    array = array_of("alpha_dropout", input)
     if p == 0 or not array.size:
         return input
     if p == 1:
@@ -94,13 +96,13 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     >>> torch.nn.functional.dropout(torch.ones(8))
     tensor([0., 0., 2., 0., 0., 0., 2., 2.])
     """
-    _check(p)
+    _check(p, training)
     return _dropped(input, p, False, inplace) if training else input
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero each channel of ``(N, C, L)`` or ``(C, L)`` with probability *p*, and divide the others by ``1 - p``."""
-    _check(p)
+    _check(p, training)
     ndim = array_of("dropout1d", input).ndim
     if ndim not in (2, 3):
         raise RuntimeError(
@@ -115,7 +117,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero each channel of ``(N, C, H, W)`` with probability *p*, and divide the others by ``1 - p``."""
-    _check(p)
+    _check(p, training)
     ndim = array_of("dropout2d", input).ndim
     if ndim not in (3, 4):
         warnings.warn(
@@ -137,7 +139,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero each channel of ``(N, C, D, H, W)`` or ``(C, D, H, W)`` with probability *p*, as `dropout2d` does."""
-    _check(p)
+    _check(p, training)
     ndim = array_of("dropout3d", input).ndim
     if ndim not in (4, 5):
         warnings.warn(
@@ -156,11 +158,11 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
     See G. Klambauer et al., "Self-Normalizing Neural Networks", 2017.
     """
-    _check(p)
+    _check(p, training)
     return _alpha_dropped(input, p, False, inplace) if training else input
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """`alpha_dropout` of whole channels: one draw for each of ``input.shape[:2]``."""
-    _check(p)
+    _check(p, training)
     return _alpha_dropped(input, p, True, inplace) if training else input

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, dim_of
+from .._args import array_of, dim_of, flag
 from .._op import op
 from .._runtime import deliver, silent, traced, wrap
 from .._types import Dims
@@ -267,6 +267,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
 # -- argmax, argmin ----------------------------------------------------------------------------------------------------
 def _arg(name: str, method: Any, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     array = array_of(name, input)
+    flag(keepdim, "keepdim")
     if array.dtype.kind == "b":
         raise RuntimeError(f"{name}(): does not support bool input")
     if dim is None:

@@ -454,6 +454,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     """
     if out is not None:
         return deliver("take_along_dim", lambda: take_along_dim(input, indices, dim), (input, indices), out)
+    array_of("take_along_dim", input)
     if array_of("take_along_dim", indices, "indices", 2).dtype != np.int64:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {scalar_name(indices._array.dtype)}"

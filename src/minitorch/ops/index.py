@@ -106,7 +106,7 @@ def _checked(name: str, index: Any, input: Any, dim: Any, source: Any = None) ->
             f"{name}(): Index is supposed to be a vector, but got dim: {array.ndim} and size: {list(array.shape)}"
         )
     if source is not None:
-        given = source._array
+        given = array_of(name, source, "source", 4)
         if given.dtype != input._array.dtype:
             raise RuntimeError(
                 f"{name}(): self ({scalar_name(input._array.dtype)}) and source ({scalar_name(given.dtype)}) must have "
@@ -246,7 +246,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: T
     if out is not None:
         compute = lambda: index_copy(input, dim, index, source)  # noqa: E731
         return deliver("index_copy", compute, (input, index, source), out)
-    if index._array.dtype != np.int64:
+    if array_of("index_copy", index, "index", 3).dtype != np.int64:
         raise RuntimeError(
             f"index_copy_(): Expected a long tensor for index, but got {scalar_name(index._array.dtype)}"
         )
@@ -284,7 +284,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -
     >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([0, -1]), 7)
     tensor([7., 0., 7.])
     """
-    if index._array.dtype != np.int64:
+    if array_of("index_fill", index, "index", 3).dtype != np.int64:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, but got {scalar_name(index._array.dtype)}")
     dim = _checked("index_fill_", index, input, dim)
     shape = input._array.shape

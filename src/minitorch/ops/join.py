@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, arrays_of, dim_of, sizes_given
+from .._args import array_of, arrays_of, dim_of, integer, sizes_given
 from .._op import op
 from .._runtime import deliver, traced
 from . import broadcast
@@ -357,12 +357,12 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     >>> torch.arange(5).narrow(0, 1, 3)
     tensor([1, 2, 3])
     """
-    shape = input._array.shape
+    shape = array_of("narrow", input).shape
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    dim, first = dim_of(dim, len(shape)), sizes_given("narrow", (start,), argument="start")[0].__index__()
+    dim, first = dim_of(dim, len(shape)), integer(start, "start")
     n = shape[dim]
-    if length < 0:
+    if integer(length, "length") < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -n <= first <= n:
         raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {first})")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of
+from .._args import array_of, flag, text
 from .._errors import scalar_name
 from .._kernels import activation as kernels
 from .._op import op
@@ -30,7 +30,7 @@ def reduction_of(reduction: str, size_average: bool | None = None, reduce: bool 
             f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
             stacklevel=3,
         )
-    if reduction not in ("mean", "sum", "none"):
+    if text(reduction, "reduction") not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction: it may be 'mean', 'sum' or 'none'")
     return reduction
 
@@ -309,12 +309,13 @@ def constant(function: str, name: str, tensor: Any) -> Any:
     """The array of a tensor that no gradient can flow to; RuntimeError if one should."""
     if tensor is None:
         return None
+    array = array_of(function, tensor, name, 0)
     if tensor.requires_grad:
         raise RuntimeError(
             f"The function '{function}' is not differentiable with respect to argument '{name}'. "
             "This input cannot have requires_grad True."
         )
-    return tensor._array
+    return array
 
 
 def _check_alike(function: str, input: Any, target: Any) -> None:
@@ -439,7 +440,7 @@ def kl_div(
             "the batch size, and aligns with the KL div math definition.",
             stacklevel=2,
         )
-    if log_target:
+    if flag(log_target, "log_target"):
         loss = elementary.exp(target) * (target - input)
     else:
         loss = special.xlogy(target, target) - target * input

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of
+from .._args import array_of, check_tensors, flag, real, text
 from .._runtime import wrap
 from . import elementary, pointwise, powers, vector_norm
 from . import reduce as reductions
@@ -77,8 +77,8 @@ def hinge_embedding_loss(
     >>> torch.nn.functional.hinge_embedding_loss(torch.tensor([0.5, 0.25]), torch.tensor([1, -1]))
     tensor(0.6250)
     """
-    array_of("hinge_embedding_loss", input)
-    reduction = reduction_of(reduction, size_average, reduce)
+    check_tensors("hinge_embedding_loss", input=input, target=target)
+    reduction, margin = reduction_of(reduction, size_average, reduce), real(margin, "margin")
     beyond = (margin - input).clamp_min(0)
     loss = beyond.where(target != 1, _zero(input)) + input.where(target != -1, _zero(input))
     return reduced_by(reduction, loss)
@@ -101,7 +101,9 @@ def margin_ranking_loss(
     >>> torch.nn.functional.margin_ranking_loss(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]))
     tensor(2.)
     """
+    check_tensors("margin_ranking_loss", input1=input1, input2=input2, target=target)
     reduction = reduction_of(reduction, size_average, reduce)
+    margin = real(margin, "margin")
     return reduced_by(reduction, (-target * (input1 - input2) + margin).clamp_min(0))
 
 
@@ -123,7 +125,8 @@ def cosine_embedding_loss(
     >>> torch.nn.functional.cosine_embedding_loss(a, b, torch.tensor([1]))
     tensor(1.)
     """
-    reduction = reduction_of(reduction, size_average, reduce)
+    check_tensors("cosine_embedding_loss", input1=input1, input2=input2, target=target)
+    reduction, margin = reduction_of(reduction, size_average, reduce), real(margin, "margin")
     squares = [reductions.sum(x * x, -1) + 1e-12 for x in (input1, input2)]
     cosine = reductions.sum(input1 * input2, -1) / powers.sqrt(squares[0] * squares[1])
     zero = _zero(cosine)
@@ -148,11 +151,12 @@ def triplet_margin_loss(
     With *swap*, the negative's distance is that from the anchor or from the positive, whichever is smaller; see V.
     Balntas et al., "Learning shallow convolutional feature descriptors with triplet losses", 2016.
     """
+    check_tensors("triplet_margin_loss", anchor=anchor, positive=positive, negative=negative)
     reduction = reduction_of(reduction, size_average, reduce)
-    if margin <= 0:
+    if real(margin, "margin") <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
-    if swap:
+    if flag(swap, "swap"):
         far = far.minimum(pairwise_distance(positive, negative, p, eps))
     return reduced_by(reduction, (margin + near - far).clamp_min(0))
 
@@ -180,7 +184,12 @@ def gaussian_nll_loss(
     ValueError
         If *var* has a negative element or a shape that does not fit.
     """
-    variances: Any = var if hasattr(var, "_array") else wrap(np.full(input._array.shape, var, input._array.dtype))
+    check_tensors("gaussian_nll_loss", input=input, target=target)
+    text(reduction, "reduction")
+    variances: Any = var
+    if isinstance(var, float):
+        variances = wrap(np.full(input._array.shape, var, input._array.dtype))
+    array_of("gaussian_nll_loss", variances, "var", 3)
     if (variances._array < 0).any():
         raise ValueError("var has negative entry/entries")
     if variances._array.shape != array_of("gaussian_nll_loss", input).shape:
@@ -190,10 +199,10 @@ def gaussian_nll_loss(
             raise ValueError(
                 f"var is of incorrect size: {list(variances._array.shape)} for an input of {list(input._array.shape)}"
             )
-    below = np.maximum(eps - variances._array, 0).astype(variances._array.dtype)
+    below = np.maximum(real(eps, "eps") - variances._array, 0).astype(variances._array.dtype)
     bounded = variances + wrap(below)
     loss = 0.5 * (elementary.log(bounded) + (input - target) ** 2 / bounded)
-    if full:
+    if flag(full, "full"):
         loss = loss + 0.5 * math.log(2 * math.pi)
     return reduced_by(reduction_of(reduction), loss)
 
@@ -218,9 +227,14 @@ def poisson_nll_loss(
     >>> torch.nn.functional.poisson_nll_loss(torch.tensor([0.0]), torch.tensor([2.0]))
     tensor(1.)
     """
+    check_tensors("poisson_nll_loss", log_input=input, target=target)
     reduction = reduction_of(reduction, size_average, reduce)
-    loss = elementary.exp(input) - target * input if log_input else input - target * elementary.log(input + eps)
-    if full:
+    eps = real(eps, "eps")
+    if flag(log_input, "log_input"):
+        loss = elementary.exp(input) - target * input
+    else:
+        loss = input - target * elementary.log(input + eps)
+    if flag(full, "full"):
         stirling = target * elementary.log(target) - target + 0.5 * elementary.log(2 * math.pi * target)
         loss = loss + stirling.masked_fill(target <= 1, 0)
     return reduced_by(reduction, loss)

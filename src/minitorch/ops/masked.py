@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, dim_of
+from .._args import array_of, check_tensors, dim_of, flag, integer
 from .._errors import broadcast_problem, scalar_name
 from .._kernels.scatter import ALL, add_along
 from .._op import op
@@ -55,7 +54,7 @@ _put = op("put", "PutBackward0", _put_kernel, ("self", "index", "source"), tange
 def _check_flat(name: str, input: Any, index: Any) -> None:
     if array_of(name, index, "index", 2).dtype != np.int64:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {scalar_name(index._array.dtype)}")
-    size = input._array.size
+    size = array_of(name, input).size
     if (wrong := first_outside(index._array, size, -size)) is not None:
         raise IndexError(f"{name}(): out of range: tried to access index {wrong} on a tensor of {size} elements.")
 
@@ -121,7 +120,8 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             [0., 6.]])
     """
     _check_flat("put_", input, index)
-    if source._array.dtype != input._array.dtype:
+    flag(accumulate, "accumulate")
+    if array_of("put_", source, "source", 3).dtype != input._array.dtype:
         raise RuntimeError(
             "put_(): self and source expected to have the same dtype, but got self.dtype = "
             f"{scalar_name(input._array.dtype)} and source.dtype = {scalar_name(source._array.dtype)}"
@@ -217,6 +217,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
         return deliver("masked_select", lambda: masked_select(input, mask), (input, mask), out)
     if array_of("masked_select", mask, "mask", 2).dtype != np.bool_:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {scalar_name(mask._array.dtype)}")
+    array_of("masked_select", input)
     _masked_shape(input, mask)
     return _masked_select(input, mask)
 
@@ -245,7 +246,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     >>> torch.masked_scatter(torch.zeros(3), mask, torch.tensor([1.0, 2.0, 3.0]))
     tensor([1., 0., 2.])
     """
-    if array_of("masked_scatter", mask, "mask", 2).dtype != np.bool_:
+    check_tensors("masked_scatter", input=input, mask=mask, source=source)
+    if mask._array.dtype != np.bool_:
         raise RuntimeError(
             f"masked_scatter_ only supports boolean masks, but got mask with dtype {scalar_name(mask._array.dtype)}"
         )
@@ -344,11 +346,11 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     >>> torch.narrow_copy(torch.tensor([1, 2, 3, 4]), 0, 1, 2)
     tensor([2, 3])
     """
-    shape = input._array.shape
+    shape = array_of("narrow_copy", input).shape
     if not shape:
         raise RuntimeError("narrow_copy() cannot be applied to a 0-dim tensor.")
     dim = dim_of(dim, len(shape))
-    start, length, size = operator.index(start), operator.index(length), shape[dim]
+    start, length, size = integer(start, "start"), integer(length, "length"), shape[dim]
     if not -size <= start <= size:
         raise IndexError(
             f"narrow_copy(): start out of range (expected to be in range of [{-size}, {size}], but got {start})"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of
-from .._errors import scalar_name
+from .._args import array_of, flag, integer, integers, real
+from .._errors import calling, scalar_name
 from .._kernels import normalize as kernels
 from .._kernels.normalize import Plan
 from .._kernels.reduce import sum as sum_kernel
@@ -231,7 +231,7 @@ def _parameters(array: np.ndarray, weight: Any, bias: Any, shape: Sizes, expecte
     for name, given in (("weight", weight), ("bias", bias)):
         if given is None:
             continue
-        if given._array.shape != shape:
+        if array_of(calling(), given, name, 0).shape != shape:
             raise RuntimeError(f"Expected {name} to be {expected}, but got {name} of shape {list(given._array.shape)}")
         if given._array.dtype is not array.dtype:
             raise RuntimeError(
@@ -256,7 +256,7 @@ def _normalized_shape(name: str, array: np.ndarray, normalized_shape: Sequence[i
     if not isinstance(normalized_shape, (tuple, list)):
         given = type(normalized_shape).__name__
         raise TypeError(f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not {given}")
-    shape = tuple(normalized_shape)
+    shape = integers(normalized_shape, "normalized_shape", name)
     if not shape:
         raise RuntimeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
@@ -317,7 +317,7 @@ def layer_norm(
     row = _normalized_shape("layer_norm", array, normalized_shape)
     _check_floats("LayerNormKernelImpl", array)
     expected = f"of same shape as normalized_shape = {list(row)}"
-    plan = Plan((math.prod(array.shape[: -len(row)]), math.prod(row)), 1, eps, weight is not None)
+    plan = Plan((math.prod(array.shape[: -len(row)]), math.prod(row)), 1, real(eps, "eps"), weight is not None)
     weight, bias = _parameters(array, weight, bias, row, expected)
     return _layer_norm(input, weight, bias, *_moments(input, plan), plan)
 
@@ -350,7 +350,8 @@ def rms_norm(
             [1.0000, 1.0000]])
     """
     array = array_of("rms_norm", input)
-    if weight is not None and array_of("rms_norm", weight, "weight", 3).shape != tuple(normalized_shape):
+    shape = integers(normalized_shape, "normalized_shape", "rms_norm")
+    if weight is not None and array_of("rms_norm", weight, "weight", 3).shape != shape:
         raise RuntimeError(
             f"Expected weight to be of same shape as normalized_shape, but got weight of shape "
             f"{list(weight._array.shape)} and normalized_shape = {list(normalized_shape)}"
@@ -424,7 +425,7 @@ def batch_norm(
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     if training and (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
-    if training and eps <= 0:
+    if flag(training, "training") and real(eps, "eps") <= 0:
         raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     return _over_channels(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
@@ -438,7 +439,7 @@ def _over_channels(
     _check_running(array, training, running_mean=running_mean, running_var=running_var)
     _check_floats("batch_norm", array)
     size = f"should contain {channels[1]} elements"
-    plan = Plan(channels, 0, eps, weight is not None)
+    plan = Plan(channels, 0, real(eps, "eps"), weight is not None)
     weight, bias = _parameters(array, weight, bias, (channels[1],), f"a vector: it {size}")
     if not array.size:
         return copies.clone(input)
@@ -513,7 +514,7 @@ def group_norm(
     array = array_of("group_norm", input)
     if array.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {array.ndim}")
-    if num_groups <= 0:
+    if integer(num_groups, "num_groups") <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     channels = _channels_of(array)
     if channels[1] % num_groups:
@@ -521,7 +522,7 @@ def group_norm(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(array.shape)} and num_groups={num_groups}"
         )
-    plan = Plan(channels, num_groups, eps, weight is not None)
+    plan = Plan(channels, num_groups, real(eps, "eps"), weight is not None)
     if channels[0] * plan.count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(array.shape)}")
     _check_floats("GroupNormKernelImpl", array)
@@ -565,7 +566,12 @@ def instance_norm(
              [-1.0000,  1.0000]]])
     """
     array = array_of("instance_norm", input)
-    if use_input_stats and math.prod(array.shape[2:]) == 1:
+    for position, (name, given) in enumerate(
+        {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}.items(), 2
+    ):
+        if given is not None:
+            array_of("instance_norm", given, name, position)
+    if flag(use_input_stats, "use_input_stats") and math.prod(array.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of
+from .._args import array_of, flag, integer, per_dim
 from .._kernels import pool as kernels
 from .._kernels._windows import trailing
 from .._op import op
@@ -223,18 +223,6 @@ op("adaptive_avg_pool_grad", "AdaptiveAvgPoolBackwardBackward0", _adaptive_avg_p
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
-def _per_dim(name: str, argument: str, given: Any, ndim: int) -> Sizes:
-    """An int, or a sequence of one or *ndim* ints, as *ndim* ints."""
-    if isinstance(given, int):
-        return (given,) * ndim
-    sizes = tuple([int(size) for size in given])
-    if len(sizes) not in (1, ndim):
-        raise RuntimeError(
-            f"{name}: {argument} must either be a single int, or a tuple of {ndim} ints, but got {sizes}"
-        )
-    return sizes if len(sizes) == ndim else sizes * ndim
-
-
 def _check_input(name: str, array: np.ndarray, ndim: int) -> None:
     if array.ndim not in (ndim + 1, ndim + 2) or 0 in array.shape[1 - array.ndim :]:
         raise RuntimeError(
@@ -286,11 +274,11 @@ def _windows_of(
     """Kernel sizes, strides, paddings and dilations, checked."""
     kernel_size, stride, padding, dilation = numbers
     _check_input(name, array, ndim)
-    kernel = _per_dim(name, "kernel_size", kernel_size, ndim)
-    strides = kernel if stride is None or stride == () or stride == [] else _per_dim(name, "stride", stride, ndim)
-    pads, dilations = _per_dim(name, "padding", padding, ndim), _per_dim(name, "dilation", dilation, ndim)
+    kernel = per_dim(kernel_size, ndim, "kernel_size")
+    strides = kernel if stride is None or stride == () or stride == [] else per_dim(stride, ndim, "stride")
+    pads, dilations = per_dim(padding, ndim, "padding"), per_dim(dilation, ndim, "dilation")
     _check_numbers(kernel, strides, pads, dilations)
-    _check_output(array.shape, kernel, strides, pads, dilations, ceil_mode)
+    _check_output(array.shape, kernel, strides, pads, dilations, flag(ceil_mode, "ceil_mode"))
     return kernel, strides, pads, dilations
 
 
@@ -498,7 +486,8 @@ def _adaptive_size(name: str, input: Any, output_size: Any, ndim: int) -> Sizes:
     array = array_of(name, input)
     if array.ndim not in (ndim + 1, ndim + 2):
         raise RuntimeError(f"{name}(): Expected {ndim + 1}D or {ndim + 2}D tensor, but got {list(array.shape)}")
-    given = (output_size,) * ndim if output_size is None or isinstance(output_size, int) else tuple(output_size)
+    given = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * ndim
+    given = [None if n is None and ndim > 1 else integer(n, "output_size") for n in given]
     if len(given) != ndim:
         raise RuntimeError(f"{name}(): output_size must be {ndim} int(s), but got {list(given)}")
     size = tuple([n if out is None else out for n, out in zip(array.shape[-ndim:], given)])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, dim_of
+from .._args import array_of, dim_of, flag, integer, text
 from .._errors import scalar_name
 from .._runtime import deliver, silent, traced, wrap
 from .._types import Number
@@ -83,8 +83,9 @@ def nanquantile(
 
 def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str) -> Tensor:
     array = array_of(name, input)
-    levels = _checked_levels(name, array, q, interpolation)
-    number = 0 if dim is None or not array.ndim else dim_of(dim, array.ndim)
+    flag(keepdim, "keepdim")
+    levels = _checked_levels(name, array, q, text(interpolation, "interpolation"))
+    number = 0 if dim is None else dim_of(dim, array.ndim)
     line = traced.view(input, size=(-1,)) if dim is None or not array.ndim else input
     ranked = sort(line, number).values
     missing = silent(np.isnan, ranked._array).sum(number, keepdims=True)
@@ -208,11 +209,11 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise NotImplementedError(f"bincount() is not implemented for {scalar_name(array.dtype)!r}")
     if array.ndim != 1 or (array < 0).any():
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    if minlength < 0:
+    if integer(minlength, "minlength") < 0:
         raise RuntimeError(f"bincount(): minlength should be >= 0, but is {minlength}")
     if weights is None:
         return wrap(np.bincount(array, minlength=minlength))
-    if weights._array.shape != array.shape:
+    if array_of("bincount", weights, "weights", 2).shape != array.shape:
         raise RuntimeError("bincount(): weights should be 1-d and have the same length as input")
     sums = np.bincount(array, weights._array, minlength)
     return wrap(sums.astype(np.float32) if weights._array.dtype == np.float32 else sums)

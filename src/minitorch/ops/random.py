@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _dtypes, _random, _runtime
-from .._args import array_of
+from .._args import array_of, flag
 from .._op import op
 from .._random import Generator, in_memory_order, initial_seed, manual_seed, seed
 from .._runtime import deliver, made
@@ -459,5 +459,6 @@ def multinomial(
     >>> torch.multinomial(torch.tensor([0.0, 1.0, 0.0]), 1)
     tensor([1])
     """
+    array, replaced = array_of("multinomial", input), flag(replacement, "replacement")
     words, count = source("multinomial", generator), _integer("multinomial", "num_samples", num_samples)
-    return _to("multinomial", out, (), lambda: made(words.multinomial(input._array, count, bool(replacement))))
+    return _to("multinomial", out, (), lambda: made(words.multinomial(array, count, replaced)))

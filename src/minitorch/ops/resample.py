@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of
+from .._args import array_of, flag, per_dim, real
 from .._errors import scalar_name
 from .._kernels._windows import cell_slice, pad
 from .._op import op
@@ -129,12 +129,9 @@ _col2im_row = op("col2im", "Col2ImBackward0", _col2im, ("self",), tangent="linea
 
 
 def _pair(name: str, given: Any) -> Sizes:
-    sizes = (given, given) if isinstance(given, int) else tuple(given)
-    if len(sizes) == 1:
-        sizes *= 2
-    if len(sizes) != 2:
-        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(sizes)}")
-    return sizes
+    if isinstance(given, (tuple, list)) and len(given) != 2:
+        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(given)}")
+    return per_dim(given, 2, name)
 
 
 def _numbers(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Sizes, Sizes, Sizes, Sizes]:
@@ -360,11 +357,11 @@ def _sizes(array: np.ndarray, size: Any, scale_factor: Any, recompute: bool | No
     if size is not None:
         if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-        sizes = tuple(size) if isinstance(size, (tuple, list)) else (size,) * len(spatial)
-        return sizes, [None] * len(spatial)
+        return per_dim(size, len(spatial), "size"), [None] * len(spatial)
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
-    factors = list(scale_factor) if isinstance(scale_factor, (tuple, list)) else [scale_factor] * len(spatial)
+    factors = scale_factor if isinstance(scale_factor, (tuple, list)) else [scale_factor] * len(spatial)
+    factors = [real(factor, "scale_factor") for factor in factors]
     sizes = tuple([math.floor(n * factor) for n, factor in zip(spatial, factors)])
     return sizes, [None] * len(spatial) if recompute else [float(factor) for factor in factors]
 
@@ -418,6 +415,8 @@ def interpolate(
         raise ValueError(
             "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
         )
+    elif align_corners is not None:
+        flag(align_corners, "align_corners")
     if antialias:
         raise NotImplementedError("interpolate(): antialias=True is not supported")
     sizes, factors = _sizes(array, size, scale_factor, recompute_scale_factor)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, dim_of
+from .._args import array_of, dim_of, flag, number
 from .._runtime import deliver, wrap
 from .._types import Number
 from . import _returns
@@ -72,6 +72,9 @@ def sort(
         return deliver_pair("sort", lambda: sort(input, dim, descending, stable=stable), (input,), out)
     array = array_of("sort", input)
     number = dim_of(dim, array.ndim)
+    flag(descending, "descending")
+    if stable is not None:
+        flag(stable, "stable")
     row = _sort_row if stable is None else _stable_sort_row
     return chosen(row, _returns.sort, input, number, _order(array, number, descending))
 
@@ -86,7 +89,8 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: b
     tensor([0, 2, 1])
     """
     array = array_of("argsort", input)
-    return wrap(_order(array, dim_of(dim, array.ndim), descending))
+    flag(stable, "stable")
+    return wrap(_order(array, dim_of(dim, array.ndim), flag(descending, "descending")))
 
 
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -158,7 +162,8 @@ def topk(
     size = array.shape[number] if array.ndim else 1
     if not 0 <= k <= size:
         raise RuntimeError(f"topk(): selected index k out of range: k is {k}, but dimension {number} has size {size}")
-    index = _top(array, k, number, largest) if array.ndim else np.zeros((), np.int64)
+    flag(sorted, "sorted")
+    index = _top(array, k, number, flag(largest, "largest")) if array.ndim else np.zeros((), np.int64)
     return chosen(_topk_row, _returns.topk, input, number, index)
 
 
@@ -323,14 +328,17 @@ def searchsorted(
         options = {"out_int32": out_int32, "right": right, "side": side, "sorter": sorter}
         search = partial(searchsorted, sorted_sequence, input, **options)  # type: ignore[arg-type]
         return deliver("searchsorted", search, (sorted_sequence,), out)
-    if side == "left" and right:
+    if side == "left" and flag(right, "right"):
         raise RuntimeError("searchsorted(): side and right can't be opposites, got side 'left' while right was True")
     if side not in (None, "left", "right"):
         raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side!r}")
     sequences = array_of("searchsorted", sorted_sequence, "sorted_sequence")
-    values = input._array if hasattr(input, "_array") else np.asarray(input)
+    values = (
+        input._array if hasattr(input, "_array") else np.asarray(number(input, "input", expected="Tensor or Number"))
+    )
+    flag(out_int32, "out_int32")
     if sorter is not None:
-        sequences = np.take_along_axis(sequences, sorter._array, -1)
+        sequences = np.take_along_axis(sequences, array_of("searchsorted", sorter, "sorter", 0), -1)
     if sequences.ndim != 1 and sequences.shape[:-1] != values.shape[:-1]:
         raise RuntimeError(
             "searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "

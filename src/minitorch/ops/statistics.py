@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of
+from .._args import array_of, flag, number
 from .._kernels import reduce as kernels
 from .._op import op
 from .._runtime import deliver, silent
@@ -96,9 +96,12 @@ def _spread(
     if unbiased is not None:
         if correction is not None:
             raise TypeError(f"{name}(): give either 'unbiased' or 'correction', not both")
-        correction = int(unbiased)
+        correction = int(flag(unbiased, "unbiased"))
     elif correction is None:
         correction = 1
+    else:
+        correction = number(correction, "correction")
+    flag(keepdim, "keepdim")
     dims = None if dim is None and not keepdim else reduced_dims(dim, array.ndim)
     if count(array.shape, dims) <= correction:
         warnings.warn(

@@ -582,6 +582,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     for i, given in enumerate(indices):
         if not isinstance(given, _runtime.Tensor):
             raise TypeError(f"index_put(): expected Tensor as element {i} of 'indices', but got {type(given).__name__}")
+    array_of("index_put", input), array_of("index_put", values, "values", 3)
     _check_put(input, values)
     placed: dict[int, Any] = {}
     dim = 0
