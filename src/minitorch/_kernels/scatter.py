@@ -46,6 +46,8 @@ _small_places = functools.lru_cache(64)(_places)
 
 def add_along(out: np.ndarray, index: np.ndarray, source: np.ndarray, dim: int) -> np.ndarray:
     """Add the source's slices along *dim* to those of the contiguous *out* that a vector of indices names."""
+    if not source.size:
+        return out
     shape = out.shape or (1,)
     before, size, after = prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :])
     flat: Any = out.reshape(-1)
@@ -84,6 +86,8 @@ def joined(indices: Sequence[np.ndarray | None], shape: tuple[int, ...]) -> tupl
 def add_at(out: np.ndarray, indices: Sequence[np.ndarray | None], values: np.ndarray) -> np.ndarray:
     """``out[indices] += values`` where repeated indices add up; *out* is contiguous, *values* has the indexed shape."""
     shape = out.shape
+    if not values.size:
+        return out
     dims, arrays = joined(indices, shape)
     sizes = [shape[dim] for dim in dims]
     index = np.zeros(arrays[0].shape, np.intp)

@@ -175,9 +175,24 @@ def _reworded(error: IndexError) -> IndexError:
 def _index_kernel(self: np.ndarray, *, indices: Indices) -> np.ndarray:
     key, sole = indices.key(), indices.sole
     try:
-        return np.asarray(self[key] if sole is None else self.take(key[sole], axis=sole))
+        out = np.asarray(self[key] if sole is None else self.take(key[sole], axis=sole))
     except IndexError as error:
         raise _reworded(error) from None
+    if not out.size:
+        _refuse_places_in_nothing(self, indices)
+    return out
+
+
+def _refuse_places_in_nothing(array: np.ndarray, indices: Indices) -> None:
+    """Raise for an index into a dimension without elements, which NumPy lets pass where the result has none."""
+    if not all([index is None or index.size for index in indices.arrays]):
+        return
+    dim = 0
+    for index in indices.arrays:
+        mask = index is not None and index.dtype.kind == "b"
+        if index is not None and not mask and not array.shape[dim]:
+            raise IndexError("index is out of bounds for dimension with size 0")
+        dim += index.ndim if mask else 1  # type: ignore[union-attr]
 
 
 def _index_backward_kernel(self: np.ndarray, *, indices: Indices, shape: tuple[int, ...]) -> np.ndarray:
@@ -508,7 +523,11 @@ def _put(input: Any, indices: Indices, value: Any) -> None:
     """Put a value at the places of a tensor, or of a view, that index tensors name."""
     target = input._array
     _check_put(input, value)
-    value = _leading_ones_dropped(value, indices.result_ndim(target.ndim))
+    ndim = indices.result_ndim(target.ndim)
+    if value._array.ndim > ndim:
+        value = _leading_ones_dropped(value, ndim)
+        if value._array.ndim > ndim:  # NumPy lets values of any shape be put nowhere
+            raise RuntimeError(_mismatch(value._array, target[indices.key()]))
     edits = edits_of(input)
     node, value_node = current_node(input), current_node(value)
     recorded = grad_on() and (node is not None or value_node is not None)
