@@ -15,7 +15,7 @@ from . import _storage as storages
 from ._differentiate import tensor_backward
 from ._hooks import register_hook, register_post_accumulate_grad_hook
 from ._inplace import in_place
-from ._interop import array_ufunc
+from ._interop import array_function, array_ufunc
 from ._op import rows
 from ._size import Size
 from .ops import (
@@ -127,7 +127,7 @@ class Tensor(metaclass=legacy.TensorMeta):
     __floordiv__, __rfloordiv__ = rows["floor_divide"].operator, pointwise.reflected_floor_divide
     __mod__, __rmod__ = pointwise.operator_remainder, pointwise.reflected_remainder
     __neg__, __pos__ = pointwise.neg, pointwise.positive
-    __array_ufunc__ = array_ufunc
+    __array_ufunc__, __array_function__ = array_ufunc, array_function
     pow, square, sqrt, rsqrt = powers.pow, powers.square, powers.sqrt, powers.rsqrt
     float_power, ldexp = powers.float_power, powers.ldexp
     __pow__, __rpow__ = powers.operator_pow, powers.reflected_pow

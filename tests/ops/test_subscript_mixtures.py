@@ -27,25 +27,34 @@ def _mask(rng: random.Random, *sizes: int) -> np.ndarray:
     return np.array([rng.random() < 0.5 for _ in range(int(np.prod(sizes)))], bool).reshape(sizes)
 
 
-# Each makes, for a dimension of a size (or, of -1, none), what ``subscript[...]`` holds there, with torch or minitorch.
+def _constant(value: Any) -> Callable[[Any], Any]:
+    return lambda torch: value
+
+
+def _tensor(array: np.ndarray) -> Callable[[Any], Any]:
+    return lambda torch: torch.tensor(array)
+
+
+# How many dimensions each takes, and what makes one, of a random generator and the sizes from that dimension on: a
+# function that gives what the subscript holds there, with torch or minitorch.
 PARTS: dict[str, tuple[int, Callable[[random.Random, list[int]], Callable[[Any], Any]]]] = {
-    "int": (1, lambda rng, n: lambda torch, i=rng.randint(-n[0] - 1, n[0]): i),
-    "slice": (1, lambda rng, n: lambda torch, s=_slice(rng, n[0]): s),
-    "all": (1, lambda rng, n: lambda torch: slice(None)),
-    "None": (0, lambda rng, n: lambda torch: None),
-    "bool": (0, lambda rng, n: lambda torch, b=rng.random() < 0.7: b),
-    "0-d bool": (0, lambda rng, n: lambda torch, b=rng.random() < 0.7: torch.tensor(b)),
-    "0-d integer": (1, lambda rng, n: lambda torch, i=_indices(rng, n[0], ()): torch.tensor(i)),
-    "NumPy integer": (1, lambda rng, n: lambda torch, i=_indices(rng, n[0], ())[..., None]: np.int64(i.sum())),
-    "tensor": (1, lambda rng, n: lambda torch, i=_indices(rng, n[0], (1,), (2,), (2, 1)): torch.tensor(i)),
-    "int32 tensor": (1, lambda rng, n: lambda torch, i=_indices(rng, n[0], (2,), (1, 2)): torch.tensor(i.astype("i4"))),
-    "array": (1, lambda rng, n: lambda torch, i=_indices(rng, n[0], (2,), (1, 2)): i.copy()),
-    "list": (1, lambda rng, n: lambda torch, i=_indices(rng, n[0], (2,), (0,)): i.tolist()),
-    "range": (1, lambda rng, n: lambda torch, i=min(2, n[0]): range(i)),
-    "mask": (1, lambda rng, n: lambda torch, m=_mask(rng, n[0]): torch.tensor(m)),
-    "mask array": (1, lambda rng, n: lambda torch, m=_mask(rng, n[0]): m.copy()),
-    "uint8 mask": (1, lambda rng, n: lambda torch, m=_mask(rng, n[0]): torch.tensor(m.astype("u1"))),
-    "2-d mask": (2, lambda rng, n: lambda torch, m=_mask(rng, *n[:2]): torch.tensor(m)),
+    "int": (1, lambda rng, n: _constant(rng.randint(-n[0] - 1, n[0]))),
+    "slice": (1, lambda rng, n: _constant(_slice(rng, n[0]))),
+    "all": (1, lambda rng, n: _constant(slice(None))),
+    "None": (0, lambda rng, n: _constant(None)),
+    "bool": (0, lambda rng, n: _constant(rng.random() < 0.7)),
+    "0-d bool": (0, lambda rng, n: _tensor(np.array(rng.random() < 0.7))),
+    "0-d integer": (1, lambda rng, n: _tensor(np.array(_indices(rng, n[0], (1,)).sum()))),
+    "NumPy integer": (1, lambda rng, n: _constant(_indices(rng, n[0], (1,)).sum())),
+    "tensor": (1, lambda rng, n: _tensor(_indices(rng, n[0], (1,), (2,), (2, 1)))),
+    "int32 tensor": (1, lambda rng, n: _tensor(_indices(rng, n[0], (2,), (1, 2)).astype("i4"))),
+    "array": (1, lambda rng, n: _constant(_indices(rng, n[0], (2,), (1, 2)))),
+    "list": (1, lambda rng, n: _constant(_indices(rng, n[0], (2,), (0,)).tolist())),
+    "range": (1, lambda rng, n: _constant(range(min(2, n[0])))),
+    "mask": (1, lambda rng, n: _tensor(_mask(rng, n[0]))),
+    "mask array": (1, lambda rng, n: _constant(_mask(rng, n[0]))),
+    "uint8 mask": (1, lambda rng, n: _tensor(_mask(rng, n[0]).astype("u1"))),
+    "2-d mask": (2, lambda rng, n: _tensor(_mask(rng, *n[:2]))),
 }
 
 
