@@ -12,6 +12,7 @@ import argparse
 import sys
 
 import processes
+import sections
 import workloads
 from harness import Table
 
@@ -21,6 +22,9 @@ GROUPS = {
     "chain": (workloads.chain, 41, "A short chain"),
     "small-mlp": (workloads.small_mlp, 31, "Training steps"),
     "large-mlp": (workloads.large_mlp, 31, "Training steps, larger"),
+    "large": (sections.elementwise, 11, "Elementwise and reductions at 1M float32"),
+    "activations": (sections.activations, 21, "softmax/layer_norm/gelu 256x1024"),
+    "matmul": (sections.matmuls, 21, "Matmul shapes"),
     "long-chain": (processes.long_chain, 3, "A long chain"),
     "import": (processes.importing, 11, "Importing"),
 }

@@ -11,8 +11,11 @@ import pytest
 
 from minitorch._kernels import activation
 from minitorch._kernels.activation import (
+    elu,
+    elu_derivative,
     gelu,
     gelu_backward,
+    leaky_relu_backward,
     log_sigmoid,
     log_sigmoid_backward,
     relu,
@@ -58,6 +61,8 @@ FORWARD: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "log_sigmoid": (log_sigmoid, lambda x: -np.logaddexp(0, -x)),
     "gelu": (gelu, lambda x: x * _normal(x)),
     "gelu tanh": (lambda x: gelu(x, "tanh"), lambda x: x * _tanh_share(x)),
+    "elu": (lambda x: elu(x, 0.5, 1.5, 2.0), lambda x: 1.5 * np.where(x > 0, x, 0.5 * np.expm1(2 * np.minimum(x, 0)))),
+    "elu_derivative": (lambda x: elu_derivative(x, 0.5, 1.5, 2.0), lambda x: np.where(x > 0, 1.5, 0.5 * np.exp(2 * x))),
 }
 
 
@@ -80,6 +85,7 @@ BACKWARD: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "log_sigmoid": (log_sigmoid_backward, lambda x: _sigmoid(-x)),
     "gelu": (gelu_backward, lambda x: _normal(x) + x * np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)),
     "gelu tanh": (lambda g, x: gelu_backward(g, x, "tanh"), _tanh_slope),
+    "leaky_relu": (lambda g, x: leaky_relu_backward(g, x, 0.3), lambda x: np.where(x > 0, 1, 0.3)),
 }
 
 
@@ -151,6 +157,8 @@ def test_extremes(copies: int) -> None:
         "log_sigmoid": [0, -1000, 0, -inf, nan, -math.log(2)],
         "gelu": [1000, 0, inf, nan, nan, 0],
         "gelu tanh": [1000, 0, inf, nan, nan, 0],
+        "elu": [1500, -0.75, inf, -0.75, nan, 0],
+        "elu_derivative": [1.5, 0, 1.5, 0, 1.5, 0.5],
     }
     assert expected.keys() == FORWARD.keys()
     for name, values in expected.items():
@@ -201,6 +209,7 @@ def test_agrees_with_pytorch() -> None:
         "log_sigmoid": functional.logsigmoid,
         "gelu": functional.gelu,
         "gelu tanh": lambda x: functional.gelu(x, approximate="tanh"),
+        "leaky_relu": lambda x: functional.leaky_relu(x, 0.3),
     }
     assert theirs.keys() == BACKWARD.keys()
     for dtype, tolerance in ((np.float32, 3e-6), (np.float64, 1e-14)):

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from .elementary import expm1
 from .special import BLOCK, ERF_TANH, FEW, blockwise, constants, erfc, polynomial
 
 Array: TypeAlias = np.ndarray
@@ -80,6 +82,57 @@ def _relu_backward(grad: Array, output: Array, out: Array) -> None:
     np.negative(mask, out=mask)
     np.right_shift(mask, _SIGN_SHIFT[out.itemsize], out=mask)
     np.bitwise_and(mask, grad.view(integer), out=mask)
+
+
+def leaky_relu_backward(grad: Array, x: Array, slope: float) -> Array:
+    """Return `grad` where `x` is positive, and `slope` times `grad` elsewhere."""
+    if x.size <= _WHERE:
+        return np.where(x > 0, grad, grad * slope)
+    return blockwise(partial(_leaky_relu_backward, slope=slope), grad, x)
+
+
+def _leaky_relu_backward(grad: Array, x: Array, out: Array, slope: float) -> None:
+    positive = x > 0
+    np.multiply(~positive, out.dtype.type(slope), out)
+    np.add(out, positive, out)
+    np.multiply(out, grad, out)
+
+
+def elu(x: Array, alpha: float, scale: float, input_scale: float) -> Array:
+    """Return ``scale * x`` where `x` is positive, and ``scale * alpha * (exp(input_scale * x) - 1)`` elsewhere."""
+    if x.size <= _WHERE:
+        return np.where(x <= 0, np.expm1(x * input_scale) * (alpha * scale), x * scale)
+    return blockwise(partial(_elu, below=alpha * scale, above=scale, input_scale=input_scale), x)
+
+
+def _elu(x: Array, out: Array, below: float, above: float, input_scale: float) -> None:
+    kind = out.dtype.type
+    zeros = _ZEROS[x.itemsize][: x.size]
+    np.minimum(x, zeros, out=out)
+    np.multiply(out, kind(input_scale), out)
+    negative = expm1(out)
+    np.multiply(negative, kind(below), negative)
+    np.maximum(x, zeros, out=out)
+    np.multiply(out, kind(above), out)
+    np.add(out, negative, out)
+
+
+def elu_derivative(x: Array, below: float, above: float, input_scale: float) -> Array:
+    """Return `above` where `x` is positive or NaN, and ``below * exp(input_scale * x)`` elsewhere."""
+    if x.size <= _WHERE:
+        return np.where(x <= 0, np.exp(x * input_scale) * below, x.dtype.type(above))
+    return blockwise(partial(_elu_derivative, below=below, above=above, input_scale=input_scale), x)
+
+
+def _elu_derivative(x: Array, out: Array, below: float, above: float, input_scale: float) -> None:
+    kind = out.dtype.type
+    negative = x <= 0
+    np.fmin(x, _ZEROS[x.itemsize][: x.size], out=out)
+    np.multiply(out, kind(input_scale), out)
+    np.exp(out, out)
+    np.multiply(out, kind(below), out)
+    np.multiply(out, negative, out)
+    np.add(out, np.multiply(~negative, kind(above)), out)
 
 
 def sigmoid(x: Array) -> Array:

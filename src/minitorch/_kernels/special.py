@@ -120,7 +120,7 @@ def blockwise(kernel: Callable[..., Any], *arrays: Array) -> Array:
     Parameters
     ----------
     kernel : callable
-        An elementwise function of arrays of one shape, which writes to its last argument.
+        An elementwise function of flat arrays, which writes to its last argument.
     *arrays : ndarray
         Arrays of one shape and floating-point dtype.
     """
@@ -128,11 +128,11 @@ def blockwise(kernel: Callable[..., Any], *arrays: Array) -> Array:
     if first.itemsize == 2:
         return blockwise(kernel, *[array.astype(np.float32) for array in arrays]).astype(first.dtype)
     out = np.empty(first.shape, first.dtype)
-    if first.size <= BLOCK:
-        kernel(*arrays, out)
-        return out
     flat = [array.reshape(-1) for array in arrays]
     result = out.reshape(-1)
+    if first.size <= BLOCK:
+        kernel(*flat, result)
+        return out
     for start in range(0, result.size, BLOCK):
         stop = start + BLOCK
         kernel(*[array[start:stop] for array in flat], result[start:stop])
@@ -258,7 +258,7 @@ def _erf_32(x: Array, out: Array) -> None:
 def _erf_64(x: Array, out: Array) -> None:
     a = np.abs(x)
     np.copysign(1 - _erfc_positive(a), x, out)
-    centre = a < 0.5
+    centre = np.flatnonzero(a < 0.5)
     out[centre] = _erf_centre(x[centre])
 
 
@@ -268,7 +268,7 @@ def _erfc(x: Array, out: Array) -> None:
     np.multiply(_erfc_positive(np.abs(x)), sign, out)
     np.add(out, 1 - sign, out)
     if x.itemsize == 8:
-        centre = np.abs(x) < 0.5
+        centre = np.flatnonzero(np.abs(x) < 0.5)
         out[centre] = 1 - _erf_centre(x[centre])
 
 
@@ -295,8 +295,8 @@ def _erfinv_32(x: Array, out: Array) -> None:
     w = -np.log((1 - x) * (1 + x))
     polynomial(_ERFINV_CENTRES[4], w * 0.4 - 1, out)
     np.multiply(out, x, out)
-    tail = ~(w <= 5)
-    if tail.any():
+    tail = np.flatnonzero(~(w <= 5))
+    if tail.size:
         far = x[tail].astype(np.float64)
         near = np.empty_like(far)
         _erfinv_64(far, near)
@@ -307,7 +307,7 @@ def _erfinv_64(x: Array, out: Array) -> None:
     a = np.abs(x)
     w = -np.log((1 - a) * (1 + a))
     polynomial(_ERFINV_CENTRES[8], w * 0.4 - 1, out)
-    tail = w > 5
+    tail = np.flatnonzero(w > 5)
     scale, offset = _ERFINV_MAP
     out[tail] = polynomial(_ERFINV_TAIL_64, scale * np.sqrt(w[tail]) - offset)
     np.multiply(out, a, out)
@@ -315,7 +315,7 @@ def _erfinv_64(x: Array, out: Array) -> None:
     residual = np.where(a > 0.5, (1 - a) - _erfc_positive(out), _erf_centre(out) - a)
     residual *= math.sqrt(math.pi) / 2 * np.exp(out * out)
     out -= residual / (1 + out * residual)
-    np.copyto(out, np.inf, where=a == 1)
+    out[np.flatnonzero(a == 1)] = np.inf
     np.copysign(out, x, out)
 
 
@@ -328,11 +328,13 @@ def _lgamma_value(x: float) -> float:
 
 
 def _lgamma(x: Array, out: Array) -> None:
-    negative = x < 0
-    if not negative.any():
+    negative = np.flatnonzero(x < 0)
+    if not negative.size:
         return _lgamma_positive(x, out)
-    _lgamma_positive(np.where(negative, 1 - x, x), out)
     below = x[negative]
+    mirrored = x.copy()
+    mirrored[negative] = 1 - below
+    _lgamma_positive(mirrored, out)
     sine = np.sin(math.pi * np.abs(below - np.rint(below)))
     reflected = np.log(math.pi / sine) - out[negative]
     out[negative] = np.where(sine > 0, reflected, np.inf)
@@ -340,8 +342,8 @@ def _lgamma(x: Array, out: Array) -> None:
 
 def _lgamma_positive(x: Array, out: Array) -> None:
     fits = _FITS[x.itemsize]
-    small = x < 8
-    large = ~small
+    below = x < 8
+    small, large = np.flatnonzero(below), np.flatnonzero(~below)
     high = x[large]
     inverse = 1 / high
     series = polynomial(fits.lgamma_series, inverse * inverse) * inverse
@@ -352,37 +354,40 @@ def _lgamma_positive(x: Array, out: Array) -> None:
     distance = low - nearest
     factors = np.ones_like(low)
     for step in range(1, 7):
-        np.multiply(factors, low - step, out=factors, where=nearest >= step + 2)
+        factors *= (low - (step + 1)) * (nearest >= step + 2) + low.dtype.type(1)  # low - step, exactly, or 1
     divides = nearest < 2
-    np.copyto(factors, low, where=divides)
-    np.multiply(factors, low + 1, out=factors, where=nearest < 1)
+    factors = factors * ~divides + low * divides
+    factors *= low * (nearest < 1) + low.dtype.type(1)
     logarithm = np.log(factors)
-    np.negative(logarithm, out=logarithm, where=divides)
+    logarithm *= 1 - 2 * divides.astype(low.dtype)
     out[small] = distance * polynomial(fits.lgamma, 2 * distance) + logarithm
 
 
 def _digamma(x: Array, out: Array) -> None:
-    negative = x < 0
-    if not negative.any():
+    negative = np.flatnonzero(x < 0)
+    if not negative.size:
         return _digamma_positive(x, out)
-    _digamma_positive(np.where(negative, 1 - x, x), out)
     below = x[negative]
+    mirrored = x.copy()
+    mirrored[negative] = 1 - below
+    _digamma_positive(mirrored, out)
     distance = below - np.rint(below)
-    np.copyto(distance, np.nan, where=distance == 0)
+    distance[np.flatnonzero(distance == 0)] = np.nan
     out[negative] -= math.pi / np.tan(math.pi * distance)
 
 
 def _digamma_positive(x: Array, out: Array) -> None:
     fits = _FITS[x.itemsize]
-    middle = x > 2
-    low = x[~middle]
+    beyond = x > 2
+    near, middle = np.flatnonzero(~beyond), np.flatnonzero(beyond)
+    low = x[near]
     first = low < 1
-    moved = np.where(first, low + 1, low)
+    moved = low + first
     value = ((moved - fits.root[0]) - fits.root[1]) * polynomial(fits.digamma, 2 * moved - 3)
-    value -= np.where(first, 1 / low, 0)
-    out[~middle] = value
+    value -= first / low
+    out[near] = value
     high = x[middle]
-    shifted = high < 8
+    shifted = np.flatnonzero(high < 8)
     steps = high[shifted]
     recurrence = np.zeros_like(steps)
     for step in range(6):

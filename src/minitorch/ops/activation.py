@@ -62,7 +62,7 @@ def _leaky_relu_kernel(self: np.ndarray, *, negative_slope: float) -> np.ndarray
 
 
 def _leaky_relu_backward_kernel(grad: np.ndarray, self: np.ndarray, *, negative_slope: float) -> np.ndarray:
-    return np.where(self > 0, grad, grad * negative_slope)
+    return kernels.leaky_relu_backward(grad, self, negative_slope)
 
 
 def _hardtanh_kernel(self: np.ndarray, *, min_val: float, max_val: float) -> np.ndarray:
@@ -261,15 +261,13 @@ op("logsigmoid_backward", "LogSigmoidBackwardBackward0", kernels.log_sigmoid_bac
 
 # -- elu: exponential below zero ---------------------------------------------------------------------------------------
 def _elu_kernel(self: np.ndarray, *, alpha: float, scale: float, input_scale: float) -> np.ndarray:
-    below = np.expm1(_floats(self, "elu_cpu") * input_scale) * (alpha * scale)
-    return np.where(self <= 0, below, self * scale)
+    return kernels.elu(_floats(self, "elu_cpu"), alpha, scale, input_scale)
 
 
 def _elu_derivative_kernel(
     self: np.ndarray, *, alpha: float, scale: float, input_scale: float, order: int
 ) -> np.ndarray:
-    below = np.exp(self * input_scale) * (alpha * scale * input_scale**order)
-    return np.where(self <= 0, below, self.dtype.type(scale if order == 1 else 0))
+    return kernels.elu_derivative(self, alpha * scale * input_scale**order, scale if order == 1 else 0.0, input_scale)
 
 
 def _elu_self(F: Any, g: Any, self: Any, alpha: float, scale: float, input_scale: float) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -142,6 +143,11 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
 
 # -- bounds ------------------------------------------------------------------------------------------------------------
 def _clamp_kernel(self: np.ndarray, *, min: Number | None = None, max: Number | None = None) -> np.ndarray:
+    if self.size > _FEW and self.dtype.kind == "f":  # thrice as fast as the maximum of an array and a number
+        low, high = (
+            filler(bound, self.dtype) for bound in (-math.inf if min is None else min, math.inf if max is None else max)
+        )
+        return np.clip(self, low, high)
     out = self
     if min is not None:
         out = np.maximum(out, filler(min, self.dtype), out=...)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._kernels import activation
+from .._kernels import elementary as kernels
 from .._op import documents, op
 
 if TYPE_CHECKING:
@@ -19,11 +20,13 @@ _LN2, _LN10 = math.log(2), math.log(10)
 
 _exp = op("exp", "ExpBackward0", np.exp, ("self",), floats=True, self=lambda F, g, result: g * result)
 _exp2 = op("exp2", "Exp2Backward0", np.exp2, ("self",), floats=True, self=lambda F, g, result: g * (result * _LN2))
-_expm1 = op("expm1", "Expm1Backward0", np.expm1, ("self",), floats=True, self=lambda F, g, result: g * (result + 1))
+_expm1 = op("expm1", "Expm1Backward0", kernels.expm1, ("self",), elementwise=True, floats=True,
+            self=lambda F, g, result: g * (result + 1))  # fmt: skip
 _log = op("log", "LogBackward0", np.log, ("self",), floats=True, self=lambda F, g, self: g / self)
 _log2 = op("log2", "Log2Backward0", np.log2, ("self",), floats=True, self=lambda F, g, self: g / (self * _LN2))
 _log10 = op("log10", "Log10Backward0", np.log10, ("self",), floats=True, self=lambda F, g, self: g / (self * _LN10))
-_log1p = op("log1p", "Log1PBackward0", np.log1p, ("self",), floats=True, self=lambda F, g, self: g / (self + 1))
+_log1p = op("log1p", "Log1PBackward0", kernels.log1p, ("self",), elementwise=True, floats=True,
+            self=lambda F, g, self: g / (self + 1))  # fmt: skip
 
 
 @documents(_exp)
@@ -113,7 +116,8 @@ def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 # -- trigonometric -----------------------------------------------------------------------------------------------------
 _sin = op("sin", "SinBackward0", np.sin, ("self",), floats=True, self=lambda F, g, self: g * F.cos(self))
 _cos = op("cos", "CosBackward0", np.cos, ("self",), floats=True, self=lambda F, g, self: g * -F.sin(self))
-_tan = op("tan", "TanBackward0", np.tan, ("self",), floats=True, self=lambda F, g, result: g * (1 + result * result))
+_tan = op("tan", "TanBackward0", kernels.tan, ("self",), elementwise=True, floats=True,
+          self=lambda F, g, result: g * (1 + result * result))  # fmt: skip
 _asin = op("asin", "AsinBackward0", np.arcsin, ("self",), floats=True,
            self=lambda F, g, self: g * F.rsqrt(1 - self * self))  # fmt: skip
 _acos = op("acos", "AcosBackward0", np.arccos, ("self",), floats=True,

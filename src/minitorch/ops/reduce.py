@@ -158,7 +158,7 @@ def mean_kernel(self: np.ndarray, dim: tuple[int, ...] | None = None, keepdim: b
     """The mean over dimensions, or all: NaN of nothing."""
     if self.dtype.itemsize == 2:
         return np.asarray(mean_kernel(self.astype(np.float32), dim, keepdim), self.dtype)
-    out = np.add.reduce(self, None, out=...) if dim is None else kernels.sum(self, dim, keepdim)
+    out = kernels.sum(self, dim, keepdim)
     return np.divide(out, count(self.shape, dim), out)
 
 
@@ -244,10 +244,7 @@ def nanmean(
 
 # -- prod --------------------------------------------------------------------------------------------------------------
 def _prod(self: np.ndarray, *, dim: int, keepdim: bool = False) -> np.ndarray:
-    kind = np.float32 if self.dtype.itemsize == 2 else self.dtype
-    axis = dim if self.ndim else None
-    out = np.multiply.reduce(self, axis, kind if self.dtype.kind == "f" else np.int64, out=..., keepdims=keepdim)
-    return out.astype(self.dtype, copy=False) if self.dtype.kind == "f" else out
+    return kernels.prod(self, dim if self.ndim else None, keepdim)
 
 
 def _prod_all_self(F: Any, g: Any, self: Any, self_shape: tuple[int, ...]) -> Any:
