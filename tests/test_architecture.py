@@ -35,7 +35,7 @@ LAYERS = [
     ["autograd"],
     ["testing", "nn.functional"],
     ["nn"],
-    ["optim"],
+    ["optim", "utils"],
     ["cuda", ""],
 ]
 """Modules by layer, lowest first: a module imports from its own layer or lower ones."""

@@ -1,5 +1,6 @@
 """minitorch: a tape-based automatic differentiation engine over NumPy, with PyTorch's names."""
 
+import importlib as _importlib
 from math import e, inf, nan, pi
 
 from . import autograd, cuda, linalg, nn, optim, testing
@@ -347,6 +348,16 @@ sqrt_, square_, tan_, tanh_, trunc_ = Tensor.sqrt_, Tensor.square_, Tensor.tan_,
 xlogy_, zero_ = Tensor.xlogy_, Tensor.zero_
 celu_, selu_, threshold_ = nn.functional.celu_, nn.functional.selu_, nn.functional.threshold_
 
+
+def __getattr__(name: str) -> object:
+    """The parts that are imported when they are first needed."""
+    if name in _LATER:
+        return _importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+_LATER = {"utils"}
+
 __version__ = "0.1.0"
 
 __all__ = [  # noqa: RUF022
@@ -398,6 +409,6 @@ __all__ = [  # noqa: RUF022
     "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tensor", "tensor_split", "tensordot", "testing", "threshold",
     "threshold_", "tile", "topk", "trace", "transpose", "tril", "tril_indices", "triu", "triu_indices", "true_divide",
     "trunc", "trunc_", "typename", "uint16", "uint32", "uint64", "uint8", "unbind", "unflatten", "unique",
-    "unique_consecutive", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "var", "var_mean",
-    "vdot", "vsplit", "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
+    "unique_consecutive", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "utils", "var",
+    "var_mean", "vdot", "vsplit", "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
 ]  # fmt: skip
