@@ -25,14 +25,20 @@ from .ops import (
     choices,
     compare,
     copies,
+    covariance,
     creation,
+    determinants,
+    distances,
     einsum,
     elementary,
     extrema,
+    factorisations,
     join,
     linalg,
     masked,
+    matrix_functions,
     memory,
+    orthogonal,
     pointwise,
     powers,
     random,
@@ -41,10 +47,13 @@ from .ops import (
     rounding,
     scan,
     shape_inplace,
+    solves,
     special,
+    spectra,
     statistics,
     subscript,
     vector_norm,
+    vectors,
 )
 from .ops import gather as gathers
 from .ops import index as along
@@ -250,6 +259,18 @@ class Tensor(metaclass=legacy.TensorMeta):
     addmm, addmv, addr, addbmm, baddbmm = linalg.addmm, linalg.addmv, linalg.addr, linalg.addbmm, linalg.baddbmm
     addmm_, addmv_, addr_ = in_place(linalg.addmm), in_place(linalg.addmv), in_place(linalg.addr)
     addbmm_, baddbmm_ = in_place(linalg.addbmm), in_place(linalg.baddbmm)
+
+    # -- linear algebra
+    det, slogdet, logdet = determinants.input_det, determinants.input_slogdet, determinants.logdet
+    inverse, pinverse = solves.inverse, matrix_functions.pinverse
+    matrix_power, matrix_exp = matrix_functions.input_matrix_power, matrix_functions.input_matrix_exp
+    cholesky, cholesky_solve = factorisations.input_cholesky, solves.cholesky_solve
+    cholesky_inverse, triangular_solve = solves.cholesky_inverse, solves.triangular_solve
+    lu, lu_solve = factorisations.input_lu, factorisations.input_lu_solve
+    qr, svd, geqrf = orthogonal.input_qr, spectra.input_svd, orthogonal.geqrf
+    orgqr, ormqr = orthogonal.orgqr, orthogonal.ormqr
+    cross, dist, cov, corrcoef = vectors.input_cross, distances.dist, covariance.cov, covariance.corrcoef
+    renorm, renorm_ = distances.renorm, in_place(distances.renorm)
 
     # -- nn
     relu, relu_ = activation.relu, in_place(activation.relu)

@@ -34,6 +34,7 @@ from ..ops.activation import (
 from ..ops.attention import multi_head_attention_forward, scaled_dot_product_attention
 from ..ops.class_loss import cross_entropy, nll_loss
 from ..ops.conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+from ..ops.distances import pdist
 from ..ops.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from ..ops.elementary import tanh
 from ..ops.index import embedding, one_hot
@@ -148,6 +149,7 @@ __all__ = [
     "one_hot",
     "pad",
     "pairwise_distance",
+    "pdist",
     "pixel_shuffle",
     "pixel_unshuffle",
     "poisson_nll_loss",

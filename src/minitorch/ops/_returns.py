@@ -87,3 +87,145 @@ class aminmax(_Results):
 
     min: Tensor = property(itemgetter(0))  # type: ignore[assignment]
     max: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+
+
+class _SignLogabsdet(_Results):
+    __slots__ = ()
+    _names = ("sign", "logabsdet")
+
+    sign: Tensor = property(itemgetter(0))  # type: ignore[assignment]
+    logabsdet: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+
+
+class linalg_slogdet(_SignLogabsdet):
+    __slots__ = ()
+
+
+class slogdet(_SignLogabsdet):
+    __slots__ = ()
+
+
+class linalg_inv_ex(_Results):
+    __slots__ = ()
+    _names = ("inverse", "info")
+
+    inverse: Tensor = property(itemgetter(0))  # type: ignore[assignment]
+    info: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+
+
+class linalg_solve_ex(_Results):
+    __slots__ = ()
+    _names = ("result", "info")
+
+    result: Tensor = property(itemgetter(0))  # type: ignore[assignment]
+    info: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+
+
+class linalg_cholesky_ex(_Results):
+    __slots__ = ()
+    _names = ("L", "info")
+
+    L: Tensor = property(itemgetter(0))  # type: ignore[assignment]
+    info: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+
+
+class linalg_eigh(_Results):
+    __slots__ = ()
+    _names = ("eigenvalues", "eigenvectors")
+
+    eigenvalues: Tensor = property(itemgetter(0))  # type: ignore[assignment]
+    eigenvectors: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+
+
+class _QR(_Results):
+    __slots__ = ()
+    _names = ("Q", "R")
+
+    Q: Tensor = property(itemgetter(0))  # type: ignore[assignment]
+    R: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+
+
+class linalg_qr(_QR):
+    __slots__ = ()
+
+
+class qr(_QR):
+    __slots__ = ()
+
+
+class geqrf(_Results):
+    __slots__ = ()
+    _names = ("a", "tau")
+
+    a: Tensor = property(itemgetter(0))  # type: ignore[assignment]
+    tau: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+
+
+class linalg_svd(_Results):
+    __slots__ = ()
+    _names = ("U", "S", "Vh")
+
+    U: Tensor = property(itemgetter(0))  # type: ignore[assignment]
+    S: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+    Vh: Tensor = property(itemgetter(2))  # type: ignore[assignment]
+
+
+class svd(_Results):
+    __slots__ = ()
+    _names = ("U", "S", "V")
+
+    U: Tensor = property(itemgetter(0))  # type: ignore[assignment]
+    S: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+    V: Tensor = property(itemgetter(2))  # type: ignore[assignment]
+
+
+class _PLU(_Results):
+    __slots__ = ()
+    _names = ("P", "L", "U")
+
+    P: Tensor = property(itemgetter(0))  # type: ignore[assignment]
+    L: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+    U: Tensor = property(itemgetter(2))  # type: ignore[assignment]
+
+
+class linalg_lu(_PLU):
+    __slots__ = ()
+
+
+class lu_unpack(_PLU):
+    __slots__ = ()
+
+
+class linalg_lu_factor(_Results):
+    __slots__ = ()
+    _names = ("LU", "pivots")
+
+    LU: Tensor = property(itemgetter(0))  # type: ignore[assignment]
+    pivots: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+
+
+class linalg_lu_factor_ex(_Results):
+    __slots__ = ()
+    _names = ("LU", "pivots", "info")
+
+    LU: Tensor = property(itemgetter(0))  # type: ignore[assignment]
+    pivots: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+    info: Tensor = property(itemgetter(2))  # type: ignore[assignment]
+
+
+class linalg_lstsq(_Results):
+    __slots__ = ()
+    _names = ("solution", "residuals", "rank", "singular_values")
+
+    solution: Tensor = property(itemgetter(0))  # type: ignore[assignment]
+    residuals: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+    rank: Tensor = property(itemgetter(2))  # type: ignore[assignment]
+    singular_values: Tensor = property(itemgetter(3))  # type: ignore[assignment]
+
+
+class triangular_solve(_Results):
+    __slots__ = ()
+    _names = ("solution", "cloned_coefficient")
+
+    solution: Tensor = property(itemgetter(0))  # type: ignore[assignment]
+    cloned_coefficient: Tensor = property(itemgetter(1))  # type: ignore[assignment]

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 
 def _divide_or_zero(self: np.ndarray, other: np.ndarray) -> np.ndarray:
-    out = np.divide(self, other, out=...)
-    out[np.broadcast_to(other == 0, out.shape)] = 0
-    return out
+    out = np.zeros(np.broadcast_shapes(self.shape, other.shape), self.dtype)
+    return np.divide(self, other, out=out, where=other != 0)
 
 
 op("divide_or_zero", "DivideOrZeroBackward0", _divide_or_zero, ("self", "other"), elementwise=True,
@@ -142,8 +141,8 @@ def norm(
     ----------
     input : Tensor
         Floats, any shape.
-    p : number or "fro"
-        The order, as for `vector_norm`; "fro" is 2.
+    p : number, "fro" or "nuc"
+        The order, as for `vector_norm`; "fro" is 2, "nuc" the sum of the singular values of matrices.
     dim : int or sequence of int, optional
         The dimensions (default: all).
     keepdim : bool
@@ -164,5 +163,8 @@ def norm(
     if out is not None:
         return deliver("norm", lambda: norm(input, p, dim, keepdim, dtype=dtype), (input,), out)
     if isinstance(p, str) and p != "fro":
-        raise RuntimeError(f"norm(): order {p!r} is not supported; give a number or 'fro'")
+        from .matrix_norm import matrix_norm
+
+        dims: Any = (-2, -1) if dim is None else dim
+        return matrix_norm(input, p, dims, keepdim, dtype=dtype)
     return vector_norm(input, 2 if p is None or isinstance(p, str) else p, dim, keepdim, dtype=dtype)

@@ -1,0 +1,451 @@
+"""Inverses and systems of equations.
+
+The derivatives of inverse and solution are those of M. B. Giles, "Collected matrix derivative results for forward and
+reverse mode algorithmic differentiation" (2008), 2.2.3 and 2.3.1; those of a triangular system keep the triangle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._args import array_of
+from .._kernels import linalg as kernels
+from .._op import op
+from .._runtime import deliver, traced, wrap
+from . import _returns
+from . import shape as shapes
+from ._matrices import (
+    LinAlgError,
+    batch_element,
+    check_batches,
+    check_floats,
+    check_matrices,
+    check_same_dtype,
+    check_system,
+    checked,
+    delivered,
+)
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+def _mT(array: np.ndarray) -> np.ndarray:
+    return array.swapaxes(-1, -2)
+
+
+def _inv_ex(self: np.ndarray) -> list[np.ndarray]:
+    try:
+        return [np.linalg.inv(self), np.zeros(self.shape[:-2], np.int32)]
+    except np.linalg.LinAlgError:
+        one = np.broadcast_to(np.eye(self.shape[-1], dtype=self.dtype), self.shape)
+        return list(kernels.solve(self, one))
+
+
+def _solve_ex(self: np.ndarray, other: np.ndarray, *, left: bool = True) -> list[np.ndarray]:
+    if left:
+        return list(kernels.solve(self, other))
+    solution, info = kernels.solve(_mT(self), _mT(other))
+    return [_mT(solution), info]
+
+
+def _solve_triangular(
+    self: np.ndarray, other: np.ndarray, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> np.ndarray:
+    dtype = np.promote_types(self.dtype, other.dtype)
+    if left:
+        solution = kernels.solve_triangular(self, other, upper, unitriangular)
+    else:
+        solution = _mT(kernels.solve_triangular(_mT(self), _mT(other), not upper, unitriangular))
+    return solution.astype(dtype, copy=False)
+
+
+def _solve_self(F: Any, g: Any, self: Any, result: Any, left: bool) -> Any:
+    slope = F.solve_ex(F.mT(self), g, left=left)[0]
+    return -F.bmm_nt(slope, result[0]) if left else -F.bmm_tn(result[0], slope)
+
+
+def _triangle_self(F: Any, g: Any, self: Any, result: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
+    slope = F.solve_triangular(F.mT(self), g, upper=not upper, left=left, unitriangular=unitriangular)
+    full = -F.bmm_nt(slope, result) if left else -F.bmm_tn(result, slope)
+    return F.triu(full, diagonal=int(unitriangular)) if upper else F.tril(full, diagonal=-int(unitriangular))
+
+
+_inv_row = op("inv_ex", "LinalgInvExBackward0", _inv_ex, ("self",), outputs=True,
+              self=lambda F, g, result: -F.bmm_nt(F.bmm_tn(result[0], g[0]), result[0]))  # fmt: skip
+
+_solve_row = op("solve_ex", "LinalgSolveExBackward0", _solve_ex, ("self", "other"),
+                outputs=True, broadcasts=True, numbers=False,
+                self=lambda F, g, self, result, left: _solve_self(F, g[0], self, result, left),
+                other=lambda F, g, self, left: F.solve_ex(F.mT(self), g[0], left=left)[0])  # fmt: skip
+
+_triangle_row = op("solve_triangular", "LinalgSolveTriangularBackward0", _solve_triangular, ("self", "other"),
+                   broadcasts=True, numbers=False, self=_triangle_self,
+                   other=lambda F, g, self, upper, left, unitriangular: F.solve_triangular(
+                       F.mT(self), g, upper=not upper, left=left, unitriangular=unitriangular))  # fmt: skip
+
+
+# -- inverse -----------------------------------------------------------------------------------------------------------
+def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverses of square matrices.
+
+    Parameters
+    ----------
+    A : Tensor
+        float32 or float64, ``(*, n, n)``.
+    out : Tensor, optional
+        Where the result is written.
+
+    Raises
+    ------
+    linalg.LinAlgError
+        If a matrix is singular.
+    RuntimeError
+        If *A* is not of floats or not square.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+    if out is not None:
+        return deliver("linalg.inv", lambda: inv(A), (A,), out)
+    return _inverse("linalg.inv", A, True)[0]
+
+
+def _inverse(name: str, A: Tensor, check_errors: bool) -> Any:
+    checked("linalg.inv", A)
+    result = _inv_row(A)
+    if check_errors and result[1]._array.any():
+        where, info = batch_element(result[1]._array)
+        raise LinAlgError(
+            f"{name}: {where}The diagonal element {info} is zero, the inversion could not be completed because the "
+            "input matrix is singular."
+        )
+    return result
+
+
+def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverses of square matrices: `linalg.inv`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.inverse(torch.tensor([[4.0]]))
+    tensor([[0.2500]])
+    """
+    return inv(input, out=out)
+
+
+def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> _returns.linalg_inv_ex:
+    """The inverses of square matrices, and which of them there are not.
+
+    Returns
+    -------
+    named tuple
+        ``inverse``, with infinities and NaN where there is none, and ``info``: 0, or which pivot is zero.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.linalg.inv_ex(torch.tensor([[1.0, 2.0], [2.0, 4.0]])).info
+    tensor(2, dtype=torch.int32)
+    """
+    if out is not None:
+        return delivered("linalg.inv_ex", lambda: inv_ex(A, check_errors=check_errors), (A,), out)
+    return _returns.linalg_inv_ex(_inverse("linalg.inv_ex", A, check_errors))
+
+
+# -- systems of equations ----------------------------------------------------------------------------------------------
+def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
+    """The solution X of ``A @ X = B``, or of ``X @ A = B``.
+
+    Parameters
+    ----------
+    A : Tensor
+        float32 or float64, ``(*, n, n)``.
+    B : Tensor
+        ``(*, n, k)``, whose batch broadcasts with that of *A*; or vectors: ``(n,)``, or ``(*, n)`` with just the batch of
+        *A*.
+    left : bool
+        Whether *A* stands on the left of the unknown.
+    out : Tensor, optional
+        Where the result is written.
+
+    Raises
+    ------
+    linalg.LinAlgError
+        If a matrix is singular.
+    RuntimeError
+        If the shapes or the dtypes do not fit.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([1.0, 2.0]))
+    tensor([0.5000, 0.5000])
+    """
+    if out is not None:
+        return deliver("linalg.solve", lambda: solve(A, B, left=left), (A, B), out)
+    return _solution("linalg.solve", A, B, left, True)[0]
+
+
+def solve_ex(
+    A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None
+) -> _returns.linalg_solve_ex:
+    """The solution of `solve`, and for which matrices there is none.
+
+    Returns
+    -------
+    named tuple
+        ``result``, and ``info``: 0, or which pivot is zero.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.linalg.solve_ex(torch.zeros(1, 1), torch.ones(1)).info
+    tensor(1, dtype=torch.int32)
+    """
+    if out is not None:
+        return delivered("linalg.solve_ex", lambda: solve_ex(A, B, left=left, check_errors=check_errors), (A, B), out)
+    return _returns.linalg_solve_ex(_solution("linalg.solve_ex", A, B, left, check_errors))
+
+
+def _solution(name: str, A: Tensor, B: Tensor, left: bool, check_errors: bool) -> Any:
+    a, b = array_of(name, A, "A"), array_of(name, B, "B", 2)
+    check_floats("linalg.solve", a, "lu_cpu" if a.dtype == np.float16 else "")
+    check_same_dtype("linalg.solve", a, b)
+    check_matrices("linalg.solve", a)
+    vectors = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
+    column = shapes.unsqueeze(B, -1) if vectors else B
+    check_system("linalg.solve", a, column._array, left)
+    solution, info = _solve_row(A, column, left)
+    if check_errors and info._array.any():
+        where, _ = batch_element(info._array)
+        raise LinAlgError(f"torch.{name}: {where}The solver failed because the input matrix is singular.")
+    return shapes.squeeze(solution, -1) if vectors else solution, info
+
+
+def solve_triangular(
+    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | None = None
+) -> Tensor:
+    """The solution X of ``A @ X = B``, or of ``X @ A = B``, with triangular A.
+
+    Parameters
+    ----------
+    A : Tensor
+        float32 or float64, ``(*, n, n)``; the other triangle is not read.
+    B : Tensor
+        ``(*, n, k)``, or ``(*, k, n)`` where *left* is false; its batch broadcasts with that of *A*.
+    upper : bool
+        Which triangle.
+    left : bool
+        Whether *A* stands on the left of the unknown.
+    unitriangular : bool
+        Whether the diagonal is taken to be ones, and not read.
+    out : Tensor, optional
+        Where the result is written.
+
+    Notes
+    -----
+    A zero on the diagonal is divided by: the result has infinities and NaN.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> A = torch.tensor([[2.0, 1.0], [0.0, 4.0]])
+    >>> torch.linalg.solve_triangular(A, torch.tensor([[4.0], [8.0]]), upper=True)
+    tensor([[1.],
+            [2.]])
+    """
+    name = "linalg.solve_triangular"
+    if out is not None:
+        return deliver(
+            name, lambda: solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular), (A, B), out
+        )
+    a, b = array_of(name, A, "A"), array_of(name, B, "B", 2)
+    check_matrices(name, a)
+    check_matrices(name, b, square=False)
+    check_system(name, a, b, left)
+    for array in (a, b):
+        check_floats(name, array, "triangular_solve_cpu")
+    return _triangle_row(A, B, upper, left, unitriangular)
+
+
+def triangular_solve(
+    input: Tensor,
+    A: Tensor,
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+    *,
+    out: Any = None,
+) -> _returns.triangular_solve:
+    """The solution X of ``A @ X = input``, or of ``A.mT @ X = input``, with triangular A; see `linalg.solve_triangular`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.triangular_solve(torch.tensor([[4.0]]), torch.tensor([[2.0]])).solution
+    tensor([[2.]])
+    """
+    if out is not None:
+        given = (input, A, upper, transpose, unitriangular)
+        return delivered("triangular_solve", lambda: triangular_solve(*given), (input, A), out)
+    name = "triangular_solve"
+    b, a = array_of(name, input), array_of(name, A, "A", 2)
+    for array, which in ((b, "b"), (a, "A")):
+        if array.ndim < 2:
+            raise RuntimeError(f"torch.{name}: Expected {which} to have at least 2 dimensions, but it has {array.ndim}")
+    _check_pair(name, b, a)
+    for array in (b, a):
+        check_floats(name, array, "triangular_solve_cpu")
+    triangle = traced.mT(A) if transpose else A
+    solution = _triangle_row(triangle, input, upper != transpose, True, unitriangular)
+    shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return _returns.triangular_solve((solution, traced.clone(traced.expand(A, size=shape + a.shape[-2:]))))
+
+
+def _check_pair(name: str, b: np.ndarray, a: np.ndarray) -> None:
+    """Refuse a system in the order of the older functions whose shapes or dtypes do not fit."""
+    check_same_dtype(name, b, a, "b", "A")
+    if a.shape[-1] != a.shape[-2]:
+        rows, columns = a.shape[-2:]
+        raise RuntimeError(f"A must be batches of square matrices, but they are {rows} by {columns} matrices")
+    if a.shape[-2] != b.shape[-2]:
+        n, (rows, columns) = a.shape[-1], b.shape[-2:]
+        raise RuntimeError(
+            f"Incompatible matrix sizes for {name}: each A matrix is {n} by {n} but each b matrix is {rows} by {columns}"
+        )
+    check_batches(name, a.shape[:-2], b.shape[:-2])
+
+
+# -- with a factorisation ----------------------------------------------------------------------------------------------
+def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The solution X of ``A @ X = input``, given the Cholesky factor of A.
+
+    Parameters
+    ----------
+    input : Tensor
+        The right-hand side, ``(*, n, k)``.
+    L : Tensor
+        The factor, ``(*, n, n)``; of the other triangle nothing is read.
+    upper : bool
+        Whether it is upper: ``A = L.mT @ L``.
+    out : Tensor, optional
+        Where the result is written.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.cholesky_solve(torch.tensor([[4.0]]), torch.tensor([[2.0]]))
+    tensor([[1.]])
+    """
+    name = "cholesky_solve"
+    if out is not None:
+        return deliver(name, lambda: cholesky_solve(input, L, upper), (input, L), out)
+    b, a = array_of(name, input), array_of(name, L, "L", 2)
+    for array, which in ((b, "b"), (a, "u")):
+        if array.ndim < 2:
+            raise RuntimeError(f"{which} should have at least 2 dimensions, but has {array.ndim} dimensions instead")
+    _check_pair(name, b, a)
+    check_floats(name, b, "cholesky_solve_cpu")
+    first, second = (traced.mT(L), L) if upper else (L, traced.mT(L))
+    return _triangle_row(second, _triangle_row(first, input, False), True)
+
+
+def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of A, given its Cholesky factor, ``(*, n, n)``; arguments as for `cholesky_solve`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.cholesky_inverse(torch.tensor([[2.0]]))
+    tensor([[0.2500]])
+    """
+    name = "cholesky_inverse"
+    if out is not None:
+        return deliver(name, lambda: cholesky_inverse(input, upper), (input,), out)
+    array = array_of(name, input)
+    check_matrices(name, array)
+    check_floats(name, array, "cholesky_inverse_out_cpu")
+    zero = array.diagonal(0, -2, -1) == 0
+    if zero.any():
+        where, info = batch_element(np.asarray((zero.argmax(-1) + 1) * zero.any(-1)))
+        raise LinAlgError(
+            f"{name}: {where}The diagonal element {info} is zero, the inversion could not be completed because the "
+            "input matrix is singular."
+        )
+    one = traced.expand(_identity(array), size=array.shape)
+    return cholesky_solve(one, input, upper)
+
+
+def _identity(like: np.ndarray) -> Any:
+    return wrap(np.eye(like.shape[-1], dtype=like.dtype))
+
+
+# -- tensors as matrices -----------------------------------------------------------------------------------------------
+def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of a tensor as a linear map from its last dimensions to its first *ind* ones.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.linalg.tensorinv(torch.eye(6).reshape(2, 3, 6)).shape
+    torch.Size([6, 2, 3])
+    """
+    if out is not None:
+        return deliver("linalg.tensorinv", lambda: tensorinv(A, ind), (A,), out)
+    shape = array_of("linalg.tensorinv", A, "A").shape
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    rows, columns = math.prod(shape[:ind]), math.prod(shape[ind:])
+    if rows != columns:
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{columns} != {rows}"
+        )
+    return shapes.reshape(inv(shapes.reshape(A, (rows, rows))), (*shape[ind:], *shape[:ind]))
+
+
+def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The solution X of ``tensordot(A, X, X.ndim) = B``.
+
+    Parameters
+    ----------
+    A : Tensor
+        Its first dimensions are as many as *B* has, and have as many elements as the others together.
+    B : Tensor
+        The right-hand side.
+    dims : sequence of int, optional
+        Dimensions of *A* that are moved to its end first.
+    out : Tensor, optional
+        Where the result is written.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.linalg.tensorsolve(2 * torch.eye(6).reshape(2, 3, 6), torch.ones(2, 3))
+    tensor([0.5000, 0.5000, 0.5000, 0.5000, 0.5000, 0.5000])
+    """
+    if out is not None:
+        return deliver("linalg.tensorsolve", lambda: tensorsolve(A, B, dims), (A, B), out)
+    a, b = array_of("linalg.tensorsolve", A, "A"), array_of("linalg.tensorsolve", B, "B", 2)
+    if dims is not None:
+        A = shapes.movedim(A, tuple(dims), tuple(range(a.ndim - len(dims), a.ndim)))
+        a = A._array
+    rest = a.shape[b.ndim :]
+    rows, columns = math.prod(a.shape[: b.ndim]), math.prod(rest)
+    if rows != columns:
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
+            f"but got {columns} != {rows}"
+        )
+    return shapes.reshape(solve(shapes.reshape(A, (rows, rows)), shapes.flatten(B)), rest)
