@@ -5,6 +5,8 @@ All work on batches, ``(*, m, n)``.  As NumPy's own, they compute in float64 and
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 _BLOCK = 32
@@ -23,7 +25,7 @@ def lu(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """
     *batch, m, n = matrices.shape
     size = min(m, n)
-    work = matrices.reshape(-1, m, n).astype(np.float64)
+    work = matrices.reshape(prod(batch), m, n).astype(np.float64)
     pivots = np.empty((len(work), size), np.int32)
     _factor(work, pivots, 0, size)
     if n > size:
@@ -61,7 +63,7 @@ def _factor(work: np.ndarray, pivots: np.ndarray, first: int, last: int) -> None
 
 def permutation(pivots: np.ndarray, rows: int) -> np.ndarray:
     """Which row of the matrix stands in each row of ``L @ U``, for pivots as LAPACK gives them."""
-    flat = pivots.reshape(-1, pivots.shape[-1])
+    flat = pivots.reshape(prod(pivots.shape[:-1]), pivots.shape[-1])
     order = np.tile(np.arange(rows), (len(flat), 1))
     each = np.arange(len(flat))
     for j in range(flat.shape[1]):

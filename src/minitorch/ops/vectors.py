@@ -148,6 +148,8 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
     if powers <= 1:
         raise RuntimeError("N must be greater than 1.")
     dtype = array.dtype if array.dtype.kind == "f" else np.dtype(np.int64)
+    if not array.ndim:
+        x, array = shapes.reshape(x, (1,)), array.reshape(1)
     factors = traced.unsqueeze(x, dim=-1)
     factors = traced.expand(factors, size=(*array.shape, powers - 1))
     ones = wrap(np.ones((*array.shape, 1), dtype))
