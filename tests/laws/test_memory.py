@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -150,3 +151,12 @@ def test_without_a_gradient_the_values_are_the_same(call: Call, x: np.ndarray) -
     close(again, out, 0)
     close(plain, out, 0)
     assert not any(o.requires_grad for o in (*again, *plain))
+
+
+def test_each_in_place_method_is_of_the_method_of_its_name() -> None:
+    """Where there is one: not of ``copy_``, say."""
+    methods = vars(minitorch.Tensor)
+    for name, method in methods.items():
+        if getattr(method, "__module__", "") == in_place.__module__ and name[:-1] in methods:
+            function = inspect.getclosurevars(method).nonlocals["function"]
+            assert function is methods[name[:-1]], f"{name} is the in-place form of {function.__name__}"
