@@ -181,11 +181,11 @@ def sizes_given(name: str, given: tuple[Any, ...], named: Any = None, argument: 
 
 # -- tensors -----------------------------------------------------------------------------------------------------------
 def array_of(name: str, tensor: Any, argument: str = "input", position: int = 1) -> np.ndarray:
-    """The array of a function's argument; TypeError where that is no tensor."""
+    """The array of a function's argument; TypeError where that is no tensor (without *name*: of the running function)."""
     try:
         return tensor._array
     except AttributeError:
-        raise not_a_tensor(name, tensor, argument, position) from None
+        raise not_a_tensor(name or calling(), tensor, argument, position) from None
 
 
 def check_tensors(name: str, **arguments: Any) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _dtypes, _runtime
-from ._args import array_of
+from ._args import array_of, flag
 from ._device import check_device
 from ._legacy import TensorType, type_name, type_of_name
 from .ops.copies import converted
@@ -81,6 +81,8 @@ def to(
         raise TypeError(f"to() received an invalid combination of arguments: got {len(args)} positional arguments")
     if len(rest) == 2:
         copy = rest[1]
+    if copy.__class__ is not builtins.bool:
+        flag(copy, "copy")
     check_device(device)
     return converted(input, input._array.dtype if wanted is None else _dtypes.to_numpy(wanted), copy)
 

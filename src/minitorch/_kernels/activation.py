@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -266,7 +266,7 @@ def _log_sigmoid_backward(grad: Array, x: Array, out: Any = ...) -> Array:
     return np.divide(grad, out, out)
 
 
-def gelu(x: Array, approximate: Literal["none", "tanh"] = "none") -> Array:
+def gelu(x: Array, approximate: str = "none") -> Array:
     """Return `x` times the probability that a standard normal variate is below `x`.
 
     Parameters
@@ -290,7 +290,7 @@ def gelu(x: Array, approximate: Literal["none", "tanh"] = "none") -> Array:
     return _apply(_gelu_64 if x.itemsize == 8 else _gelu_32, x)
 
 
-def gelu_backward(grad: Array, x: Array, approximate: Literal["none", "tanh"] = "none") -> Array:
+def gelu_backward(grad: Array, x: Array, approximate: str = "none") -> Array:
     """Return the gradient of gelu's input: `grad` times the sum of the probability and `x` times the density at `x`."""
     if approximate == "tanh":
         return _apply(_gelu_tanh_backward, grad, x)

@@ -166,11 +166,11 @@ op("hardswish_backward", "HardswishBackwardBackward0", _hardswish_backward_kerne
 
 
 # -- smooth ones -------------------------------------------------------------------------------------------------------
-def _gelu_kernel(self: np.ndarray, *, approximate: Any = "none") -> np.ndarray:
+def _gelu_kernel(self: np.ndarray, *, approximate: str = "none") -> np.ndarray:
     return kernels.gelu(_floats(self, "GeluKernelImpl"), approximate)
 
 
-def _gelu_backward_kernel(grad: np.ndarray, self: np.ndarray, *, approximate: Any) -> np.ndarray:
+def _gelu_backward_kernel(grad: np.ndarray, self: np.ndarray, *, approximate: str) -> np.ndarray:
     return kernels.gelu_backward(grad, self, approximate)
 
 
@@ -467,7 +467,7 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     >>> torch.nn.functional.gelu(torch.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.1587,  0.0000,  0.8413])
     """
-    if approximate not in ("none", "tanh"):
+    if approximate.__class__ is str and approximate not in ("none", "tanh"):
         raise RuntimeError(f"approximate argument must be either none or tanh, not {approximate!r}.")
     return _gelu(input, approximate)
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, dim_of, dims_of, sizes_given
+from .._args import array_of, dim_of, dims_of, integer, integers, sizes_given
+from .._device import check_device
 from .._dtypes import INT64, to_numpy
 from .._op import documents, op
 from .._runtime import deliver, traced, wrap
@@ -108,7 +109,7 @@ def repeat_interleave(
         if counts.min() < 0:
             raise RuntimeError("repeats can not be negative")
         return traced.index_select(input, wrap(np.repeat(np.arange(shape[dim]), counts)), dim=dim)
-    times = int(repeats if counts is None else counts.item())
+    times = integer(repeats, "repeats")
     if times < 0:
         raise RuntimeError("Repeats must be non-negative")
     spread = broadcast._expand(shapes._unsqueeze(input, dim + 1), (*shape[: dim + 1], times, *shape[dim + 1 :]))
@@ -209,6 +210,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     tensor([[2, 4],
             [1, 3]])
     """
+    dims = integers(dims, "dims")
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if array_of("rot90", input).ndim < 2:
@@ -276,6 +278,13 @@ def _indices(name: str, places: tuple[np.ndarray, ...], dtype: Any) -> Tensor:
     return wrap(np.stack(places).astype(to))
 
 
+def _matrix(row: Any, offset: Any, col: Any) -> tuple[int, int, int]:
+    row, offset, col = integer(row, "row"), integer(offset, "offset"), integer(col, "col")
+    if row < 0 or col < 0:
+        raise RuntimeError(f"row and col must be non-negative, but got row={row} and col={col}")
+    return row, offset, col
+
+
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Rows and columns of the elements on and below a diagonal of a ``(row, col)`` matrix, row by row: ``(2, n)``.
 
@@ -286,12 +295,14 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    return _indices("tril_indices", np.tril_indices(row, offset, col), dtype)
+    check_device(device)
+    return _indices("tril_indices", np.tril_indices(*_matrix(row, offset, col)), dtype)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Rows and columns of the elements on and above a diagonal of a ``(row, col)`` matrix, row by row: ``(2, n)``."""
-    return _indices("triu_indices", np.triu_indices(row, offset, col), dtype)
+    check_device(device)
+    return _indices("triu_indices", np.triu_indices(*_matrix(row, offset, col)), dtype)
 
 
 # -- diagonal matrices -------------------------------------------------------------------------------------------------

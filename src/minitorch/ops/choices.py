@@ -185,10 +185,20 @@ op("clamp_backward", "ClampBackwardBackward0", _clamp_backward_kernel, ("grad", 
    grad=lambda F, g, self, min, max: F.clamp_backward(g, self, min=min, max=max))  # fmt: skip
 _clamp = op("clamp", "ClampBackward1", _clamp_kernel, ("self",), elementwise=True,
             self=lambda F, g, self, min, max: F.clamp_backward(g, self, min=min, max=max))  # fmt: skip
-_clamp_number_min = op("clamp_min", "ClampMinBackward0", lambda self, *, min: _clamp_kernel(self, min=min), ("self",),
+
+
+def _clamp_low_kernel(self: np.ndarray, *, min: Number) -> np.ndarray:
+    return _clamp_kernel(self, min=min)
+
+
+def _clamp_high_kernel(self: np.ndarray, *, max: Number) -> np.ndarray:
+    return _clamp_kernel(self, max=max)
+
+
+_clamp_number_min = op("clamp_min", "ClampMinBackward0", _clamp_low_kernel, ("self",),
                        elementwise=True,
                        self=lambda F, g, self, min: F.clamp_backward(g, self, min=min))  # fmt: skip
-_clamp_number_max = op("clamp_max", "ClampMaxBackward0", lambda self, *, max: _clamp_kernel(self, max=max), ("self",),
+_clamp_number_max = op("clamp_max", "ClampMaxBackward0", _clamp_high_kernel, ("self",),
                        elementwise=True, self=lambda F, g, self, max: F.clamp_backward(g, self, max=max))  # fmt: skip
 _clamp_tensors = op("clamp_tensors", "ClampBackward0", _clamp_tensors_kernel, ("self", "min", "max"), elementwise=True,
                     self=lambda F, g, self, min, max: F.keep(g, (self >= min) & (self <= max)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
-from .._args import array_of
+from .._args import array_of, flag, real
 from .._errors import scalar_name
 from .._op import documents, op
 from .._types import Number
@@ -134,8 +134,9 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     if a.dtype is not b.dtype:
         raise RuntimeError(f"{scalar_name(a.dtype)} did not match {scalar_name(b.dtype)}")
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
-        if tolerance < 0:
+        if real(tolerance, name) < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
+    flag(equal_nan, "equal_nan")
     return _runtime.wrap(_runtime.silent(_close, a, b, rtol, atol, equal_nan))
 
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import integer, per_dim
-from .._errors import not_a_tensor, scalar_name
+from .._args import array_of, integer, per_dim
+from .._errors import scalar_name
 from .._kernels import conv as kernels
 from .._kernels._windows import pad, trailing
-from .._op import op, rows
+from .._op import op
 from .._runtime import raw
 from . import pointwise
 from . import shape as shapes
@@ -186,11 +186,6 @@ op("crop_end", "SliceBackward0", _crop_end, ("self",), view=True, tangent="linea
 # -- arguments ---------------------------------------------------------------------------------------------------------
 def _check(name: str, tensors: tuple[Any, ...], ndim: int, groups: int, transposed: bool, **sizes: Sizes) -> None:
     """Raise where the shapes, the dtypes or the numbers cannot be a convolution's."""
-    for tensor in tensors:
-        if not hasattr(tensor, "_array"):
-            raise not_a_tensor(
-                rows["conv_bias"], tensors, type(tensors[0]) if hasattr(tensors[0], "_array") else type(None)
-            )
     input, weight = tensors[0]._array, tensors[1]._array
     if input.ndim not in (ndim + 1, ndim + 2):
         raise RuntimeError(
@@ -322,7 +317,11 @@ def _convolve_transposed(
 
 
 def _given(input: Any, weight: Any, bias: Any) -> tuple[Any, ...]:
-    return (input, weight) if bias is None else (input, weight, bias)
+    array_of("", input), array_of("", weight, "weight", 2)
+    if bias is None:
+        return input, weight
+    array_of("", bias, "bias", 3)
+    return input, weight, bias
 
 
 def conv1d(

@@ -199,6 +199,8 @@ def _paired_dims(dims: Any, ndim_a: int, ndim_b: int) -> tuple[tuple[int, ...], 
             raise RuntimeError(f"tensordot(): expected dims to be an int or a pair of lists, but got {dims!r}")
         first, second = dims
         return dims_of(first, ndim_a), dims_of(second, ndim_b)
+    if isinstance(dims, bool) or not hasattr(dims, "__index__"):
+        raise RuntimeError(f"tensordot expects dims to be int or a pair of lists of ints, but got dims={dims!r}")
     if dims < 0:
         raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
     if dims > min(ndim_a, ndim_b):

@@ -131,7 +131,7 @@ def _inverse_square(F: Any, a: Any, b: Any) -> Any:
     return F.keep(1 / square, square != 0)
 
 
-_atan2 = op("atan2", "Atan2Backward0", np.arctan2, ("self", "other"), floats=True,
+_atan2 = op("atan2", "Atan2Backward0", np.arctan2, ("self", "other"), floats=True, numbers=False,
             self=lambda F, g, self, other: g * (other * _inverse_square(F, self, other)),
             other=lambda F, g, self, other: g * -(self * _inverse_square(F, self, other)))  # fmt: skip
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _dtypes, _runtime
+from .._args import flag
 from .._device import check_device
 from .._dtypes import dtype as Dtype
 from .._errors import scalar_name
@@ -306,7 +307,7 @@ def scalar_tensor(
     """
     check_device(device)
     array = number_array(s, _dtypes.default() if dtype is None else _dtypes.to_numpy(dtype), "scalar_tensor")
-    return leaf(array, requires_grad)
+    return leaf(array, flag(requires_grad, "requires_grad", "scalar_tensor"))
 
 
 def as_tensor(data: Any, dtype: Dtype | None = None, device: Device | str | None = None) -> Tensor:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
-from .._args import array_of, dim_of
+from .._args import array_of, dim_of, text
 from .._errors import broadcast_problem, scalar_name
 from .._kernels import scatter as kernels
 from .._kernels.scatter import positions
@@ -314,7 +314,7 @@ def scatter(
         return deliver("scatter", compute, (input, index, src), out)
     if (src is None) == (value is None):
         raise TypeError("scatter(): give either src or value")
-    if reduce not in (None, "add", "multiply"):
+    if reduce is not None and text(reduce, "reduce") not in ("add", "multiply"):
         raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, but got {reduce!r}.")
     if isinstance(src, _runtime.Tensor):
         dim = _checked("scatter", input, dim, index, src)
@@ -412,7 +412,7 @@ def scatter_reduce(
     if out is not None:
         compute = lambda: scatter_reduce(input, dim, index, src, reduce, include_self=include_self)  # noqa: E731
         return deliver("scatter_reduce", compute, (input, index, src), out)
-    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+    if text(reduce, "reduce") not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     _require_tensor("scatter_reduce", src)
     dim = _checked("scatter_reduce", input, dim, index, src)

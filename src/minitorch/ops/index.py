@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
-from .._args import array_of, dim_of
+from .._args import array_of, dim_of, integer
 from .._errors import scalar_name
 from .._kernels.scatter import ALL, add_along
 from .._modes import no_grad
@@ -471,6 +471,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError(
             f"one_hot is only applicable to index tensor of type LongTensor, but got {scalar_name(classes.dtype)}."
         )
+    num_classes = integer(num_classes, "num_classes")
     if not classes.size and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
     if classes.size and classes.min() < 0:

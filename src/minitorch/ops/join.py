@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, arrays_of, dim_of, integer, sizes_given
+from .._args import array_of, arrays_of, dim_of, integer, sizes_given, text
 from .._op import op
 from .._runtime import deliver, traced
 from . import broadcast
@@ -465,7 +465,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2
         )
         indexing = "ij"
-    if indexing not in ("ij", "xy"):
+    if text(indexing, "indexing") not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     for array in arrays:
         if array.ndim > 1:

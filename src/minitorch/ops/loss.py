@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, flag, text
+from .._args import array_of, check_tensors, flag
 from .._errors import scalar_name
 from .._kernels import activation as kernels
 from .._op import op
@@ -30,7 +30,7 @@ def reduction_of(reduction: str, size_average: bool | None = None, reduce: bool 
             f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
             stacklevel=3,
         )
-    if text(reduction, "reduction") not in ("mean", "sum", "none"):
+    if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction: it may be 'mean', 'sum' or 'none'")
     return reduction
 
@@ -440,6 +440,7 @@ def kl_div(
             "the batch size, and aligns with the KL div math definition.",
             stacklevel=2,
         )
+    check_tensors("kl_div", input=input, target=target)
     if flag(log_target, "log_target"):
         loss = elementary.exp(target) * (target - input)
     else:

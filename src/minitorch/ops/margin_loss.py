@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, check_tensors, flag, real, text
+from .._args import array_of, check_tensors, flag, integer, real, text
 from .._runtime import wrap
 from . import elementary, pointwise, powers, vector_norm
 from . import reduce as reductions
@@ -27,7 +27,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
     >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """
-    norms = vector_norm.vector_norm(input, p, dim, True).clamp_min(eps).expand_as(input)
+    norms = vector_norm.vector_norm(input, p, dim, True).clamp_min(real(eps, "eps")).expand_as(input)
     return pointwise.div(input, norms, out=out)
 
 
@@ -40,7 +40,8 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     >>> torch.nn.functional.pairwise_distance(torch.tensor([[3.0, 4.0]]), torch.zeros(1, 2))
     tensor([5.0000])
     """
-    return vector_norm.vector_norm(x1 - x2 + eps, p, -1, keepdim)
+    check_tensors("pairwise_distance", x1=x1, x2=x2)
+    return vector_norm.vector_norm(x1 - x2 + real(eps, "eps"), real(p, "p"), -1, keepdim)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
@@ -52,6 +53,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> torch.nn.functional.cosine_similarity(torch.tensor([3.0, 4.0]), torch.tensor([4.0, 3.0]), dim=0)
     tensor(0.9600)
     """
+    check_tensors("cosine_similarity", x1=x1, x2=x2)
+    dim, eps = integer(dim, "dim"), real(eps, "eps")
     norms = [vector_norm.vector_norm(x, 2, dim, True).clamp_min(eps) for x in (x1, x2)]
     return reductions.sum(x1 / norms[0] * (x2 / norms[1]), dim)
 
@@ -228,7 +231,7 @@ def poisson_nll_loss(
     tensor(1.)
     """
     check_tensors("poisson_nll_loss", log_input=input, target=target)
-    reduction = reduction_of(reduction, size_average, reduce)
+    reduction = reduction_of(text(reduction, "reduction"), size_average, reduce)
     eps = real(eps, "eps")
     if flag(log_input, "log_input"):
         loss = elementary.exp(input) - target * input

@@ -294,7 +294,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     """
     array = array_of("nonzero", input)
     places = np.atleast_1d(array).nonzero()
-    if as_tuple:
+    if flag(as_tuple, "as_tuple"):
         return tuple([wrap(place) for place in places])
     if out is not None:
         return deliver("nonzero", lambda: nonzero(input), (), out)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, flag, integer, integers, real
-from .._errors import calling, scalar_name
+from .._errors import scalar_name
 from .._kernels import normalize as kernels
 from .._kernels.normalize import Plan
 from .._kernels.reduce import sum as sum_kernel
@@ -231,7 +231,7 @@ def _parameters(array: np.ndarray, weight: Any, bias: Any, shape: Sizes, expecte
     for name, given in (("weight", weight), ("bias", bias)):
         if given is None:
             continue
-        if array_of(calling(), given, name, 0).shape != shape:
+        if array_of("", given, name, 0).shape != shape:
             raise RuntimeError(f"Expected {name} to be {expected}, but got {name} of shape {list(given._array.shape)}")
         if given._array.dtype is not array.dtype:
             raise RuntimeError(

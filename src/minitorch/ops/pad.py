@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, sizes_given
+from .._args import array_of, number, sizes_given
 from .._errors import scalar_name
 from .._kernels._windows import trailing
 from .._op import op
@@ -164,12 +164,12 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
                 f"constant_pad_nd(): cannot crop ({before}, {after}) off a dimension of size {size}: narrow(): length must "
                 "be non-negative."
             )
-    number = value.item() if hasattr(value, "item") else value
+    value = number(value, "value")
     if array.dtype.kind in "iu":
-        number, info = int(number), np.iinfo(array.dtype)
-        if not info.min <= number <= info.max:
+        value, info = int(value), np.iinfo(array.dtype)
+        if not info.min <= value <= info.max:
             raise RuntimeError(f"value cannot be converted to type {array.dtype}_t without overflow")
-    return _constant_row(input, pads, number)
+    return _constant_row(input, pads, value)
 
 
 def _check_own(mode: str, array: np.ndarray, pads: Pads) -> None:

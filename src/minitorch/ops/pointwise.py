@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
-from .._args import array_of
+from .._args import array_of, number, text
 from .._errors import scalar_name
 from .._op import documents, op, rows
 from .._types import Number
@@ -214,7 +214,7 @@ def _fmod_kernel(self: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 def _rounded(input: Tensor, other: Tensor | Number, rounding_mode: str, out: Tensor | None = None) -> Tensor:
     """``div`` with a rounding mode."""
-    if rounding_mode not in ("trunc", "floor"):
+    if text(rounding_mode, "rounding_mode") not in ("trunc", "floor"):
         expected = "one of None, 'trunc', or 'floor'"
         raise RuntimeError(f"div expected rounding_mode to be {expected} but found {rounding_mode!r}")
     return (_div_floor if rounding_mode == "floor" else _div_trunc)(input, other, out=out)
@@ -385,10 +385,10 @@ def _lerp_number_kernel(self: np.ndarray, end: np.ndarray, *, weight: float) -> 
     return np.subtract(end, np.multiply(difference, 1 - weight, out=...), out=...)
 
 
-_lerp_number = op("lerp_number", "LerpBackward0", _lerp_number_kernel, ("self", "end"), elementwise=True,
+_lerp_number = op("lerp_number", "LerpBackward0", _lerp_number_kernel, ("self", "end"), elementwise=True, numbers=False,
                   self=lambda F, g, weight: g * (1 - weight),
                   end=lambda F, g, weight: g * weight)  # fmt: skip
-_lerp = op("lerp", "LerpBackward1", _lerp_kernel, ("self", "end", "weight"), elementwise=True,
+_lerp = op("lerp", "LerpBackward1", _lerp_kernel, ("self", "end", "weight"), elementwise=True, numbers=False,
            self=lambda F, g, weight: g * (1 - weight),
            end=lambda F, g, weight: g * weight,
            weight=lambda F, g, self, end: g * (end - self))  # fmt: skip
@@ -404,11 +404,11 @@ def _addcdiv_kernel(self: np.ndarray, tensor1: np.ndarray, tensor2: np.ndarray, 
     return np.add(self, np.divide(np.multiply(tensor1, value, out=...), tensor2, out=...), out=...)
 
 
-_addcmul = op("addcmul", "AddcmulBackward0", _addcmul_kernel, ("self", "tensor1", "tensor2"), elementwise=True,
+_addcmul = op("addcmul", "AddcmulBackward0", _addcmul_kernel, ("self", "tensor1", "tensor2"), elementwise=True, numbers=False,
               self=lambda F, g: g,
               tensor1=lambda F, g, tensor2, value: g * (tensor2 * value),
               tensor2=lambda F, g, tensor1, value: g * (tensor1 * value))  # fmt: skip
-_addcdiv = op("addcdiv", "AddcdivBackward0", _addcdiv_kernel, ("self", "tensor1", "tensor2"), elementwise=True,
+_addcdiv = op("addcdiv", "AddcdivBackward0", _addcdiv_kernel, ("self", "tensor1", "tensor2"), elementwise=True, numbers=False,
               self=lambda F, g: g,
               tensor1=lambda F, g, tensor2, value: g * (value / tensor2),
               tensor2=lambda F, g, tensor1, tensor2, value: -g * (value * tensor1 / (tensor2 * tensor2)))  # fmt: skip
@@ -448,7 +448,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | N
         raise unsupported("lerp", input._array)
     if isinstance(weight, _runtime.Tensor):
         return _lerp(input, end, weight, out=out)
-    return _lerp_number(input, end, float(weight), out=out)
+    return _lerp_number(input, end, float(number(weight, "weight")), out=out)
 
 
 @documents(_addcmul)

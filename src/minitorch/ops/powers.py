@@ -95,7 +95,7 @@ _sqrt = op("sqrt", "SqrtBackward0", np.sqrt, ("self",), floats=True, self=lambda
 _rsqrt = op("rsqrt", "RsqrtBackward0", lambda self: np.reciprocal(np.sqrt(self), out=...), ("self",), elementwise=True,
             floats=True, self=lambda F, g, result: -0.5 * g * F.pow_number(result, exponent=3))  # fmt: skip
 
-_ldexp = op("ldexp", "LdexpBackward0", _ldexp_kernel, ("self", "other"), elementwise=True, floats=True,
+_ldexp = op("ldexp", "LdexpBackward0", _ldexp_kernel, ("self", "other"), elementwise=True, floats=True, numbers=False,
             self=lambda F, g, other: g * F.exp2(other),
             other=lambda F, g, result: g * (result * math.log(2)))  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, dim_of, flag, integer, text
+from .._args import array_of, dim_of, flag, integer, number, text
 from .._errors import scalar_name
 from .._runtime import deliver, silent, traced, wrap
 from .._types import Number
@@ -169,6 +169,7 @@ def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0, *, o
     array = array_of("histc", input).reshape(-1)
     if array.dtype.kind != "f":
         raise NotImplementedError(f"histc() is not implemented for {scalar_name(array.dtype)!r}; use .float()")
+    bins, min, max = integer(bins, "bins"), number(min, "min"), number(max, "max")
     if bins <= 0:
         raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
     if max < min:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _random, _runtime
+from .._args import real
 from .._errors import broadcast_problem
 from .._inplace import write
 from .._op import op
@@ -105,6 +106,14 @@ def _start(name: str, given: Any, keywords: dict[str, Any]) -> Any:
     return given
 
 
+def _numbers(name: str, generator: Any, **numbers: Any) -> dict[str, Any]:
+    """The parameters of a draw: numbers, and where they come from."""
+    return {
+        **{argument: real(given, argument) for argument, given in numbers.items()},
+        "generator": source(name, generator),
+    }
+
+
 def uniform_(
     input: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None, **keywords: float
 ) -> Tensor:
@@ -117,7 +126,12 @@ def uniform_(
     tensor([-0.0075,  0.5364])
     """
     low = _start("uniform_", from_, keywords)
-    return write(input, _uniform, (), {"low": low, "high": to, "generator": source("uniform_", generator)})
+    return write(
+        input,
+        _uniform,
+        (),
+        {"low": real(low, "from"), "high": real(to, "to"), "generator": source("uniform_", generator)},
+    )
 
 
 def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
@@ -129,7 +143,7 @@ def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Ge
     >>> torch.empty(2).normal_(generator=torch.Generator().manual_seed(0))
     tensor([ 1.5410, -0.2934])
     """
-    return write(input, _normal, (), {"mean": mean, "std": std, "generator": source("normal_", generator)})
+    return write(input, _normal, (), _numbers("normal_", generator, mean=mean, std=std))
 
 
 def random_(input: Tensor, *bounds: int | None, generator: Generator | None = None, **keywords: int | None) -> Tensor:
@@ -166,7 +180,7 @@ def bernoulli_(input: Tensor, p: float | Tensor = 0.5, *, generator: Generator |
     words = source("bernoulli_", generator)
     if isinstance(p, _runtime.Tensor):
         return write(input, _bernoulli_tensor, (p,), {"generator": words})
-    return write(input, _bernoulli_number, (), {"p": p, "generator": words})
+    return write(input, _bernoulli_number, (), {"p": real(p, "p"), "generator": words})
 
 
 def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
@@ -178,7 +192,7 @@ def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Generator | No
     >>> torch.empty(2).exponential_(generator=torch.Generator().manual_seed(0))
     tensor([3.5083, 1.2304])
     """
-    return write(input, _exponential, (), {"lambd": lambd, "generator": source("exponential_", generator)})
+    return write(input, _exponential, (), _numbers("exponential_", generator, lambd=lambd))
 
 
 def cauchy_(input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
@@ -190,7 +204,7 @@ def cauchy_(input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator
     >>> torch.empty(2).cauchy_(generator=torch.Generator().manual_seed(0))
     tensor([10.5977,  0.7648])
     """
-    return write(input, _cauchy, (), {"median": median, "sigma": sigma, "generator": source("cauchy_", generator)})
+    return write(input, _cauchy, (), _numbers("cauchy_", generator, median=median, sigma=sigma))
 
 
 def log_normal_(input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
@@ -202,7 +216,7 @@ def log_normal_(input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator
     >>> torch.empty(2).log_normal_(generator=torch.Generator().manual_seed(0))
     tensor([59.2634,  1.5116])
     """
-    return write(input, _log_normal, (), {"mean": mean, "std": std, "generator": source("log_normal_", generator)})
+    return write(input, _log_normal, (), _numbers("log_normal_", generator, mean=mean, std=std))
 
 
 def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
@@ -214,4 +228,4 @@ def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -
     >>> torch.empty(3).geometric_(0.3, generator=torch.Generator().manual_seed(0))
     tensor([1., 1., 3.])
     """
-    return write(input, _geometric, (), {"p": p, "generator": source("geometric_", generator)})
+    return write(input, _geometric, (), _numbers("geometric_", generator, p=p))

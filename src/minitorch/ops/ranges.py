@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _dtypes, _runtime
+from .._args import real
 from .._runtime import silent
 from .._types import Number
 from .creation import made_by
@@ -213,11 +214,12 @@ def logspace(
     tensor([  1.,  10., 100.])
     """
     first, last, count = _linear("logspace", start, end, steps)
+    base = float(real(base, "base", "logspace"))
 
     def make(dtype: np.dtype[Any]) -> np.ndarray:
         ends = (first, last) if dtype.kind == "f" else (int(first), int(last))
         exponents = _spaced("logspace", *ends, count, dtype if dtype.kind == "f" else _dtypes.FLOAT64)
-        return silent(silent(np.power, float(base), exponents.astype(np.float64)).astype, dtype)
+        return silent(silent(np.power, base, exponents.astype(np.float64)).astype, dtype)
 
     return made_by("logspace", make, _dtypes.default(), out, options)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, flag, per_dim, real
+from .._args import array_of, flag, integer, per_dim, real
 from .._errors import scalar_name
 from .._kernels._windows import cell_slice, pad
 from .._op import op
@@ -48,7 +48,7 @@ def _check_factor(name: str, argument: str, input: Any, factor: int) -> np.ndarr
         raise RuntimeError(
             f"{name} expects input to have at least 3 dimensions, but got input with {array.ndim} dimension(s)"
         )
-    if factor <= 0:
+    if integer(factor, argument) <= 0:
         raise RuntimeError(f"{name} expects a positive {argument}, but got {factor}")
     return array
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from .._args import array_of, arrays_of, dim_of, dims_of, sizes_given
+from .._args import array_of, arrays_of, dim_of, dims_of, integer_or_integers, sizes_given
 from .._dtypes import to_numpy
 from .._op import documents, op
 from .._runtime import raw, traced, wrap
@@ -490,7 +490,10 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
     torch.Size([3, 4, 2])
     """
     ndim = array_of("movedim", input).ndim
-    given = [tuple(d) if isinstance(d, (tuple, list)) else (d,) for d in (source, destination)]
+    given = [
+        dims if isinstance(dims, tuple) else (dims,)
+        for dims in (integer_or_integers(source, "source"), integer_or_integers(destination, "destination"))
+    ]
     if len(given[0]) != len(given[1]):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ({list(given[0])} dims) should contain the same "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, dim_of, flag, number
+from .._args import array_of, dim_of, flag, number, text
 from .._runtime import deliver, wrap
 from .._types import Number
 from . import _returns
@@ -243,6 +243,7 @@ def unique(
     """
     array = array_of("unique", input)
     axis = None if dim is None else dim_of(dim, array.ndim)
+    flag(sorted, "sorted")
     found = np.unique(
         array, return_inverse=True, return_counts=True, axis=axis if array.ndim else None, equal_nan=False
     )
@@ -250,6 +251,7 @@ def unique(
 
 
 def _unique_results(found: Any, return_inverse: bool, return_counts: bool) -> Any:
+    flag(return_inverse, "return_inverse"), flag(return_counts, "return_counts")
     values, inverse, counts = [wrap(np.asarray(part)) for part in found]
     if not (return_inverse or return_counts):
         return values
@@ -328,7 +330,9 @@ def searchsorted(
         options = {"out_int32": out_int32, "right": right, "side": side, "sorter": sorter}
         search = partial(searchsorted, sorted_sequence, input, **options)  # type: ignore[arg-type]
         return deliver("searchsorted", search, (sorted_sequence,), out)
-    if side == "left" and flag(right, "right"):
+    if side is not None:
+        text(side, "side")
+    if flag(right, "right") and side == "left":
         raise RuntimeError("searchsorted(): side and right can't be opposites, got side 'left' while right was True")
     if side not in (None, "left", "right"):
         raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side!r}")

@@ -99,13 +99,13 @@ def _hypot_kernel(self: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.hypot(self, other, out=...)
 
 
-_logaddexp = op("logaddexp", "LogaddexpBackward0", _logaddexp_kernel, ("self", "other"), elementwise=True,
+_logaddexp = op("logaddexp", "LogaddexpBackward0", _logaddexp_kernel, ("self", "other"), elementwise=True, numbers=False,
                 self=lambda F, g, self, other: g / (1 + F.exp(other - self)),
                 other=lambda F, g, self, other: g / (1 + F.exp(self - other)))  # fmt: skip
-_logaddexp2 = op("logaddexp2", "Logaddexp2Backward0", _logaddexp2_kernel, ("self", "other"), elementwise=True,
+_logaddexp2 = op("logaddexp2", "Logaddexp2Backward0", _logaddexp2_kernel, ("self", "other"), elementwise=True, numbers=False,
                  self=lambda F, g, self, other: g / (1 + F.exp2(other - self)),
                  other=lambda F, g, self, other: g / (1 + F.exp2(self - other)))  # fmt: skip
-_hypot = op("hypot", "HypotBackward0", _hypot_kernel, ("self", "other"), elementwise=True,
+_hypot = op("hypot", "HypotBackward0", _hypot_kernel, ("self", "other"), elementwise=True, numbers=False,
             self=lambda F, g, self, result: g * (self / result),
             other=lambda F, g, other, result: g * (other / result))  # fmt: skip
 

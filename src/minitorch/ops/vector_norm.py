@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of
+from .._args import array_of, number
 from .._dtypes import to_numpy
 from .._errors import scalar_name
 from .._kernels import reduce as kernels
@@ -109,9 +109,12 @@ def vector_norm(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. "
             f"Got {scalar_name(array.dtype)}; convert it with .float()"
         )
+    ord = number(ord, "ord")
     if dtype is not None:
         input = traced.to(input, dtype=to_numpy(dtype))
-    dims = None if not keepdim and (dim is None or dim == ()) else reduced_dims(dim, array.ndim)
+    dims = (
+        None if not keepdim and (dim is None or (isinstance(dim, tuple) and not dim)) else reduced_dims(dim, array.ndim)
+    )
     if not array.size and (ord < 0 or ord == math.inf):
         _refuse_empty(array, ord, dims)
     return vector_norm_row(input, float(ord), dims, keepdim)
