@@ -98,6 +98,34 @@ from .ops.arrange import (
     triu_indices,
 )
 from .ops.broadcast import broadcast_shapes, broadcast_tensors, broadcast_to
+from .ops.by_number import (
+    affine_grid_generator,
+    alpha_dropout,
+    alpha_dropout_,
+    batch_norm,
+    binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
+    ctc_loss,
+    dropout,
+    dropout_,
+    embedding,
+    embedding_bag,
+    feature_alpha_dropout,
+    feature_alpha_dropout_,
+    feature_dropout,
+    feature_dropout_,
+    grid_sampler,
+    grid_sampler_2d,
+    grid_sampler_3d,
+    hinge_embedding_loss,
+    instance_norm,
+    kl_div,
+    margin_ranking_loss,
+    max_pool1d_with_indices,
+    poisson_nll_loss,
+    rrelu,
+    triplet_margin_loss,
+)
 from .ops.choices import (
     clamp,
     clamp_max,
@@ -143,7 +171,7 @@ from .ops.compare import (
     ne,
     not_equal,
 )
-from .ops.conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+from .ops.conv import conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from .ops.copies import clone, fill
 from .ops.covariance import corrcoef, cov, cumulative_trapezoid, trapezoid, trapz
 from .ops.creation import empty, empty_like, eye, full, full_like, ones, ones_like, zeros, zeros_like
@@ -151,7 +179,6 @@ from .ops.determinants import input_det as det
 from .ops.determinants import input_slogdet as slogdet
 from .ops.determinants import logdet
 from .ops.distances import cdist, dist, pdist, renorm
-from .ops.dropout import alpha_dropout, dropout, feature_alpha_dropout
 from .ops.einsum import einsum, inner, tensordot
 from .ops.elementary import (
     acos,
@@ -232,12 +259,14 @@ from .ops.linalg import (
     outer,
     vdot,
 )
+from .ops.linear import bilinear
 from .ops.margin_loss import cosine_similarity, pairwise_distance
 from .ops.masked import argwhere, masked_scatter, masked_select, narrow_copy, nonzero, put, take
 from .ops.matrix_functions import input_matrix_exp as matrix_exp
 from .ops.matrix_functions import input_matrix_power as matrix_power
 from .ops.matrix_functions import pinverse
 from .ops.memory import as_strided
+from .ops.noisy import rrelu_
 from .ops.normalize import group_norm, layer_norm, rms_norm
 from .ops.orthogonal import geqrf, orgqr, ormqr
 from .ops.orthogonal import input_qr as qr
@@ -289,6 +318,7 @@ from .ops.random import (
 )
 from .ops.ranges import arange, linspace, logspace, range
 from .ops.reduce import all, any, count_nonzero, logsumexp, mean, nanmean, nansum, prod, sum
+from .ops.resample import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from .ops.rounding import abs, absolute, ceil, copysign, fix, floor, frac, round, sgn, sign, signbit, trunc
 from .ops.scan import cummax, cummin, cumprod, cumsum, diff, logcumsumexp
 from .ops.shape import (
@@ -365,6 +395,7 @@ rad2deg_, reciprocal_, resize_as_, round_ = Tensor.rad2deg_, Tensor.reciprocal_,
 rsqrt_, sigmoid_, sin_, sinc_, sinh_ = Tensor.rsqrt_, Tensor.sigmoid_, Tensor.sin_, Tensor.sinc_, Tensor.sinh_
 sqrt_, square_, tan_, tanh_, trunc_ = Tensor.sqrt_, Tensor.square_, Tensor.tan_, Tensor.tanh_, Tensor.trunc_
 xlogy_, zero_ = Tensor.xlogy_, Tensor.zero_
+native_channel_shuffle = channel_shuffle
 celu_, selu_, threshold_ = nn.functional.celu_, nn.functional.selu_, nn.functional.threshold_
 
 
@@ -383,55 +414,60 @@ __all__ = [  # noqa: RUF022
     "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "Generator", "HalfTensor", "IntTensor",
     "LongTensor", "ShortTensor", "Size", "Tensor", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_",
     "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addmv_",
-    "addr", "adjoint", "all", "allclose", "alpha_dropout", "amax", "amin", "aminmax", "any", "arange", "arccos",
-    "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_",
-    "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_tensor", "asarray", "asin",
-    "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "atleast_1d", "atleast_2d", "atleast_3d",
-    "autograd", "avg_pool1d", "baddbmm", "bernoulli", "bfloat16", "bincount", "bitwise_and", "bitwise_left_shift",
+    "addr", "adjoint", "affine_grid_generator", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin",
+    "aminmax", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_",
+    "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided",
+    "as_tensor", "asarray", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_",
+    "atleast_1d", "atleast_2d", "atleast_3d", "autograd", "avg_pool1d", "baddbmm", "batch_norm", "bernoulli",
+    "bfloat16", "bilinear", "binary_cross_entropy_with_logits", "bincount", "bitwise_and", "bitwise_left_shift",
     "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "block_diag", "bmm", "bool", "broadcast_shapes",
     "broadcast_tensors", "broadcast_to", "bucketize", "can_cast", "cartesian_prod", "cat", "cdist", "cdouble", "ceil",
-    "ceil_", "celu", "celu_", "cfloat", "chain_matmul", "channels_last", "channels_last_3d", "cholesky",
-    "cholesky_inverse", "cholesky_solve", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min",
-    "clamp_min_", "clip", "clip_", "clone", "column_stack", "combinations", "complex", "complex128", "complex32",
-    "complex64", "concat", "concatenate", "constant_pad_nd", "contiguous_format", "conv1d", "conv2d", "conv3d",
-    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_",
-    "cosine_similarity", "count_nonzero", "cov", "cross", "cuda", "cummax", "cummin", "cumprod", "cumsum",
-    "cumulative_trapezoid", "default_generator", "deg2rad", "deg2rad_", "det", "detach_", "device", "diag",
-    "diag_embed", "diagflat", "diagonal", "diff", "digamma", "dist", "div", "divide", "dot", "double", "dropout",
-    "dsplit", "dstack", "dtype", "e", "einsum", "empty", "empty_like", "enable_grad", "eq", "equal", "erf", "erf_",
-    "erfc", "erfc_", "erfinv", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "eye", "feature_alpha_dropout",
-    "fill", "fill_", "finfo", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float", "float16", "float32",
-    "float64", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "from_dlpack",
-    "from_numpy", "frombuffer", "full", "full_like", "gather", "ge", "geqrf", "ger", "get_default_device",
-    "get_default_dtype", "get_device", "get_rng_state", "greater", "greater_equal", "group_norm", "gt", "half",
-    "hardshrink", "histc", "hsplit", "hstack", "hypot", "iinfo", "index_add", "index_copy", "index_fill", "index_put",
-    "index_put_", "index_select", "inf", "inference_mode", "initial_seed", "inner", "int", "int16", "int32", "int64",
-    "int8", "inverse", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_complex", "is_floating_point",
-    "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_nonzero", "is_storage", "is_tensor", "isclose",
-    "isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal", "kron", "kthvalue", "layer_norm", "layout", "ldexp",
-    "ldexp_", "le", "lerp", "less", "less_equal", "lgamma", "linalg", "linspace", "log", "log10", "log10_", "log1p",
-    "log1p_", "log2", "log2_", "log_", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logspace", "logsumexp", "long", "lt",
-    "lu", "lu_solve", "lu_unpack", "manual_seed", "masked_fill", "masked_scatter", "masked_select", "matmul",
-    "matrix_exp", "matrix_power", "max", "max_pool1d", "max_pool2d", "max_pool3d", "maximum", "mean", "median",
+    "ceil_", "celu", "celu_", "cfloat", "chain_matmul", "channel_shuffle", "channels_last", "channels_last_3d",
+    "cholesky", "cholesky_inverse", "cholesky_solve", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_",
+    "clamp_min", "clamp_min_", "clip", "clip_", "clone", "column_stack", "combinations", "complex", "complex128",
+    "complex32", "complex64", "concat", "concatenate", "constant_pad_nd", "contiguous_format", "conv1d", "conv2d",
+    "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "copysign", "corrcoef", "cos",
+    "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cov", "cross", "ctc_loss",
+    "cuda", "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "default_generator", "deg2rad", "deg2rad_",
+    "det", "detach_", "device", "diag", "diag_embed", "diagflat", "diagonal", "diff", "digamma", "dist", "div",
+    "divide", "dot", "double", "dropout", "dropout_", "dsplit", "dstack", "dtype", "e", "einsum", "embedding",
+    "embedding_bag", "empty", "empty_like", "enable_grad", "eq", "equal", "erf", "erf_", "erfc", "erfc_", "erfinv",
+    "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "eye", "feature_alpha_dropout", "feature_alpha_dropout_",
+    "feature_dropout", "feature_dropout_", "fill", "fill_", "finfo", "fix", "fix_", "flatten", "flip", "fliplr",
+    "flipud", "float", "float16", "float32", "float64", "float_power", "floor", "floor_", "floor_divide", "fmax",
+    "fmin", "fmod", "frac", "frac_", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like", "gather", "ge",
+    "geqrf", "ger", "get_default_device", "get_default_dtype", "get_device", "get_rng_state", "greater",
+    "greater_equal", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm", "gt", "half", "hardshrink",
+    "hinge_embedding_loss", "histc", "hsplit", "hstack", "hypot", "iinfo", "index_add", "index_copy", "index_fill",
+    "index_put", "index_put_", "index_select", "inf", "inference_mode", "initial_seed", "inner", "instance_norm", "int",
+    "int16", "int32", "int64", "int8", "inverse", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_complex",
+    "is_floating_point", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_nonzero", "is_storage",
+    "is_tensor", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal", "kl_div", "kron",
+    "kthvalue", "layer_norm", "layout", "ldexp", "ldexp_", "le", "lerp", "less", "less_equal", "lgamma", "linalg",
+    "linspace", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "log_softmax", "logaddexp",
+    "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit",
+    "logit_", "logspace", "logsumexp", "long", "lt", "lu", "lu_solve", "lu_unpack", "manual_seed",
+    "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_exp", "matrix_power",
+    "max", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d", "maximum", "mean", "median",
     "memory_format", "meshgrid", "min", "minimum", "mm", "mode", "moveaxis", "movedim", "msort", "mul", "multinomial",
     "multiply", "mv", "nan", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow",
-    "narrow_copy", "ne", "neg", "neg_", "negative", "negative_", "newaxis", "nn", "no_grad", "nonzero", "norm",
-    "normal", "not_equal", "numel", "ones", "ones_like", "optim", "orgqr", "ormqr", "outer", "pairwise_distance",
-    "pdist", "permute", "pi", "pinverse", "polygamma", "positive", "pow", "prelu", "preserve_format", "prod",
-    "promote_types", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like",
-    "randn", "randn_like", "random", "randperm", "range", "ravel", "reciprocal", "reciprocal_", "relu", "relu_",
-    "remainder", "renorm", "repeat_interleave", "reshape", "resize_as_", "result_type", "return_types", "rms_norm",
-    "roll", "rot90", "round", "round_", "row_stack", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scatter",
-    "scatter_add", "scatter_reduce", "searchsorted", "seed", "select", "selu", "selu_", "set_default_device",
-    "set_default_dtype", "set_default_tensor_type", "set_grad_enabled", "set_printoptions", "set_rng_state", "sgn",
-    "short", "sigmoid", "sigmoid_", "sign", "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slogdet",
-    "softmax", "sort", "sparse_coo", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze",
-    "stack", "std", "std_mean", "strided", "sub", "subtract", "sum", "svd", "swapaxes", "swapdims", "t", "take",
-    "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tensor", "tensor_split", "tensordot", "testing", "threshold",
-    "threshold_", "tile", "topk", "trace", "transpose", "trapezoid", "trapz", "triangular_solve", "tril",
-    "tril_indices", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "typename", "uint16", "uint32", "uint64",
-    "uint8", "unbind", "unflatten", "unique", "unique_consecutive", "unsafe_chunk", "unsafe_split",
+    "narrow_copy", "native_channel_shuffle", "ne", "neg", "neg_", "negative", "negative_", "newaxis", "nn", "no_grad",
+    "nonzero", "norm", "normal", "not_equal", "numel", "ones", "ones_like", "optim", "orgqr", "ormqr", "outer",
+    "pairwise_distance", "pdist", "permute", "pi", "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss",
+    "polygamma", "positive", "pow", "prelu", "preserve_format", "prod", "promote_types", "put", "qr", "quantile",
+    "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm",
+    "range", "ravel", "reciprocal", "reciprocal_", "relu", "relu_", "remainder", "renorm", "repeat_interleave",
+    "reshape", "resize_as_", "result_type", "return_types", "rms_norm", "roll", "rot90", "round", "round_", "row_stack",
+    "rrelu", "rrelu_", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scatter", "scatter_add", "scatter_reduce",
+    "searchsorted", "seed", "select", "selu", "selu_", "set_default_device", "set_default_dtype",
+    "set_default_tensor_type", "set_grad_enabled", "set_printoptions", "set_rng_state", "sgn", "short", "sigmoid",
+    "sigmoid_", "sign", "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slogdet", "softmax", "sort",
+    "sparse_coo", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std",
+    "std_mean", "strided", "sub", "subtract", "sum", "svd", "swapaxes", "swapdims", "t", "take", "take_along_dim",
+    "tan", "tan_", "tanh", "tanh_", "tensor", "tensor_split", "tensordot", "testing", "threshold", "threshold_", "tile",
+    "topk", "trace", "transpose", "trapezoid", "trapz", "triangular_solve", "tril", "tril_indices",
+    "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "typename", "uint16", "uint32",
+    "uint64", "uint8", "unbind", "unflatten", "unique", "unique_consecutive", "unsafe_chunk", "unsafe_split",
     "unsafe_split_with_sizes", "unsqueeze", "utils", "vander", "var", "var_mean", "vdot", "vsplit", "vstack", "where",
     "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
 ]  # fmt: skip

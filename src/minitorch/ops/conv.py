@@ -471,3 +471,19 @@ def conv_transpose3d(
     """A transposed convolution over three dimensions; see `conv_transpose2d`."""
     tensors = _given(input, weight, bias)
     return _convolve_transposed("conv_transpose3d", 3, tensors, stride, padding, output_padding, groups, dilation)
+
+
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """A convolution over the first dimension of ``(T, N, C)`` with a weight ``(kT, C, O)``; see `conv1d`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()
+    tensor([2., 2.])
+    """
+    arrays = [array_of("conv_tbc", t, n, i) for i, (t, n) in enumerate(((input, "input"), (weight, "weight")), 1)]
+    if any([a.ndim != 3 for a in arrays]) or array_of("conv_tbc", bias, "bias", 3).ndim != 1:
+        raise RuntimeError("conv_tbc(): input and weight must have 3 dims: time, batch, channels; bias must have 1")
+    result = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
+    return result.permute(2, 0, 1)

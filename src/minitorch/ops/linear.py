@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._errors import not_a_tensor
+from .._args import array_of
+from .._errors import not_a_tensor, scalar_name
 from .._op import op, rows
 from . import linalg
 
@@ -104,3 +105,57 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if bias is not None or weight_ndim != 1:
         raise RuntimeError(f"linear(): weight must be a matrix, got a {weight_ndim}-D tensor")
     return linalg.matmul(input, weight)
+
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input1 @ weight[o] @ input2 + bias[o]`` for each output o.
+
+    Parameters
+    ----------
+    input1, input2 : Tensor
+        ``(*, in1_features)`` and ``(*, in2_features)``.
+    weight : Tensor
+        ``(out_features, in1_features, in2_features)``.
+    bias : Tensor, optional
+        ``(out_features,)``.
+
+    Returns
+    -------
+    Tensor
+        ``(*, out_features)``.
+
+    Raises
+    ------
+    RuntimeError
+        If sizes or dtypes do not fit.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> x, weight = torch.tensor([1.0, 2.0]), torch.tensor([[[1.0, 0.0], [0.0, 3.0]]])
+    >>> torch.nn.functional.bilinear(x, x, weight)
+    tensor([13.])
+    """
+    one, two = array_of("bilinear", input1, "input1"), array_of("bilinear", input2, "input2", 2)
+    kernel = array_of("bilinear", weight, "weight", 3)
+    if one.ndim != two.ndim or one.shape[:-1] != two.shape[:-1]:
+        raise RuntimeError(
+            f"bilinear(): input batch dimensions do not match: got {list(one.shape)} and {list(two.shape)}"
+        )
+    if not one.dtype == two.dtype == kernel.dtype:
+        names = [scalar_name(array.dtype) for array in (one, two, kernel)]
+        raise RuntimeError(f"bilinear(): All tensors must have the same dtype, got {', '.join(names)}")
+    if kernel.ndim != 3 or (one.shape[-1:], two.shape[-1:]) != (kernel.shape[1:2], kernel.shape[2:]):
+        raise RuntimeError(
+            f"bilinear(): input1 or input2 size does not match weight size: got {list(one.shape)} and {list(two.shape)}, "
+            f"and a weight of {list(kernel.shape)}"
+        )
+    outputs, rows_, columns = kernel.shape
+    if bias is not None and array_of("bilinear", bias, "bias", 4).shape != (outputs,):
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {list(bias.shape)} but expected [{outputs}]"
+        )
+    flat = linalg.mm(input1.reshape(-1, rows_), weight.permute(1, 0, 2).reshape(rows_, outputs * columns))
+    products = linalg.bmm(flat.view(-1, outputs, columns), input2.reshape(-1, columns, 1))
+    result = products.view(*one.shape[:-1], outputs)
+    return result if bias is None else result + bias

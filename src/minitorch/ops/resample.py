@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -82,6 +83,32 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
                 f"input.size({dim})={array.shape[dim]} is not divisible by {downscale_factor}"
             )
     return _unshuffle(input, downscale_factor)
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """The channels of ``(N, C, *)`` in another order: the first of each of *groups* groups, then the second of each, …
+
+    See X. Zhang et al., "ShuffleNet", 2018.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.channel_shuffle(torch.arange(4.0).view(1, 4, 1), 2).flatten()
+    tensor([0., 2., 1., 3.])
+    """
+    array = array_of("channel_shuffle", input)
+    if array.ndim <= 2:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(array.shape)}")
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    channels = array.shape[1]
+    if channels % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
+        )
+    if not array.size:
+        return input
+    return input.reshape(len(array), groups, channels // groups, -1).transpose(1, 2).reshape(array.shape)
 
 
 # -- sliding blocks ----------------------------------------------------------------------------------------------------
@@ -442,3 +469,39 @@ def interpolate(
         [_axis(mode, n, out, factor, corners, dtype) for n, out, factor in zip(array.shape[2:], sizes, factors)]
     )
     return _UPSAMPLINGS[mode][ndim](input, axes)
+
+
+def _deprecated(name: str) -> None:
+    warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
+
+
+def upsample(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """`interpolate` by its old name."""
+    _deprecated("upsample")
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+) -> Tensor:
+    """`interpolate` with the nearest values, by its old name."""
+    _deprecated("upsample_nearest")
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+) -> Tensor:
+    """`interpolate` with bilinear values and corners aligned, by its old name."""
+    _deprecated("upsample_bilinear")
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

@@ -1,0 +1,208 @@
+"""Sums, means and maxima of the rows of a table that bags of indices name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._args import array_of
+from .._dtypes import INT64
+from .._errors import scalar_name
+from .._op import rows
+from .._runtime import silent, wrap
+from .index import embedding
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+
+def _check_options(mode: str, scale_grad_by_freq: bool, sparse: bool, weights: Any) -> None:
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError(f"mode has to be one of sum, mean or max, but got {mode!r}")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if mode == "max" and sparse:
+        raise ValueError("max mode does not support sparse weights")
+    if weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+            f"(got mode='{mode}')."
+        )
+
+
+def _bags(indices: np.ndarray, offsets: Any, include_last_offset: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The indices one after the other, and how many each bag has; an error where offsets do not fit."""
+    if indices.ndim == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                f"sequences. However, found offsets of type {type(offsets)}"
+            )
+        return indices.reshape(-1), np.full(len(indices), indices.shape[1])
+    if indices.ndim != 1:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {indices.ndim}")
+    starts = getattr(offsets, "_array", None)
+    if starts is None or starts.ndim != 1:
+        raise ValueError(f"offsets has to be a 1D Tensor but got {None if starts is None else f'{starts.ndim}D'}")
+    if starts.dtype.kind not in "iu":
+        raise RuntimeError(f"expected offsets of type Long or Int; but got {scalar_name(starts.dtype)}")
+    if include_last_offset:
+        if not len(starts):
+            raise RuntimeError("include_last_offset: number of offsets should be at least 1")
+        starts = starts[:-1]
+    if len(starts) and starts[0] != 0:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
+            f"got {starts[0]}"
+        )
+    if len(starts) and starts[-1] > len(indices):
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length {len(indices)} but got offsets[-1] of {starts[-1]}"
+        )
+    end = offsets._array[-1] if include_last_offset else len(indices)
+    counts = np.diff(np.append(starts, end).astype(INT64))
+    if (counts < 0).any():
+        raise RuntimeError(f"embedding_bag(): offsets must not decrease, but got {offsets._array.tolist()}")
+    return indices[: counts.sum()], counts
+
+
+def _first_maxima(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """For each bag that is not empty and each column, the number of the row that has the first maximum."""
+    starts = (np.cumsum(counts) - counts)[counts > 0]
+    highest = np.repeat(np.maximum.reduceat(values, starts, 0), counts[counts > 0], 0)
+    number = np.where((values == highest) | np.isnan(values), np.arange(len(values))[:, None], len(values))
+    return np.minimum.reduceat(number, starts, 0)
+
+
+def _maxima(looked_up: Any, counts: np.ndarray) -> tuple[Any, np.ndarray]:
+    """The maxima of bags, zeros for empty ones, and where they are."""
+    width, full = looked_up._array.shape[1], np.flatnonzero(counts)
+    if not len(full):
+        return looked_up.new_zeros((len(counts), width)), np.zeros((0, width), INT64)
+    chosen = silent(_first_maxima, looked_up._array, counts)
+    found = looked_up.gather(0, wrap(chosen))
+    if len(full) < len(counts):
+        found = rows["index_sum"].call(found, wrap(full), 0, (len(counts), width))
+    return found, chosen
+
+
+def bagged(
+    input: Any,
+    weight: Any,
+    offsets: Any,
+    max_norm: float | None,
+    norm_type: float,
+    scale_grad_by_freq: bool,
+    mode: str,
+    weights: Any,
+    include_last_offset: bool,
+    padding_idx: int | None,
+) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
+    """The bags' results, the bag of each index, how many indices each bag has, and where maxima came from."""
+    indices, counts = _bags(array_of("embedding_bag", input), offsets, include_last_offset)
+    table = array_of("embedding_bag", weight, "weight", 2)
+    if indices.dtype.kind not in "iu":
+        raise RuntimeError(f"expected indices of type Long or Int; but got {scalar_name(indices.dtype)}")
+    if table.dtype.kind != "f" or table.ndim != 2:
+        raise RuntimeError(
+            f"expected a weight of two dimensions of floats; but got {list(table.shape)}, {weight.dtype}"
+        )
+    wrong = (indices < 0) | (indices >= len(table))
+    if wrong.any():
+        place = int(wrong.argmax())
+        raise RuntimeError(
+            f"Index {place} of input takes value {indices[place]} which is not in the valid range [0, {len(table)})"
+        )
+    bag = np.repeat(np.arange(len(counts)), counts)
+    if weights is not None:
+        if weights._array.dtype != table.dtype:
+            raise RuntimeError(f"expected per_sample_weights of type {weight.dtype}; but got {weights.dtype}")
+        weights = weights.reshape(-1)[: len(bag)]
+    if padding_idx is not None:
+        kept = np.flatnonzero(indices != padding_idx)
+        weights = None if weights is None else weights[wrap(kept)]
+        indices, bag = indices[kept], bag[kept]
+        counts = np.bincount(bag, minlength=len(counts))
+    looked_up = embedding(wrap(indices.astype(INT64)), weight, None, max_norm, norm_type, scale_grad_by_freq)
+    if weights is not None:
+        looked_up = looked_up * weights.unsqueeze(1)
+    chosen = np.zeros((0, table.shape[1]), INT64)
+    if mode == "max":
+        result, chosen = _maxima(looked_up, counts)
+    else:
+        result = rows["index_sum"].call(looked_up, wrap(bag), 0, (len(counts), table.shape[1]))
+        if mode == "mean":
+            result = result / wrap(np.maximum(counts, 1)[:, None].astype(table.dtype))
+    return result, bag, counts, indices[chosen] if chosen.size else chosen
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """The sum, mean or maximum of the rows of a table that each bag of indices names.
+
+    Parameters
+    ----------
+    input : Tensor
+        Integers: ``(bags, size)``, or all bags one after the other.
+    weight : Tensor
+        The table, ``(rows, columns)``.
+    offsets : Tensor, optional
+        Where each bag starts in a one-dimensional *input*.
+    max_norm, norm_type, scale_grad_by_freq, sparse
+        As for `embedding`.
+    mode : {"mean", "sum", "max"}
+        What becomes of a bag's rows; an empty bag gives zeros.
+    per_sample_weights : Tensor, optional
+        Factors of the rows, of *input*'s shape, for ``mode="sum"``.
+    include_last_offset : bool
+        Whether the last offset is where the last bag ends.
+    padding_idx : int, optional
+        An index that does not count.
+
+    Returns
+    -------
+    Tensor
+        ``(bags, columns)``.
+
+    Raises
+    ------
+    ValueError, RuntimeError, NotImplementedError
+        If arguments do not fit together.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> table = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> torch.nn.functional.embedding_bag(torch.tensor([0, 2, 1]), table, torch.tensor([0, 2]))
+    tensor([[3., 4.],
+            [3., 4.]])
+    """
+    if per_sample_weights is not None and per_sample_weights.shape != input.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the same "
+            f"shape as the input ({input.shape})"
+        )
+    if padding_idx is not None:
+        size = len(array_of("embedding_bag", weight, "weight", 2))
+        if not -size <= padding_idx < size:
+            raise RuntimeError(
+                f"padding_idx must be within the number of embeddings, -{size} through {size - 1}, but got {padding_idx}"
+            )
+        padding_idx %= size
+    _check_options(mode, scale_grad_by_freq, sparse, per_sample_weights)
+    return bagged(
+        input, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode, per_sample_weights, include_last_offset,
+        padding_idx,
+    )[0]  # fmt: skip
