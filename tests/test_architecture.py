@@ -30,12 +30,13 @@ LAYERS = [
     ["_differentiate"],
     ["ops"],
     ["linalg"],
-    ["_storage", "_convert", "_casts", "_legacy", "_interop", "_autograd_methods"],
+    ["_storage", "_memory_methods", "_convert", "_casts", "_legacy", "_interop", "_autograd_methods"],
     ["_tensor"],
     ["autograd"],
     ["testing", "nn.functional"],
     ["nn"],
     ["optim", "utils"],
+    ["_settings", "version", "types", "functional"],
     ["cuda", ""],
 ]
 """Modules by layer, lowest first: a module imports from its own layer or lower ones."""

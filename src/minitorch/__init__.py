@@ -3,11 +3,23 @@
 import importlib as _importlib
 from math import e, inf, nan, pi
 
-from . import autograd, cuda, linalg, nn, optim, testing
+from . import autograd, cuda, functional, linalg, nn, optim, testing, types, version
 from ._anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from ._autograd_methods import is_inference
 from ._casts import complex, typename
-from ._convert import get_device, is_complex, is_floating_point, is_nonzero, is_tensor, numel
+from ._convert import (
+    get_device,
+    imag,
+    is_complex,
+    is_floating_point,
+    is_nonzero,
+    is_same_size,
+    is_signed,
+    is_tensor,
+    numel,
+)
+from ._convert import itself as real
+from ._convert import never as is_conj
 from ._device import (
     channels_last,
     channels_last_3d,
@@ -64,6 +76,7 @@ from ._legacy import (
     set_default_tensor_type,
 )
 from ._limits import can_cast, finfo, iinfo, result_type
+from ._memory_methods import detach, empty_permuted, empty_strided
 from ._modes import (
     enable_grad,
     inference_mode,
@@ -74,6 +87,22 @@ from ._modes import (
 )
 from ._printing import set_printoptions
 from ._random import Generator, default_generator, initial_seed, manual_seed, seed
+from ._settings import (
+    are_deterministic_algorithms_enabled,
+    get_deterministic_debug_mode,
+    get_float32_matmul_precision,
+    get_num_interop_threads,
+    get_num_threads,
+    is_deterministic_algorithms_warn_only_enabled,
+    is_warn_always_enabled,
+    set_deterministic_debug_mode,
+    set_float32_matmul_precision,
+    set_flush_denormal,
+    set_num_interop_threads,
+    set_num_threads,
+    set_warn_always,
+    use_deterministic_algorithms,
+)
 from ._size import Size
 from ._storage import is_storage
 from ._tensor import Tensor
@@ -178,6 +207,7 @@ from .ops.creation import empty, empty_like, eye, full, full_like, ones, ones_li
 from .ops.determinants import input_det as det
 from .ops.determinants import input_slogdet as slogdet
 from .ops.determinants import logdet
+from .ops.discrete import angle, frexp, gcd, heaviside, lcm, nextafter
 from .ops.distances import cdist, dist, pdist, renorm
 from .ops.einsum import einsum, inner, tensordot
 from .ops.elementary import (
@@ -215,7 +245,7 @@ from .ops.factorisations import input_lu as lu
 from .ops.factorisations import input_lu_solve as lu_solve
 from .ops.factorisations import lu_unpack
 from .ops.from_data import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, scalar_tensor, tensor
-from .ops.gather import gather, scatter, scatter_add, scatter_reduce, take_along_dim
+from .ops.gather import gather, index_reduce, scatter, scatter_add, scatter_reduce, take_along_dim
 from .ops.index import index_add, index_copy, index_fill, index_select
 from .ops.join import (
     cartesian_prod,
@@ -261,7 +291,7 @@ from .ops.linalg import (
 )
 from .ops.linear import bilinear
 from .ops.margin_loss import cosine_similarity, pairwise_distance
-from .ops.masked import argwhere, masked_scatter, masked_select, narrow_copy, nonzero, put, take
+from .ops.masked import argwhere, masked_scatter, masked_select, narrow_copy, nonzero, nonzero_static, put, take
 from .ops.matrix_functions import input_matrix_exp as matrix_exp
 from .ops.matrix_functions import input_matrix_power as matrix_power
 from .ops.matrix_functions import pinverse
@@ -271,6 +301,7 @@ from .ops.normalize import group_norm, layer_norm, rms_norm
 from .ops.orthogonal import geqrf, orgqr, ormqr
 from .ops.orthogonal import input_qr as qr
 from .ops.pad import constant_pad_nd
+from .ops.places import gradient, histogram, histogramdd, isin, unravel_index
 from .ops.pointwise import (
     add,
     addcdiv,
@@ -378,8 +409,31 @@ from .ops.vector_norm import norm
 from .ops.vectors import block_diag, combinations
 from .ops.vectors import input_cross as cross
 from .ops.vectors import input_vander as vander
+from .ops.view_copies import (
+    alias_copy,
+    as_strided_copy,
+    detach_copy,
+    diagonal_copy,
+    expand_copy,
+    permute_copy,
+    select_copy,
+    slice_copy,
+    split_copy,
+    split_with_sizes_copy,
+    squeeze_copy,
+    t_copy,
+    transpose_copy,
+    unbind_copy,
+    unfold_copy,
+    unsqueeze_copy,
+    view_copy,
+)
+from .ops.view_scatter import as_strided_scatter, diagonal_scatter, select_scatter, slice_scatter
+from .ops.windows import bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window
 
 newaxis = None
+is_neg = is_distributed = is_conj
+conj = conj_physical = resolve_conj = resolve_neg = real
 
 # in-place functions: the methods themselves
 abs_, acos_, acosh_, addmv_, arccos_ = Tensor.abs_, Tensor.acos_, Tensor.acosh_, Tensor.addmv_, Tensor.arccos_
@@ -396,6 +450,7 @@ rsqrt_, sigmoid_, sin_, sinc_, sinh_ = Tensor.rsqrt_, Tensor.sigmoid_, Tensor.si
 sqrt_, square_, tan_, tanh_, trunc_ = Tensor.sqrt_, Tensor.square_, Tensor.tan_, Tensor.tanh_, Tensor.trunc_
 xlogy_, zero_ = Tensor.xlogy_, Tensor.zero_
 native_channel_shuffle = channel_shuffle
+as_strided_, gcd_, lcm_ = Tensor.as_strided_, Tensor.gcd_, Tensor.lcm_
 celu_, selu_, threshold_ = nn.functional.celu_, nn.functional.selu_, nn.functional.threshold_
 
 
@@ -408,66 +463,78 @@ def __getattr__(name: str) -> object:
 
 _LATER = {"utils"}
 
-__version__ = "0.1.0"
+__version__ = version.__version__
 
 __all__ = [  # noqa: RUF022
     "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "Generator", "HalfTensor", "IntTensor",
     "LongTensor", "ShortTensor", "Size", "Tensor", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_",
     "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addmv_",
-    "addr", "adjoint", "affine_grid_generator", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin",
-    "aminmax", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_",
-    "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided",
-    "as_tensor", "asarray", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_",
-    "atleast_1d", "atleast_2d", "atleast_3d", "autograd", "avg_pool1d", "baddbmm", "batch_norm", "bernoulli",
-    "bfloat16", "bilinear", "binary_cross_entropy_with_logits", "bincount", "bitwise_and", "bitwise_left_shift",
-    "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "block_diag", "bmm", "bool", "broadcast_shapes",
-    "broadcast_tensors", "broadcast_to", "bucketize", "can_cast", "cartesian_prod", "cat", "cdist", "cdouble", "ceil",
-    "ceil_", "celu", "celu_", "cfloat", "chain_matmul", "channel_shuffle", "channels_last", "channels_last_3d",
-    "cholesky", "cholesky_inverse", "cholesky_solve", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_",
-    "clamp_min", "clamp_min_", "clip", "clip_", "clone", "column_stack", "combinations", "complex", "complex128",
-    "complex32", "complex64", "concat", "concatenate", "constant_pad_nd", "contiguous_format", "conv1d", "conv2d",
-    "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "copysign", "corrcoef", "cos",
-    "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cov", "cross", "ctc_loss",
-    "cuda", "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "default_generator", "deg2rad", "deg2rad_",
-    "det", "detach_", "device", "diag", "diag_embed", "diagflat", "diagonal", "diff", "digamma", "dist", "div",
-    "divide", "dot", "double", "dropout", "dropout_", "dsplit", "dstack", "dtype", "e", "einsum", "embedding",
-    "embedding_bag", "empty", "empty_like", "enable_grad", "eq", "equal", "erf", "erf_", "erfc", "erfc_", "erfinv",
-    "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "eye", "feature_alpha_dropout", "feature_alpha_dropout_",
+    "addr", "adjoint", "affine_grid_generator", "alias_copy", "all", "allclose", "alpha_dropout", "alpha_dropout_",
+    "amax", "amin", "aminmax", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin",
+    "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_",
+    "are_deterministic_algorithms_enabled", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_strided_",
+    "as_strided_copy", "as_strided_scatter", "as_tensor", "asarray", "asin", "asin_", "asinh", "asinh_", "atan",
+    "atan2", "atan_", "atanh", "atanh_", "atleast_1d", "atleast_2d", "atleast_3d", "autograd", "avg_pool1d", "baddbmm",
+    "bartlett_window", "batch_norm", "bernoulli", "bfloat16", "bilinear", "binary_cross_entropy_with_logits",
+    "bincount", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
+    "blackman_window", "block_diag", "bmm", "bool", "broadcast_shapes", "broadcast_tensors", "broadcast_to",
+    "bucketize", "can_cast", "cartesian_prod", "cat", "cdist", "cdouble", "ceil", "ceil_", "celu", "celu_", "cfloat",
+    "chain_matmul", "channel_shuffle", "channels_last", "channels_last_3d", "cholesky", "cholesky_inverse",
+    "cholesky_solve", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_",
+    "clone", "column_stack", "combinations", "complex", "complex128", "complex32", "complex64", "concat", "concatenate",
+    "conj", "conj_physical", "constant_pad_nd", "contiguous_format", "conv1d", "conv2d", "conv3d", "conv_tbc",
+    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_",
+    "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cov", "cross", "ctc_loss", "cuda", "cummax",
+    "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "default_generator", "deg2rad", "deg2rad_", "det", "detach",
+    "detach_", "detach_copy", "device", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_copy",
+    "diagonal_scatter", "diff", "digamma", "dist", "div", "divide", "dot", "double", "dropout", "dropout_", "dsplit",
+    "dstack", "dtype", "e", "einsum", "embedding", "embedding_bag", "empty", "empty_like", "empty_permuted",
+    "empty_strided", "enable_grad", "eq", "equal", "erf", "erf_", "erfc", "erfc_", "erfinv", "exp", "exp2", "exp2_",
+    "exp_", "expand_copy", "expm1", "expm1_", "eye", "feature_alpha_dropout", "feature_alpha_dropout_",
     "feature_dropout", "feature_dropout_", "fill", "fill_", "finfo", "fix", "fix_", "flatten", "flip", "fliplr",
     "flipud", "float", "float16", "float32", "float64", "float_power", "floor", "floor_", "floor_divide", "fmax",
-    "fmin", "fmod", "frac", "frac_", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like", "gather", "ge",
-    "geqrf", "ger", "get_default_device", "get_default_dtype", "get_device", "get_rng_state", "greater",
-    "greater_equal", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm", "gt", "half", "hardshrink",
-    "hinge_embedding_loss", "histc", "hsplit", "hstack", "hypot", "iinfo", "index_add", "index_copy", "index_fill",
-    "index_put", "index_put_", "index_select", "inf", "inference_mode", "initial_seed", "inner", "instance_norm", "int",
-    "int16", "int32", "int64", "int8", "inverse", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_complex",
-    "is_floating_point", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_nonzero", "is_storage",
-    "is_tensor", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal", "kl_div", "kron",
-    "kthvalue", "layer_norm", "layout", "ldexp", "ldexp_", "le", "lerp", "less", "less_equal", "lgamma", "linalg",
-    "linspace", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "log_softmax", "logaddexp",
-    "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit",
-    "logit_", "logspace", "logsumexp", "long", "lt", "lu", "lu_solve", "lu_unpack", "manual_seed",
-    "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_exp", "matrix_power",
-    "max", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d", "maximum", "mean", "median",
-    "memory_format", "meshgrid", "min", "minimum", "mm", "mode", "moveaxis", "movedim", "msort", "mul", "multinomial",
-    "multiply", "mv", "nan", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow",
-    "narrow_copy", "native_channel_shuffle", "ne", "neg", "neg_", "negative", "negative_", "newaxis", "nn", "no_grad",
-    "nonzero", "norm", "normal", "not_equal", "numel", "ones", "ones_like", "optim", "orgqr", "ormqr", "outer",
-    "pairwise_distance", "pdist", "permute", "pi", "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss",
-    "polygamma", "positive", "pow", "prelu", "preserve_format", "prod", "promote_types", "put", "qr", "quantile",
-    "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm",
-    "range", "ravel", "reciprocal", "reciprocal_", "relu", "relu_", "remainder", "renorm", "repeat_interleave",
-    "reshape", "resize_as_", "result_type", "return_types", "rms_norm", "roll", "rot90", "round", "round_", "row_stack",
-    "rrelu", "rrelu_", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scatter", "scatter_add", "scatter_reduce",
-    "searchsorted", "seed", "select", "selu", "selu_", "set_default_device", "set_default_dtype",
-    "set_default_tensor_type", "set_grad_enabled", "set_printoptions", "set_rng_state", "sgn", "short", "sigmoid",
-    "sigmoid_", "sign", "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slogdet", "softmax", "sort",
-    "sparse_coo", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std",
-    "std_mean", "strided", "sub", "subtract", "sum", "svd", "swapaxes", "swapdims", "t", "take", "take_along_dim",
-    "tan", "tan_", "tanh", "tanh_", "tensor", "tensor_split", "tensordot", "testing", "threshold", "threshold_", "tile",
-    "topk", "trace", "transpose", "trapezoid", "trapz", "triangular_solve", "tril", "tril_indices",
-    "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "typename", "uint16", "uint32",
-    "uint64", "uint8", "unbind", "unflatten", "unique", "unique_consecutive", "unsafe_chunk", "unsafe_split",
-    "unsafe_split_with_sizes", "unsqueeze", "utils", "vander", "var", "var_mean", "vdot", "vsplit", "vstack", "where",
-    "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
+    "fmin", "fmod", "frac", "frac_", "frexp", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like",
+    "functional", "gather", "gcd", "gcd_", "ge", "geqrf", "ger", "get_default_device", "get_default_dtype",
+    "get_deterministic_debug_mode", "get_device", "get_float32_matmul_precision", "get_num_interop_threads",
+    "get_num_threads", "get_rng_state", "gradient", "greater", "greater_equal", "grid_sampler", "grid_sampler_2d",
+    "grid_sampler_3d", "group_norm", "gt", "half", "hamming_window", "hann_window", "hardshrink", "heaviside",
+    "hinge_embedding_loss", "histc", "histogram", "histogramdd", "hsplit", "hstack", "hypot", "iinfo", "imag",
+    "index_add", "index_copy", "index_fill", "index_put", "index_put_", "index_reduce", "index_select", "inf",
+    "inference_mode", "initial_seed", "inner", "instance_norm", "int", "int16", "int32", "int64", "int8", "inverse",
+    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_complex", "is_conj",
+    "is_deterministic_algorithms_warn_only_enabled", "is_distributed", "is_floating_point", "is_grad_enabled",
+    "is_inference", "is_inference_mode_enabled", "is_neg", "is_nonzero", "is_same_size", "is_signed", "is_storage",
+    "is_tensor", "is_warn_always_enabled", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf",
+    "isreal", "kaiser_window", "kl_div", "kron", "kthvalue", "layer_norm", "layout", "lcm", "lcm_", "ldexp", "ldexp_",
+    "le", "lerp", "less", "less_equal", "lgamma", "linalg", "linspace", "log", "log10", "log10_", "log1p", "log1p_",
+    "log2", "log2_", "log_", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logspace", "logsumexp", "long", "lt", "lu",
+    "lu_solve", "lu_unpack", "manual_seed", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select",
+    "matmul", "matrix_exp", "matrix_power", "max", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d",
+    "maximum", "mean", "median", "memory_format", "meshgrid", "min", "minimum", "mm", "mode", "moveaxis", "movedim",
+    "msort", "mul", "multinomial", "multiply", "mv", "nan", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian",
+    "nanquantile", "nansum", "narrow", "narrow_copy", "native_channel_shuffle", "ne", "neg", "neg_", "negative",
+    "negative_", "newaxis", "nextafter", "nn", "no_grad", "nonzero", "nonzero_static", "norm", "normal", "not_equal",
+    "numel", "ones", "ones_like", "optim", "orgqr", "ormqr", "outer", "pairwise_distance", "pdist", "permute",
+    "permute_copy", "pi", "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "polygamma", "positive",
+    "pow", "prelu", "preserve_format", "prod", "promote_types", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand",
+    "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm", "range", "ravel", "real",
+    "reciprocal", "reciprocal_", "relu", "relu_", "remainder", "renorm", "repeat_interleave", "reshape", "resize_as_",
+    "resolve_conj", "resolve_neg", "result_type", "return_types", "rms_norm", "roll", "rot90", "round", "round_",
+    "row_stack", "rrelu", "rrelu_", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scatter", "scatter_add",
+    "scatter_reduce", "searchsorted", "seed", "select", "select_copy", "select_scatter", "selu", "selu_",
+    "set_default_device", "set_default_dtype", "set_default_tensor_type", "set_deterministic_debug_mode",
+    "set_float32_matmul_precision", "set_flush_denormal", "set_grad_enabled", "set_num_interop_threads",
+    "set_num_threads", "set_printoptions", "set_rng_state", "set_warn_always", "sgn", "short", "sigmoid", "sigmoid_",
+    "sign", "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice_copy", "slice_scatter", "slogdet",
+    "softmax", "sort", "sparse_coo", "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "sqrt",
+    "sqrt_", "square", "square_", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "strided", "sub", "subtract",
+    "sum", "svd", "swapaxes", "swapdims", "t", "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_",
+    "tensor", "tensor_split", "tensordot", "testing", "threshold", "threshold_", "tile", "topk", "trace", "transpose",
+    "transpose_copy", "trapezoid", "trapz", "triangular_solve", "tril", "tril_indices", "triplet_margin_loss", "triu",
+    "triu_indices", "true_divide", "trunc", "trunc_", "typename", "types", "uint16", "uint32", "uint64", "uint8",
+    "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique", "unique_consecutive", "unravel_index",
+    "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy",
+    "use_deterministic_algorithms", "utils", "vander", "var", "var_mean", "vdot", "version", "view_copy", "vsplit",
+    "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
 ]  # fmt: skip

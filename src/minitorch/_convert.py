@@ -135,6 +135,11 @@ def never(input: Tensor) -> bool:
     return False
 
 
+def always(input: Tensor) -> bool:
+    """True, of any tensor: all are of this kind."""
+    return True
+
+
 def itself(input: Tensor) -> Tensor:
     """The tensor itself: what conjugation and the like are for real numbers."""
     return input

@@ -11,6 +11,7 @@ from . import _casts as casts
 from . import _convert as convert
 from . import _dtypes, _runtime
 from . import _legacy as legacy
+from . import _memory_methods as memories
 from . import _storage as storages
 from ._differentiate import tensor_backward
 from ._hooks import register_hook, register_post_accumulate_grad_hook
@@ -28,6 +29,7 @@ from .ops import (
     covariance,
     creation,
     determinants,
+    discrete,
     distances,
     einsum,
     elementary,
@@ -39,6 +41,7 @@ from .ops import (
     matrix_functions,
     memory,
     orthogonal,
+    places,
     pointwise,
     powers,
     random,
@@ -54,6 +57,7 @@ from .ops import (
     subscript,
     vector_norm,
     vectors,
+    view_scatter,
 )
 from .ops import gather as gathers
 from .ops import index as along
@@ -96,17 +100,29 @@ class Tensor(metaclass=legacy.TensorMeta):
     nbytes, itemsize = property(convert.nbytes), property(convert.element_size)
     element_size, data_ptr = convert.element_size, convert.data_ptr
     storage, untyped_storage = storages.storage, storages.untyped_storage
+    set_, is_set_to, dim_order, as_subclass = (
+        memories.set_,
+        memories.is_set_to,
+        memories.dim_order,
+        memories.as_subclass,
+    )
+    resize, resize_as, sum_to_size = memories.resize, memories.resize_as, memories.sum_to_size
+    apply_, map_, map2_, __reversed__ = memories.apply_, memories.map_, memories.map2_, memories.reversed_tensor
     device, layout, get_device = property(convert.device_of), property(convert.layout_of), convert.get_device
     is_cuda = is_mps = is_xpu = is_meta = is_sparse = is_sparse_csr = is_quantized = is_mkldnn = property(convert.never)
-    is_conj = is_neg = is_pinned = is_shared = convert.never
+    is_vulkan = is_ipu = is_xla = is_maia = is_mtia = is_nested = property(convert.never)
+    is_cpu = property(convert.always)
+    is_conj = is_neg = is_pinned = is_shared = is_distributed = convert.never
     real, imag, name = property(convert.itself), property(convert.imag), property(convert.nameless)
-    conj = resolve_conj = resolve_neg = share_memory_ = convert.itself
+    conj = conj_physical = conj_physical_ = resolve_conj = resolve_neg = share_memory_ = convert.itself
     pin_memory = convert.pin_memory
     is_floating_point, is_complex, is_signed = convert.is_floating_point, convert.is_complex, convert.is_signed
     is_nonzero, is_same_size = convert.is_nonzero, convert.is_same_size
     item, tolist, numpy = convert.item, convert.tolist, convert.numpy
     __array__, __dlpack__, __dlpack_device__ = convert.to_array, convert.to_dlpack, convert.dlpack_device
-    __bool__, __int__, __float__, __complex__ = convert.truth, convert.to_int, convert.to_float, convert.to_complex
+    __bool__ = __nonzero__ = convert.truth
+    __int__ = __long__ = convert.to_int
+    __float__, __complex__, __array_priority__ = convert.to_float, convert.to_complex, 1000
     __index__, __len__, __iter__, __contains__ = convert.to_index, convert.length, convert.iterate, convert.contains
     __repr__, __format__ = convert.text, convert.formatted
     __deepcopy__, __reduce_ex__ = convert.deepcopied, convert.reduced
@@ -117,6 +133,7 @@ class Tensor(metaclass=legacy.TensorMeta):
     # -- creation and random numbers
     new_tensor, new_zeros, new_ones = creation.new_tensor, creation.new_zeros, creation.new_ones
     new, new_empty, new_full = legacy.new, creation.new_empty, creation.new_full
+    new_empty_strided = memories.new_empty_strided
     uniform_, normal_, random_ = random_inplace.uniform_, random_inplace.normal_, random_inplace.random_
     bernoulli_, geometric_ = random_inplace.bernoulli_, random_inplace.geometric_
     exponential_, log_normal_ = random_inplace.exponential_, random_inplace.log_normal_
@@ -132,7 +149,8 @@ class Tensor(metaclass=legacy.TensorMeta):
     __add__ = __radd__ = rows["add"].operator
     __sub__, __rsub__ = rows["sub"].operator, pointwise.rsub
     __mul__ = __rmul__ = rows["mul"].operator
-    __truediv__, __rtruediv__ = rows["div"].operator, pointwise.reflected_div
+    __truediv__ = __div__ = rows["div"].operator
+    __rtruediv__ = __rdiv__ = pointwise.reflected_div
     __floordiv__, __rfloordiv__ = rows["floor_divide"].operator, pointwise.reflected_floor_divide
     __mod__, __rmod__ = pointwise.operator_remainder, pointwise.reflected_remainder
     __neg__, __pos__ = pointwise.neg, pointwise.positive
@@ -180,7 +198,11 @@ class Tensor(metaclass=legacy.TensorMeta):
     add_ = __iadd__ = in_place(pointwise.add)
     sub_ = subtract_ = __isub__ = in_place(pointwise.sub)
     mul_ = multiply_ = __imul__ = in_place(pointwise.mul)
-    div_ = divide_ = true_divide_ = __itruediv__ = in_place(pointwise.div)
+    div_ = divide_ = true_divide_ = __itruediv__ = __idiv__ = in_place(pointwise.div)
+    gcd, lcm, heaviside, nextafter = discrete.gcd, discrete.lcm, discrete.heaviside, discrete.nextafter
+    frexp, angle = discrete.frexp, discrete.angle
+    gcd_, lcm_, heaviside_ = in_place(discrete.gcd), in_place(discrete.lcm), in_place(discrete.heaviside)
+    nextafter_ = in_place(discrete.nextafter)
     floor_divide_ = __ifloordiv__ = in_place(pointwise.floor_divide)
     remainder_ = __imod__ = in_place(pointwise.remainder)
     neg_ = negative_ = in_place(pointwise.neg)
@@ -311,7 +333,7 @@ class Tensor(metaclass=legacy.TensorMeta):
     flip, fliplr, flipud, roll, rot90 = arrange.flip, arrange.fliplr, arrange.flipud, arrange.roll, arrange.rot90
     tril, triu, tril_, triu_ = arrange.tril, arrange.triu, in_place(arrange.tril), in_place(arrange.triu)
     diag, diag_embed, diagflat, trace = arrange.diag, arrange.diag_embed, arrange.diagflat, arrange.trace
-    unfold, as_strided = memory.unfold, memory.as_strided
+    unfold, as_strided, as_strided_ = memory.unfold, memory.as_strided, shape_inplace.as_strided_
     stride, storage_offset, _base, _is_view = (
         memory.stride,
         memory.storage_offset,
@@ -328,6 +350,10 @@ class Tensor(metaclass=legacy.TensorMeta):
     index_add, index_add_ = along.index_add, in_place(along.index_add)
     index_copy, index_copy_ = along.index_copy, in_place(along.index_copy)
     index_fill, index_fill_ = along.index_fill, in_place(along.index_fill)
+    index_reduce, index_reduce_ = gathers.index_reduce, in_place(gathers.index_reduce)
+    select_scatter, slice_scatter = view_scatter.select_scatter, view_scatter.slice_scatter
+    diagonal_scatter, as_strided_scatter = view_scatter.diagonal_scatter, view_scatter.as_strided_scatter
+    fill_diagonal_ = view_scatter.fill_diagonal_
     gather, take_along_dim = gathers.gather, gathers.take_along_dim
     scatter, scatter_ = gathers.scatter, in_place(gathers.scatter)
     scatter_add, scatter_add_ = gathers.scatter_add, in_place(gathers.scatter_add)
@@ -337,6 +363,7 @@ class Tensor(metaclass=legacy.TensorMeta):
     masked_select = masked.masked_select
     masked_scatter, masked_scatter_ = masked.masked_scatter, in_place(masked.masked_scatter)
     nonzero, argwhere, narrow_copy = masked.nonzero, masked.argwhere, masked.narrow_copy
+    nonzero_static, histogram = masked.nonzero_static, places.histogram
 
     # -- autograd
     backward = tensor_backward

@@ -229,3 +229,23 @@ class triangular_solve(_Results):
 
     solution: Tensor = property(itemgetter(0))  # type: ignore[assignment]
     cloned_coefficient: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+
+
+class frexp(_Results):
+    __slots__ = ()
+    _names = ("mantissa", "exponent")
+
+    mantissa: Tensor = property(itemgetter(0))  # type: ignore[assignment]
+    exponent: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+
+
+class histogram(_Results):
+    __slots__ = ()
+    _names = ("hist", "bin_edges")
+
+    hist: Tensor = property(itemgetter(0))  # type: ignore[assignment]
+    bin_edges: Any = property(itemgetter(1))
+
+
+class histogramdd(histogram):
+    __slots__ = ()

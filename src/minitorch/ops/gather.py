@@ -14,7 +14,7 @@ from .._kernels.scatter import positions
 from .._op import op
 from .._runtime import deliver, traced, wrap
 from .._types import Number
-from .index import first_outside
+from .index import checked_slices, first_outside
 from .subscript import number_as
 
 if TYPE_CHECKING:
@@ -483,3 +483,57 @@ def _broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         raise RuntimeError(broadcast_problem(list(shapes))) from None
+
+
+def index_reduce(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A copy with slices combined along a dimension with those that a vector of indices names.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    dim : int
+        Which dimension.
+    index : Tensor
+        int64 or int32, 1-d, from 0.
+    source : Tensor
+        *input*'s dtype and shape, but for its size along *dim*: that of *index*.
+    reduce : {"prod", "mean", "amax", "amin"}
+        How; see ``scatter_reduce``.
+    include_self : bool
+        Whether what is there takes part.
+    out : Tensor, optional
+        Where the result is written.
+
+    Raises
+    ------
+    RuntimeError
+        If an index is out of range, or shapes or dtypes do not fit.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> index, source = torch.tensor([0, 0]), torch.tensor([[2.0, 3.0], [4.0, 5.0]])
+    >>> torch.index_reduce(torch.ones(2, 2), 0, index, source, "prod")
+    tensor([[ 8., 15.],
+            [ 1.,  1.]])
+    """
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    dim = checked_slices("index_reduce", index, input, dim, source)
+    size = (input._array.shape or (1,))[dim]
+    if (wrong := first_outside(index._array, size)) is not None:
+        raise IndexError(f"index_reduce(): index {wrong} is out of range for dimension {dim} with size {size}")
+    sizes = source._array.shape
+    places = index._array.reshape((-1,) + (1,) * (len(sizes) - dim - 1)) if sizes else index._array.reshape(())
+    spread = wrap(np.broadcast_to(places, sizes))
+    return scatter_reduce(input, dim, spread, source, reduce, include_self=include_self, out=out)

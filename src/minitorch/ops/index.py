@@ -92,7 +92,7 @@ def first_outside(index: np.ndarray, size: int, lowest: int = 0) -> int | None:
     return int(index[(index < lowest) | (index >= size)].flat[0])
 
 
-def _checked(name: str, index: Any, input: Any, dim: Any, source: Any = None) -> int:
+def checked_slices(name: str, index: Any, input: Any, dim: Any, source: Any = None) -> int:
     """The dimension, for an operation on slices along it whose index and source fit."""
     sizes, array = array_of(name, input).shape, array_of(name, index, "index", 3)
     dim = dim_of(dim, len(sizes))
@@ -155,7 +155,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
     """
     if out is not None:
         return deliver("index_select", lambda: index_select(input, dim, index), (input, index), out)
-    dim = _checked("index_select", index, input, dim)
+    dim = checked_slices("index_select", index, input, dim)
     shape = input._array.shape
     if first_outside(index._array, shape[dim] if shape else 1) is not None:
         raise IndexError(
@@ -205,7 +205,7 @@ def index_add(
     if out is not None:
         compute = lambda: index_add(input, dim, index, source, alpha=alpha)  # noqa: E731
         return deliver("index_add", compute, (input, index, source), out)
-    dim = _checked("index_add_", index, input, dim, source)
+    dim = checked_slices("index_add_", index, input, dim, source)
     shape = input._array.shape
     if (wrong := _outside(index, shape, dim)) is not None:
         raise RuntimeError(
@@ -250,7 +250,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: T
         raise RuntimeError(
             f"index_copy_(): Expected a long tensor for index, but got {scalar_name(index._array.dtype)}"
         )
-    dim = _checked("index_copy_", index, input, dim, source)
+    dim = checked_slices("index_copy_", index, input, dim, source)
     shape = input._array.shape
     if (wrong := _outside(index, shape, dim)) is not None:
         raise IndexError(
@@ -286,7 +286,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -
     """
     if array_of("index_fill", index, "index", 3).dtype != np.int64:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, but got {scalar_name(index._array.dtype)}")
-    dim = _checked("index_fill_", index, input, dim)
+    dim = checked_slices("index_fill_", index, input, dim)
     shape = input._array.shape
     size = shape[dim] if shape else 1
     if (wrong := _outside(index, shape, dim, -size)) is not None:

@@ -359,3 +359,22 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     if length < 0 or start + length > size:
         raise RuntimeError(f"narrow_copy(): start ({start}) + length ({length}) exceeds dimension size ({size}).")
     return _narrow_copy(input, dim, start, start + length)
+
+
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The first *size* rows of ``nonzero``; where there are fewer, *fill_value* in the others.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nonzero_static(torch.tensor([1, 0, 1]), size=3)
+    tensor([[ 0],
+            [ 2],
+            [-1]])
+    """
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
+    found = np.argwhere(array_of("nonzero_static", input))[:size]
+    rows = np.full((size, input._array.ndim), fill_value, np.int64)
+    rows[: len(found)] = found
+    return wrap(rows)

@@ -60,13 +60,13 @@ def owner(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _offset(array: np.ndarray) -> int:
+def offset_of(array: np.ndarray) -> int:
     return (array.ctypes.data - owner(array).ctypes.data) // array.itemsize
 
 
 def storage_offset(input: Tensor) -> int:
     """How many elements after the start of the memory, which it may share with others, the tensor begins."""
-    return _offset(input._array)
+    return offset_of(input._array)
 
 
 def base(input: Tensor) -> Tensor | None:
@@ -145,16 +145,16 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 
 # -- any geometry ------------------------------------------------------------------------------------------------------
-def _places(geometry: Geometry) -> np.ndarray:
+def places(geometry: Geometry) -> np.ndarray:
     """For each element, where in memory it is."""
     size, stride, offset = geometry
-    places = np.full((), offset, np.intp)
+    found = np.full((), offset, np.intp)
     for n, step in zip(size, stride):
-        places = np.add.outer(places, np.arange(n) * step)
-    return places
+        found = np.add.outer(found, np.arange(n) * step)
+    return found
 
 
-def _extent(*geometries: Geometry) -> int:
+def extent(*geometries: Geometry) -> int:
     """How many places of a memory they reach."""
     return max([_last(*geometry) + 1 for geometry in geometries if 0 not in geometry[0]], default=0)
 
@@ -168,10 +168,10 @@ def _as_strided_kernel(
 ) -> np.ndarray:
     shape, steps, start = origin
     if all([n < 2 or a == b for n, a, b in zip(shape, strides_of(self), steps)]):
-        memory, begin = owner(self).ravel(order="K").view(self.dtype), offset + _offset(self) - start
+        memory, begin = owner(self).ravel(order="K").view(self.dtype), offset + offset_of(self) - start
     else:  # a gradient, laid out otherwise than the tensor it belongs to: its elements are put where those are
-        memory, begin = np.zeros(_extent(origin, (size, stride, offset)), self.dtype), offset
-        memory[_places(origin)] = self
+        memory, begin = np.zeros(extent(origin, (size, stride, offset)), self.dtype), offset
+        memory[places(origin)] = self
         memory.setflags(write=False)
     last = _last(size, stride, begin)
     if math.prod(size) and not 0 <= begin <= last < memory.size:
@@ -188,10 +188,10 @@ def _as_strided_kernel(
 
 def _restride_kernel(self: np.ndarray, *, source: Geometry, target: Geometry, shared: Geometry) -> np.ndarray:
     """Add into the places of *source*, share each among the elements of *shared* there, read the places of *target*."""
-    memory = np.zeros(_extent(source, target, shared), self.dtype)
-    np.add.at(memory, _places(source), self)
-    memory /= np.maximum(np.bincount(_places(shared).ravel(), minlength=memory.size), 1)
-    return np.asarray(memory[_places(target)])
+    memory = np.zeros(extent(source, target, shared), self.dtype)
+    np.add.at(memory, places(source), self)
+    memory /= np.maximum(np.bincount(places(shared).ravel(), minlength=memory.size), 1)
+    return np.asarray(memory[places(target)])
 
 
 _as_strided = op("as_strided", "AsStridedBackward0", _as_strided_kernel, ("self",), view=True, tangent="linear",
@@ -204,7 +204,7 @@ op("restride", "AsStridedBackwardBackward0", _restride_kernel, ("self",), tangen
 def _strided_step(root: Tensor, view: Tensor) -> tuple[Any, tuple[Any, ...], None]:
     """The step from a root to a view of it that goes by their places in memory."""
     base, shown = root._array, view._array
-    here = _offset(base)
+    here = offset_of(base)
     away = (shown.ctypes.data - base.ctypes.data) // base.itemsize
     origin = (base.shape, strides_of(base), here)
     return rows["as_strided"], (shown.shape, strides_of(shown), here + away, origin), None
@@ -243,7 +243,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
         raise RuntimeError("mismatch in length of strides and shape")
     if any([step < 0 for step in steps]):
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(steps)}")
-    here = _offset(array)
+    here = offset_of(array)
     origin = (array.shape, strides_of(array), here)
     return _as_strided(input, sizes, steps, here if storage_offset is None else storage_offset, origin)
 

@@ -12,6 +12,7 @@ from .._runtime import wrap
 from .._tape import AccumulateGrad
 from .._views import current_node, edited, edits_of, root_of
 from . import shape  # noqa: F401  (its rows)
+from .memory import as_strided
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -77,3 +78,8 @@ def squeeze_(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     if isinstance(dim, (tuple, list)):
         return _become(input, _squeeze_dims_, tuple(dim))
     return _become(input, _squeeze_dim_, dim)
+
+
+def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """Give the tensor itself other sizes and strides; see `as_strided`."""
+    return _become(input, as_strided, size, stride, storage_offset)

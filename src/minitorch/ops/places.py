@@ -1,0 +1,264 @@
+"""Membership, places and counts: ``isin``, ``unravel_index``, ``histogram``; and ``gradient``."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _runtime
+from .._args import array_of, dims_of
+from .._dtypes import promoted
+from .._runtime import deliver, traced, wrap
+from .._types import Number
+from . import _returns
+from .copies import as_operand
+from .pointwise import unsupported
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+
+def isin(
+    elements: Tensor | Number,
+    test_elements: Tensor | Number,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """For each element, whether it is among *test_elements*.
+
+    Parameters
+    ----------
+    elements, test_elements : Tensor or number
+        Any shapes; one may be a number.
+    assume_unique : bool
+        Of no influence: a promise that neither has repeated elements.
+    invert : bool
+        Whether to tell instead which are not among them.
+    out : Tensor, optional
+        Where the result is written.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([2, 5]))
+    tensor([False,  True, False])
+    """
+    if out is not None:
+        return deliver("isin", lambda: isin(elements, test_elements, invert=invert), (elements, test_elements), out)
+    if not isinstance(elements, _runtime.Tensor) and not isinstance(test_elements, _runtime.Tensor):
+        raise TypeError(f"isin(): one of elements and test_elements must be a Tensor, not {type(elements).__name__}")
+    one = as_operand(elements, test_elements, "isin")._array
+    other = as_operand(test_elements, elements, "isin")._array
+    common = promoted(one.dtype, other.dtype)
+    found = np.isin(one.astype(common), other.astype(common), invert=invert)
+    return wrap(np.asarray(found, bool).reshape(one.shape))
+
+
+def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """The coordinates, one tensor a dimension, that places in a flattened array of a shape have.
+
+    Raises
+    ------
+    TypeError
+        If *indices* are no integers.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.unravel_index(torch.tensor([1, 5]), (2, 3))
+    (tensor([0, 1]), tensor([1, 2]))
+    """
+    array = array_of("unravel_index", indices, "indices")
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    sizes = tuple(shape) if isinstance(shape, Sequence) else (operator.index(shape),)
+    if any([size < 0 for size in sizes]):
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
+    coordinates, rest = [], array
+    for size in reversed(sizes):
+        rest, place = np.floor_divide(rest, size, out=...), np.remainder(rest, size, out=...)
+        coordinates.append(wrap(place))
+    return tuple(reversed(coordinates))
+
+
+# -- histograms --------------------------------------------------------------------------------------------------------
+def _edges(bins: Any, column: np.ndarray, low_high: Sequence[float] | None) -> np.ndarray:
+    """The bounds of bins: given, or so many of equal width over a range, by default that of the data."""
+    if isinstance(bins, _runtime.Tensor):
+        return bins._array
+    if low_high is None:
+        low_high = (column.min(), column.max()) if column.size else (0.0, 1.0)
+    low, high = (float(v) for v in low_high)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return np.linspace(low, high, bins + 1, dtype=column.dtype)
+
+
+def _counted(name: str, samples: Any, edges: list[np.ndarray], weight: Any, density: bool) -> np.ndarray:
+    data = samples._array
+    weights = None if weight is None else weight._array.reshape(-1)
+    counts = np.histogramdd(data.reshape(-1, len(edges)), edges, weights=weights, density=density)[0]
+    return np.asarray(counts, data.dtype)
+
+
+def histogram(
+    input: Tensor,
+    bins: int | Tensor,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> _returns.histogram:
+    """How many elements lie in each of some intervals, and their bounds; the last interval has its upper bound.
+
+    Parameters
+    ----------
+    input : Tensor
+        Floats, any shape.
+    bins : int or Tensor
+        How many intervals of equal width, or their increasing bounds.
+    range : pair of float, optional
+        Where the intervals begin and end; by default at the least and the greatest element.
+    weight : Tensor, optional
+        What each element counts.
+    density : bool
+        Whether counts are scaled so that they integrate to 1.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=4, range=(0.0, 3.0)).hist
+    tensor([0., 2., 1., 0.])
+    """
+    array = array_of("histogram", input)
+    if array.dtype.kind != "f":
+        raise unsupported("histogram", array)
+    edges = _edges(bins, array, range)
+    return _returns.histogram([wrap(_counted("histogram", input, [edges], weight, density)), wrap(edges)])
+
+
+def histogramdd(
+    input: Tensor,
+    bins: int | Sequence[int] | Sequence[Tensor],
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> _returns.histogramdd:
+    """``histogram`` of points: the last dimension of *input* holds their coordinates.
+
+    Parameters
+    ----------
+    input : Tensor
+        Floats, of shape (..., N).
+    bins : int, sequence of int, or sequence of Tensor
+        How many intervals for all, or for each of the N coordinates, or their bounds.
+    range : sequence of float, optional
+        For each coordinate where its intervals begin and end, one after the other.
+    weight, density
+        See ``histogram``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.histogramdd(torch.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), bins=[2, 2]).hist
+    tensor([[0., 1.],
+            [1., 1.]])
+    """
+    array = array_of("histogramdd", input)
+    if array.dtype.kind != "f":
+        raise unsupported("histogramdd", array)
+    columns = array.reshape(-1, array.shape[-1]).T
+    given = bins if isinstance(bins, (tuple, list)) else [bins] * len(columns)
+    ranges = [None] * len(columns) if range is None else [range[2 * i : 2 * i + 2] for i, _ in enumerate(columns)]
+    edges = [_edges(b, column, r) for b, column, r in zip(given, columns, ranges)]
+    counts = _counted("histogramdd", input, edges, weight, density)
+    return _returns.histogramdd([wrap(counts), tuple([wrap(e) for e in edges])])
+
+
+# -- slopes ------------------------------------------------------------------------------------------------------------
+def gradient(
+    input: Tensor, *, spacing: Any = 1, dim: int | Sequence[int] | None = None, edge_order: int = 1
+) -> tuple[Tensor, ...]:
+    """The slope of sampled values along each dimension, by central differences; one-sided ones at the ends.
+
+    Parameters
+    ----------
+    input : Tensor
+        The values.
+    spacing : number, sequence of numbers, or sequence of Tensor
+        How far apart samples are, for all dimensions or each; or where they are, along each.
+    dim : int or sequence of int, optional
+        Along which dimensions; by default all.
+    edge_order : {1, 2}
+        The order of the differences at the ends.
+
+    Raises
+    ------
+    RuntimeError
+        If a dimension has too few elements, or spacings and dimensions differ in number.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0, 16.0]))
+    (tensor([3., 4., 6., 7.]),)
+    """
+    array = array_of("gradient", input)
+    dims = tuple(np.arange(array.ndim).tolist()) if dim is None else dims_of(dim, array.ndim)
+    spacings = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
+    if len(spacings) != len(dims):
+        raise RuntimeError(
+            f"torch.gradient expected spacing to be unspecified, a scalar, or of length {len(dims)}, got {len(spacings)}"
+        )
+    if any([array.shape[d] < edge_order + 1 for d in dims]):
+        raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    return tuple([_slope(input, d, _distances(s, array, d), edge_order) for s, d in zip(spacings, dims)])
+
+
+def _distances(spacing: Any, array: np.ndarray, dim: int) -> np.ndarray:
+    """From each sample to the next, shaped to be broadcast along a dimension."""
+    dtype = array.dtype if array.dtype.kind == "f" else np.float32
+    if isinstance(spacing, _runtime.Tensor) and spacing._array.ndim:
+        steps = np.diff(spacing._array).astype(dtype)
+        if len(steps) != array.shape[dim] - 1:
+            raise RuntimeError("torch.gradient expected each coordinate tensor to have a place for each sample")
+    else:
+        steps = np.full(array.shape[dim] - 1, float(spacing), dtype)
+    return steps.reshape((-1,) + (1,) * (array.ndim - dim - 1))
+
+
+def _slope(input: Any, dim: int, steps: np.ndarray, edge_order: int) -> Any:
+    if input._array.dtype.kind != "f":  # of integers, the differences are those of integers divided, and cut
+        return _slope(input.double(), dim, steps.astype(np.float64), edge_order).to(input.dtype)
+
+    def at(start: int, stop: int | None) -> Any:
+        return input[(*(slice(None),) * dim, slice(start, stop))]
+
+    def h(start: int, stop: int | None) -> Any:
+        return wrap(steps[start:stop])
+
+    count = input._array.shape[dim]
+    parts = []
+    if count > 2:
+        a, b = h(0, -1), h(1, None)
+        middle = at(0, -2) * (-b / (a * (a + b))) + at(1, -1) * ((b - a) / (a * b)) + at(2, None) * (a / (b * (a + b)))
+        parts = [middle]
+    if edge_order == 1:
+        first, last = (at(1, 2) - at(0, 1)) / h(0, 1), (at(count - 1, count) - at(count - 2, count - 1)) / h(-1, None)
+    else:
+        first = _edge([at(i, i + 1) for i in (0, 1, 2)], h(0, 1), h(1, 2))
+        last = -_edge([at(count - i, count - i + 1) for i in (1, 2, 3)], h(-1, None), h(-2, -1))
+    return traced.cat([first, *parts, last], dim=dim)
+
+
+def _edge(values: Sequence[Any], a: Any, b: Any) -> Any:
+    """The slope at the first of three samples, by the parabola through them."""
+    return (
+        values[0] * (-(2 * a + b) / (a * (a + b))) + values[1] * ((a + b) / (a * b)) - values[2] * (a / (b * (a + b)))
+    )
