@@ -88,7 +88,7 @@ def recorder_lines(row: Row) -> Iterator[str]:
     for i, array in zip(inputs, arrays):
         yield f"    {array} = {i}._array"
     yield "except AttributeError:"
-    yield f"    raise not_a_tensor(row, {operands}, Tensor) from None"
+    yield f"    return without_tensors(row, {operands}, {params})"
     for i, node in zip(active, nodes):
         a = argument(i)
         yield f"{node} = {a}._node if {a}._alias is None or {a}._alias.parent is None else current_node({a})"

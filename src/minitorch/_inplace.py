@@ -29,15 +29,18 @@ EXPANDED = (
 )
 
 
-def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
-    """The in-place form of an operation: ``tensor.mul_(other)`` for ``mul(tensor, other)``."""
+def in_place(function: Callable[..., Any], name: str | None = None, fills: bool = False) -> Callable[..., Any]:
+    """The in-place form of an operation: ``tensor.mul_(other)`` for ``mul(tensor, other)``.
+
+    One that *fills* writes only what it changes, so that an expanded tensor may be written too.
+    """
     row = getattr(function, "row", None)
     if row is not None and row.is_ufunc and row.formulas and len(row.inputs) == 2:
         method = _two_operands(row, function)
     else:
 
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return write(self, function, args, kwargs)
+            return write(self, function, args, kwargs, fills)
 
     method.__name__ = method.__qualname__ = name or function.__name__ + "_"
     method.__doc__ = f"In-place form of ``{function.__name__}``: writes the result into the tensor and returns it."
@@ -148,7 +151,11 @@ def writable(array: np.ndarray) -> bool:
 
 
 def write(
-    tensor: Any, function: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    tensor: Any,
+    function: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+    fills: bool = False,
 ) -> Any:
     """Replace the tensor's values by ``function(tensor, *args, **kwargs)`` and rewrite its history.
 
@@ -167,7 +174,7 @@ def write(
     except AttributeError:
         raise not_a_tensor(f"{function.__name__}_", tensor) from None
     node = current_node(tensor)
-    refuse(tensor, node, args)
+    refuse(tensor, node, args, fills)
     twin = wrap(tensor._array, node)
     twin._layout = tensor._layout
     inputs = tuple([_frozen(i, edits) if isinstance(i, _runtime.Tensor) else i for i in args])
@@ -195,7 +202,8 @@ def write(
     except BaseException:
         edits.count, edits.position = count, position
         raise
-    if out._node is None and node is not None and grad_on():  # a comparison, say: the old values' gradient is zero
+    recording = grad_on() and (row is None or bool(row.formulas))  # without formulas, as in PyTorch, history stays
+    if out._node is None and node is not None and recording:  # the old values' gradient is zero
         out = _op.rows["copy"].call(twin, out, out._array.dtype)
         result = out._array
     made = out._node
@@ -204,16 +212,25 @@ def write(
             twin._array = tensor._array.copy()  # a gradient will read the old values
         if made.saves_result:
             made.result_edits = (edits,)
-    np.copyto(tensor._array, result, casting="unsafe")
+    if tensor._array.flags.writeable:
+        np.copyto(tensor._array, result, casting="unsafe")
+    else:
+        _fill_in(tensor._array, result)
     if made is not None and made.saves_result and made.saved_result is result:  # one array, and its edits are known
         made.saved_result = tensor._array
-    if (made is not None or tensor._alias.parent is not None) and grad_on():
+    if (made is not None or tensor._alias.parent is not None) and recording:
         rebase(tensor, out)
     elif tensor._alias.parent is not None and tensor._alias.seen == count:
         tensor._alias.seen = edits.count  # history did not change
     if observers:
         observe_write(row or function, tensor, (tensor, *args), tuple((kwargs or {}).values()), made)
     return tensor
+
+
+def _fill_in(array: np.ndarray, result: np.ndarray) -> None:
+    """Write what differs into an array of which several elements may share memory."""
+    array.flags.writeable = True
+    np.copyto(array, result, casting="unsafe", where=array != result)
 
 
 def _frozen(tensor: Any, edits: Edits) -> Any:
@@ -223,13 +240,13 @@ def _frozen(tensor: Any, edits: Edits) -> Any:
     return wrap(tensor._array.copy(), current_node(tensor))
 
 
-def refuse(tensor: Any, node: Any, inputs: tuple[Any, ...]) -> None:
+def refuse(tensor: Any, node: Any, inputs: tuple[Any, ...], fills: bool = False) -> None:
     """Raise for the writes that PyTorch refuses."""
     if tensor._alias.inference and not inference_mode_on.get():
         raise RuntimeError(INFERENCE_WRITE)
     if grad_on():
         refuse_recorded(tensor, node, inputs)
-    if not writable(tensor._array) and tensor._array.size:
+    if not writable(tensor._array) and tensor._array.size and not fills:
         raise RuntimeError(EXPANDED)
 
 

@@ -56,8 +56,9 @@ class Row:
         self.declared = {p: getattr(kernel, "__annotations__", {}).get(p, "") for p in self.params}
         self.view: bool | str = False
         self.multiple = self.outputs = self.floats = self.elementwise = self.broadcasts = False
-        self.numbers = True
+        self.numbers: bool | str = True
         self.tangent: Any = None
+        self.instead: dict[str, Callable[..., Any]] = {}
         self.rarely: dict[str, tuple[Any, Callable[..., Any]]] = {}
         self.shows: dict[str, Callable[[Any], Any] | str] = {}
         self.hides: tuple[str, ...] = ()
@@ -109,7 +110,8 @@ def op(
     outputs: bool = False,
     multiple: bool = True,
     floats: bool = False,
-    numbers: bool = True,
+    numbers: bool | str = True,
+    instead: dict[str, Callable[..., Any]] | None = None,
     tangent: Any = None,
     rarely: dict[str, tuple[Any, Callable[..., Any]]] | None = None,
     shows: dict[str, Callable[[Any], Any] | str] | None = None,
@@ -143,8 +145,10 @@ def op(
         Whether the several outputs, being views, refuse to be written in place.
     floats : bool
         Whether integer inputs are converted to the default float dtype.
-    numbers : bool
-        Whether the operands after the first may be numbers.
+    numbers : bool or "either"
+        Whether the operands after the first may be numbers; "either": the first of two may be instead.
+    instead : dict
+        What the generated code calls in place of ``_runtime``'s and ``_layouts``'s functions of these names.
     tangent : "linear", callable or None
         How forward mode goes: "linear" applies the op to the tangents; None applies the formulas to tangents where the op
         is elementwise, and transposes them otherwise.
@@ -167,7 +171,7 @@ def op(
     """
     row = Row(name, node_name, kernel, inputs)
     row.view, row.outputs, row.multiple, row.floats = view, outputs, multiple, floats
-    row.numbers = numbers
+    row.numbers, row.instead = numbers, instead or {}
     row.elementwise = row.is_ufunc and kernel.signature is None if elementwise is None else elementwise  # type: ignore[attr-defined]
     row.broadcasts = row.elementwise and len(inputs) > 1 if broadcasts is None else broadcasts
     row.rarely, row.shows, row.hides = rarely or {}, shows or {}, hides
@@ -259,10 +263,8 @@ def build(row: Row) -> None:
     linecache.cache[filename] = (len(row.source), None, row.source.splitlines(True), filename)
     code = compile(row.source, filename, "exec")
     names = _shared_names() | {f"{i}_formula": f for i, f in row.formulas.items()}
-    names |= {f"with_{name}": function for name, (_, function) in row.rarely.items()} | {
-        "row": row,
-        "kernel": row.kernel,
-    }
+    names |= {f"with_{name}": function for name, (_, function) in row.rarely.items()} | row.instead
+    names |= {"row": row, "kernel": row.kernel}
     for variant, foreign in ((row.operator, not_implemented), (row.call, _errors.unsupported_operand)):
         scope = variant.__globals__
         scope.update(names, foreign=foreign)
@@ -286,7 +288,7 @@ def _shared_names() -> dict[str, Any]:
         (
             _runtime,
             "Tensor check_unedited filled float_operand into new_tensor numpy_scalars observe operand outputs_of parameter "
-            "quiet raise_inference raw rescued rewrapped tensor_types unsaved views_of",
+            "quiet raise_inference raw rescued rewrapped tensor_types unsaved views_of without_tensors",
         ),
         (_tape, "next_position raise_freed"),
         (_views, "UnrecordedView View attach_view current_node edits_of shares_memory"),

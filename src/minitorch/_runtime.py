@@ -12,7 +12,7 @@ import numpy as np
 
 from ._args import CONVERTERS
 from ._dtypes import can_cast, weak_dtype
-from ._errors import explained, public_name, scalar_name
+from ._errors import explained, not_a_tensor, public_name, scalar_name
 from ._layouts import intern_layout
 from ._modes import grad_on, inference_mode_on, observers
 from ._tape import AccumulateGrad, Node, Output, extras_of, next_position, output_node
@@ -116,6 +116,15 @@ def parameter(row: Row, name: str, value: Any) -> Any:
     if (value is None and kind.endswith("| None")) or kind.removesuffix(" | None") not in CONVERTERS:
         return value
     return CONVERTERS[kind.removesuffix(" | None")][1](value, name)
+
+
+def without_tensors(row: Row, inputs: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
+    """What a call gives whose first operand may be a number and is one, the second being a tensor; else the error."""
+    if row.numbers == "either" and isinstance(inputs[1], Tensor):
+        first = (float_operand if row.floats else operand)(inputs[0], inputs[1])
+        if first is not NotImplemented:
+            return row.call(first, inputs[1], *params)
+    raise not_a_tensor(row, inputs, Tensor) from None
 
 
 def silent(kernel: Callable[..., Any], *args: Any, **params: Any) -> Any:
@@ -249,7 +258,8 @@ def raise_inference() -> None:
 
 def into(out: Any, row: Row, inputs: tuple[Any, ...], params: tuple[Any, ...] = ()) -> Any:
     """``out=``: the op's result, copied into a tensor that is given."""
-    return deliver(public_name(row), lambda: row.call(*inputs, *params), inputs, out, stacklevel=4)
+    differentiable = inputs if row.formulas else ()
+    return deliver(public_name(row), lambda: row.call(*inputs, *params), differentiable, out, stacklevel=4)
 
 
 def deliver(name: str, compute: Callable[[], Any], inputs: tuple[Any, ...], out: Any, stacklevel: int = 3) -> Any:

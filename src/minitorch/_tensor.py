@@ -232,24 +232,25 @@ class Tensor(metaclass=legacy.TensorMeta):
     xlogy_, erf_, erfc_ = in_place(special.xlogy), in_place(special.erf), in_place(special.erfc)
     erfinv_, lgamma_, digamma_ = in_place(special.erfinv), in_place(special.lgamma), in_place(special.digamma)
     sinc_, deg2rad_, rad2deg_ = in_place(special.sinc), in_place(special.deg2rad), in_place(special.rad2deg)
-    ne_ = not_equal_ = in_place(compare.ne)
-    lt_ = less_ = in_place(compare.lt)
-    le_ = less_equal_ = in_place(compare.le)
-    gt_ = greater_ = in_place(compare.gt)
-    ge_ = greater_equal_ = in_place(compare.ge)
+    ne_ = not_equal_ = in_place(compare.compared_ne, "ne_")
+    lt_ = less_ = in_place(compare.compared_lt, "lt_")
+    le_ = less_equal_ = in_place(compare.compared_le, "le_")
+    gt_ = greater_ = in_place(compare.compared_gt, "gt_")
+    ge_ = greater_equal_ = in_place(compare.compared_ge, "ge_")
     bitwise_and_ = __iand__ = in_place(compare.bitwise_and)
     bitwise_or_ = __ior__ = in_place(compare.bitwise_or)
     bitwise_xor_ = __ixor__ = in_place(compare.bitwise_xor)
     bitwise_left_shift_ = __ilshift__ = in_place(compare.bitwise_left_shift)
     bitwise_right_shift_ = __irshift__ = in_place(compare.bitwise_right_shift)
-    eq_, logical_and_, logical_or_ = in_place(compare.eq), in_place(compare.logical_and), in_place(compare.logical_or)
+    eq_ = in_place(compare.compared_eq, "eq_")
+    logical_and_, logical_or_ = in_place(compare.logical_and), in_place(compare.logical_or)
     logical_xor_, logical_not_ = in_place(compare.logical_xor), in_place(compare.logical_not)
     bitwise_not_ = in_place(compare.bitwise_not)
     clamp_ = clip_ = in_place(choices.clamp)
-    masked_fill_, clamp_min_ = in_place(choices.masked_fill), in_place(choices.clamp_min)
+    masked_fill_, clamp_min_ = in_place(choices.masked_fill, fills=True), in_place(choices.clamp_min)
     clamp_max_, nan_to_num_ = in_place(choices.clamp_max), in_place(choices.nan_to_num)
-    copy_, fill_ = in_place(copies.copy, "copy_"), in_place(copies.written, "fill_")
-    zero_ = in_place(copies.zero, "zero_")
+    copy_, fill_ = in_place(copies.copy, "copy_"), in_place(copies.written, "fill_", fills=True)
+    zero_ = in_place(copies.zero, "zero_", fills=True)
 
     # -- reductions
     sum, nansum, mean, nanmean = reduce.sum, reduce.nansum, reduce.mean, reduce.nanmean
@@ -331,7 +332,12 @@ class Tensor(metaclass=legacy.TensorMeta):
     unbind, narrow = join.unbind, join.narrow
     repeat, tile, repeat_interleave = arrange.repeat, arrange.tile, arrange.repeat_interleave
     flip, fliplr, flipud, roll, rot90 = arrange.flip, arrange.fliplr, arrange.flipud, arrange.roll, arrange.rot90
-    tril, triu, tril_, triu_ = arrange.tril, arrange.triu, in_place(arrange.tril), in_place(arrange.triu)
+    tril, triu, tril_, triu_ = (
+        arrange.tril,
+        arrange.triu,
+        in_place(arrange.tril, fills=True),
+        in_place(arrange.triu, fills=True),
+    )
     diag, diag_embed, diagflat, trace = arrange.diag, arrange.diag_embed, arrange.diagflat, arrange.trace
     unfold, as_strided, as_strided_ = memory.unfold, memory.as_strided, shape_inplace.as_strided_
     stride, storage_offset, _base, _is_view = (
@@ -345,11 +351,11 @@ class Tensor(metaclass=legacy.TensorMeta):
     # -- indexing
     __getitem__, __setitem__ = subscript.getitem, subscript.setitem
     select = subscript.select
-    index_put, index_put_ = subscript.index_put, in_place(subscript.index_put)
+    index_put, index_put_ = subscript.index_put, in_place(subscript.index_put, fills=True)
     index_select = along.index_select
     index_add, index_add_ = along.index_add, in_place(along.index_add)
     index_copy, index_copy_ = along.index_copy, in_place(along.index_copy)
-    index_fill, index_fill_ = along.index_fill, in_place(along.index_fill)
+    index_fill, index_fill_ = along.index_fill, in_place(along.index_fill, fills=True)
     index_reduce, index_reduce_ = gathers.index_reduce, in_place(gathers.index_reduce)
     select_scatter, slice_scatter = view_scatter.select_scatter, view_scatter.slice_scatter
     diagonal_scatter, as_strided_scatter = view_scatter.diagonal_scatter, view_scatter.as_strided_scatter

@@ -84,29 +84,22 @@ def samples(part: Part) -> list[Sample]:
 
 
 # -- wrong calls -------------------------------------------------------------------------------------------------------
-WRONG = (
-    "'x'",
-    "None",
-    "object()",
-    "[object()]",
-    "torch.zeros(7, 5, 3)",
-    "torch.zeros(7, dtype=torch.int64)",
-    "9",
-    "-9",
-    "1.5",
-    "torch.zeros(2, dtype=torch.bool)",
-)
+STRANGE = ("'x'", "None", "object()", "[object()]")
+NUMBERS = ("9", "-9", "1.5")
+TENSORS = ("torch.zeros(7, 5, 3)", "torch.zeros(7, dtype=torch.int64)", "torch.zeros(2, dtype=torch.bool)")
 
 
 def wrong(part: Part, limit: int = 14) -> list[Sample]:
     """The declared wrong calls, and wrong ones made from the forms: an argument that is wrong, missing, unknown or too many."""
     plain = next((s for s in part.shapes if not isinstance(s, str)), part.shapes[0])
-    made = sorted({c for form in part.forms for c in _mutants(form)}, key=lambda c: zlib.crc32(c.encode()))
+    made = sorted(
+        {c for form in part.forms for c in _mutants(form, part.tensors)}, key=lambda c: zlib.crc32(c.encode())
+    )
     calls = [*part.bad, *made[:limit]]
     return [Sample(part, call, plain, part.dtypes[0], "contiguous", "none", wrong=True) for call in calls]
 
 
-def _mutants(form: str) -> Iterator[str]:
+def _mutants(form: str, tensors: dict[str, Any]) -> Iterator[str]:
     call = ast.parse(form, mode="eval").body
     if not isinstance(call, ast.Call) or "lambda" in form:
         return
@@ -120,7 +113,10 @@ def _mutants(form: str) -> Iterator[str]:
     if arguments:
         yield written(arguments[:-1], {k: v for k, v in keywords.items() if k != "out"})
     yield written([*arguments, "object()"], keywords)
-    for i, value in itertools.product(range(len(arguments)), WRONG):
-        yield written([*arguments[:i], value, *arguments[i + 1 :]], keywords)
-    for name, value in itertools.product(keywords, WRONG):
-        yield written(arguments, keywords | {name: value})
+    for i, argument in enumerate(arguments):
+        for value in (*STRANGE, *NUMBERS, *(TENSORS if argument in tensors else ())):
+            yield written([*arguments[:i], value, *arguments[i + 1 :]], keywords)
+    for name, argument in keywords.items():
+        others = () if name == "out" else (*NUMBERS, *TENSORS) if argument in tensors else NUMBERS
+        for value in (*STRANGE, *others):
+            yield written(arguments, keywords | {name: value})

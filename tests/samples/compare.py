@@ -19,6 +19,14 @@ def _pair(name: str) -> list[Sample]:
     return [sample(lambda torch, a, b: getattr(torch, name)(a, b), *PAIR, order=0)]
 
 
+def _into(name: str) -> list[Sample]:
+    """A comparison in place: gradients of zero."""
+    return [
+        sample(lambda torch, a, b: getattr(a.clone(), name)(b), *PAIR),
+        sample(lambda torch, a: getattr(a.clone(), name)(0.5), PAIR[0]),
+    ]
+
+
 def _bits(name: str) -> list[Sample]:
     return [sample(lambda torch, a, b: getattr(torch, name)(a.long(), b.long()), [[5, 6, 7]], [[1], [2]], order=0)]
 
@@ -40,6 +48,7 @@ SAMPLES: dict[str, list[Sample]] = {
     **{name: _pair(name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor")},
     **{f"bitwise_{name}": _bits(f"bitwise_{name}") for name in ("and", "or", "xor", "left_shift", "right_shift")},
     **{name: _unary(name) for name in ("isnan", "isinf", "isfinite", "isposinf", "isneginf", "logical_not")},
+    **{f"{name}_": _into(f"{name}_") for name in ("eq", "ne", "lt", "le", "gt", "ge")},
     "bitwise_not": [sample(lambda torch, a: ~a.long(), [5.0, -3.0], order=0)],
     "keep": [_row("keep", normal(2, 3), mask=MASK), _row("keep", normal(1, 1100), mask=np.arange(1100)[None] % 3 == 0)],
     "where": [

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _runtime
+from .. import _dtypes, _runtime
 from .._args import array_of, flag, real
 from .._errors import scalar_name
 from .._op import documents, op
 from .._types import Number
+from .copies import as_operand, no_gradient
 from .pointwise import unsupported
 
 if TYPE_CHECKING:
@@ -24,6 +25,29 @@ _lt = op("lt", "", np.less, ("self", "other"))
 _le = op("le", "", np.less_equal, ("self", "other"))
 _gt = op("gt", "", np.greater, ("self", "other"))
 _ge = op("ge", "", np.greater_equal, ("self", "other"))
+
+
+def _compared(row: Any, node_name: str) -> Any:
+    """The comparison whose result has the dtype of *self*: what is written in place, with gradients of zero."""
+    compare = row.row.kernel
+
+    def kernel(self: np.ndarray, other: np.ndarray) -> np.ndarray:
+        common = _dtypes.result_dtype((self, other))
+        return compare(self.astype(common, copy=False), other.astype(common, copy=False), out=...).astype(self.dtype)
+
+    into = op(f"{row.row.name}_", node_name, kernel, ("self", "other"), self=no_gradient,
+              other=lambda F, g, other_shape: F.zeros(other_shape, g))  # fmt: skip
+
+    def compared(input: Tensor, other: Tensor | Number) -> Tensor:
+        return into(input, as_operand(other, input, f"{row.row.name}_"))
+
+    compared.row = into.row  # type: ignore[attr-defined]
+    return compared
+
+
+compared_eq, compared_ne = _compared(_eq, "EqBackward1"), _compared(_ne, "NeBackward1")
+compared_lt, compared_le = _compared(_lt, "LtBackward1"), _compared(_le, "LeBackward1")
+compared_gt, compared_ge = _compared(_gt, "GtBackward1"), _compared(_ge, "GeBackward1")
 
 
 @documents(_eq)

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _dtypes, _runtime
+from .._args import array_of
+from .._errors import calling, scalar_name
+from .._modes import grad_on
 from .._op import op
 from .._runtime import raw, traced, wrap
 from .._types import Number
@@ -68,6 +71,18 @@ def converted(input: Tensor, to: np.dtype[Any], copy: bool = False) -> Tensor:
     if input._array.dtype is to and not copy:
         return input
     return to_dtype(input, to, True) if to.kind == "f" else wrap(_runtime.silent(cast, input._array, to))
+
+
+def in_dtype(input: Tensor, dtype: Any) -> Tensor:
+    """The input converted as ``dtype=`` asks; RuntimeError where that loses its gradient."""
+    if dtype is None:
+        return input
+    wanted, array = _dtypes.to_numpy(dtype), array_of(calling(), input)
+    if wanted.kind != "f" and array.dtype.kind == "f" and input.requires_grad and grad_on():
+        raise RuntimeError(
+            f"Autograd not support dtype: {scalar_name(wanted)}: the input requires grad; detach it first"
+        )
+    return traced.to(input, dtype=wanted)
 
 
 def to_dtype_of(input: Tensor, other: Tensor) -> Tensor:
@@ -191,7 +206,9 @@ def _scalar(value: Tensor, input: Tensor, name: str) -> Tensor:
 # -- through views -----------------------------------------------------------------------------------------------------
 def _copy_slices_kernel(self: np.ndarray, value: np.ndarray, *, take: Any) -> np.ndarray:
     out: np.ndarray = take.ordered(self)
-    take(out)[...] = value
+    part = take(out)
+    part.flags.writeable = True  # NumPy makes what comes of an expanded array read-only
+    part[...] = value
     return out
 
 

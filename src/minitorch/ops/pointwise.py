@@ -10,6 +10,7 @@ import numpy as np
 from .. import _runtime
 from .._args import array_of, number, text
 from .._errors import scalar_name
+from .._layouts import settle
 from .._op import documents, op, rows
 from .._types import Number
 from .copies import as_operand, no_gradient
@@ -24,13 +25,36 @@ def unsupported(name: str, array: np.ndarray) -> NotImplementedError:
 
 
 # -- sums and products -------------------------------------------------------------------------------------------------
+_BOOL = "Subtraction, the `-` operator, with a bool tensor is not supported; use `~` or logical_not for a mask"
+
+
+def numeric(first: Tensor, second: Tensor) -> Any:
+    """``settle`` for a subtraction, which refuses bools."""
+    if "b" in (first._array.dtype.kind, second._array.dtype.kind):
+        raise RuntimeError(_BOOL)
+    return settle(first, second)
+
+
+def number_but_bool(value: Any, like: Tensor) -> Any:
+    """``operand`` for a subtraction, which refuses bools."""
+    if value.__class__ is bool:
+        raise RuntimeError(_BOOL)
+    return _runtime.operand(value, like)
+
+
 def _scaled(name: str) -> Callable[..., Any]:
     """What ``add`` and ``sub`` do where alpha is not 1."""
 
     def scaled(input: Tensor, other: Any, alpha: Number, out: Tensor | None = None) -> Tensor:
         if not isinstance(alpha, (int, float)):
             raise TypeError(f"{name}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
+        if not isinstance(input, _runtime.Tensor):
+            input = as_operand(input, other, name)
+        elif name == "sub":
+            number_but_bool(other, input)
         other = as_operand(other, input, name)
+        if name == "sub":
+            numeric(input, other)
         if isinstance(alpha, float) and input._array.dtype.kind != "f" and other._array.dtype.kind != "f":
             raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
         return rows[f"{name}_scaled"].call(input, other, alpha, out=out)
@@ -39,6 +63,8 @@ def _scaled(name: str) -> Callable[..., Any]:
 
 
 def _add_scaled_kernel(self: np.ndarray, other: np.ndarray, *, alpha: Number) -> np.ndarray:
+    if self.dtype.kind == "b":
+        return np.logical_or(self, np.logical_and(other, alpha), out=...)
     return np.add(self, np.multiply(other, alpha, out=...), out=...)
 
 
@@ -46,7 +72,7 @@ def _sub_scaled_kernel(self: np.ndarray, other: np.ndarray, *, alpha: Number) ->
     return np.subtract(self, np.multiply(other, alpha, out=...), out=...)
 
 
-_add = op("add", "AddBackward0", np.add, ("self", "other"), rarely={"alpha": (1, _scaled("add"))},
+_add = op("add", "AddBackward0", np.add, ("self", "other"), numbers="either", rarely={"alpha": (1, _scaled("add"))},
           shows={"alpha": lambda node: 1},
           self=lambda F, g: g,
           other=lambda F, g: g)  # fmt: skip
@@ -55,14 +81,14 @@ op("add_scaled", "AddBackward0", _add_scaled_kernel, ("self", "other"), elementw
    other=lambda F, g, alpha: g * alpha)  # fmt: skip
 
 _sub = op("sub", "SubBackward0", np.subtract, ("self", "other"), rarely={"alpha": (1, _scaled("sub"))},
-          shows={"alpha": lambda node: 1},
+          numbers="either", instead={"settle": numeric, "operand": number_but_bool}, shows={"alpha": lambda node: 1},
           self=lambda F, g: g,
           other=lambda F, g: -g)  # fmt: skip
 op("sub_scaled", "SubBackward0", _sub_scaled_kernel, ("self", "other"), elementwise=True,
    self=lambda F, g: g,
    other=lambda F, g, alpha: g * -alpha)  # fmt: skip
 
-_mul = op("mul", "MulBackward0", np.multiply, ("self", "other"),
+_mul = op("mul", "MulBackward0", np.multiply, ("self", "other"), numbers="either",
           self=lambda F, g, other: g * other,
           other=lambda F, g, self: g * self)  # fmt: skip
 
@@ -118,10 +144,10 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     >>> 10 - torch.tensor([1.0, 2.0])
     tensor([9., 8.])
     """
+    if array_of("rsub", input).dtype.kind == "b" or other.__class__ is bool:
+        raise RuntimeError(_BOOL)
     if alpha != 1:
         input = mul(input, alpha)
-    if array_of("rsub", input).dtype.kind == "b" or other.__class__ is bool:
-        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported; use `~` for a mask.")
     return _rsub(input, other) if isinstance(other, _runtime.Tensor) else _rsub_number(input, other)
 
 
@@ -224,7 +250,8 @@ def _no_derivative(F: Any, g: Any) -> Any:
     raise RuntimeError("derivative for aten::floor_divide is not implemented; use div(..., rounding_mode='floor')")
 
 
-_div = op("div", "DivBackward0", np.divide, ("self", "other"), floats=True, rarely={"rounding_mode": (None, _rounded)},
+_div = op("div", "DivBackward0", np.divide, ("self", "other"), floats=True, numbers="either",
+          rarely={"rounding_mode": (None, _rounded)},
           self=lambda F, g, other: g / other,
           other=lambda F, g, self, other: -g * ((self / other) / other))  # fmt: skip
 _reciprocal = op("reciprocal", "ReciprocalBackward0", np.reciprocal, ("self",), floats=True,

@@ -15,8 +15,9 @@ from .._errors import scalar_name
 from .._kernels import reduce as kernels
 from .._kernels import softmax
 from .._op import op
-from .._runtime import deliver, traced, wrap
+from .._runtime import deliver, wrap
 from .._types import Dims
+from .copies import in_dtype
 from .scan import exclusive_cumprod_self
 
 if TYPE_CHECKING:
@@ -42,11 +43,6 @@ def kept(F: Any, reduced: Any, dim: tuple[int, ...] | None, keepdim: bool) -> An
 def count(shape: tuple[int, ...], dim: tuple[int, ...] | None) -> int:
     """How many elements each result is made of."""
     return math.prod(shape if dim is None else [shape[d] for d in dim])
-
-
-def in_dtype(input: Tensor, dtype: Any) -> Tensor:
-    """The input converted as ``dtype=`` asks."""
-    return input if dtype is None else traced.to(input, dtype=to_numpy(dtype))
 
 
 # -- sum ---------------------------------------------------------------------------------------------------------------
@@ -322,7 +318,7 @@ def _logical(name: str, ufunc: np.ufunc, input: Tensor, dim: Any, keepdim: bool,
     result = ufunc.reduce(array, dims, bool, out=..., keepdims=keepdim)
     if array.dtype == _dtypes.UINT8:
         result = result.astype(np.uint8)
-    return wrap(result) if out is None else deliver(name, lambda: wrap(result), (input,), out)
+    return wrap(result) if out is None else deliver(name, lambda: wrap(result), (), out)
 
 
 def all(

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, dim_of
-from .._dtypes import to_numpy
 from .._errors import scalar_name
 from .._kernels import reduce as kernels
 from .._op import op
 from .._runtime import deliver, silent, traced
 from . import _returns
 from ._chosen import choosing, chosen, deliver_pair
+from .copies import in_dtype
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -109,11 +109,9 @@ _logcumsumexp_row = op("logcumsumexp", "LogcumsumexpBackward0", _logcumsumexp, (
 def _scan(name: str, row: Any, input: Tensor, dim: Any, dtype: Any, out: Tensor | None) -> Tensor:
     if out is not None:
         return deliver(name, lambda: _scan(name, row, input, dim, dtype, None), (input,), out)
-    wanted = None if dtype is None else to_numpy(dtype)
-    if wanted is not None:
-        input = traced.to(input, dtype=wanted)
-    result = row(input, dim_of(dim, array_of(name, input).ndim))
-    return result if wanted is None or result._array.dtype == wanted else traced.to(result, dtype=wanted)
+    number = dim_of(dim, array_of(name, input).ndim)
+    result = row(in_dtype(input, dtype), number)
+    return in_dtype(result, dtype) if result._array.dtype.kind != "f" else result
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
