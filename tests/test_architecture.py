@@ -35,7 +35,7 @@ LAYERS = [
     ["autograd"],
     ["testing", "nn.functional"],
     ["nn"],
-    ["optim", "utils"],
+    ["optim", "utils", "serialization"],
     ["_settings", "version", "types", "functional"],
     ["cuda", ""],
 ]

@@ -457,11 +457,12 @@ celu_, selu_, threshold_ = nn.functional.celu_, nn.functional.selu_, nn.function
 def __getattr__(name: str) -> object:
     """The parts that are imported when they are first needed."""
     if name in _LATER:
-        return _importlib.import_module(f".{name}", __name__)
+        module = _importlib.import_module(f".{_LATER[name]}", __name__)
+        return module if name == _LATER[name] else getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-_LATER = {"utils"}
+_LATER = {"load": "serialization", "save": "serialization", "serialization": "serialization", "utils": "utils"}
 
 __version__ = version.__version__
 
@@ -506,35 +507,35 @@ __all__ = [  # noqa: RUF022
     "is_inference", "is_inference_mode_enabled", "is_neg", "is_nonzero", "is_same_size", "is_signed", "is_storage",
     "is_tensor", "is_warn_always_enabled", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf",
     "isreal", "kaiser_window", "kl_div", "kron", "kthvalue", "layer_norm", "layout", "lcm", "lcm_", "ldexp", "ldexp_",
-    "le", "lerp", "less", "less_equal", "lgamma", "linalg", "linspace", "log", "log10", "log10_", "log1p", "log1p_",
-    "log2", "log2_", "log_", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logspace", "logsumexp", "long", "lt", "lu",
-    "lu_solve", "lu_unpack", "manual_seed", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select",
-    "matmul", "matrix_exp", "matrix_power", "max", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d",
-    "maximum", "mean", "median", "memory_format", "meshgrid", "min", "minimum", "mm", "mode", "moveaxis", "movedim",
-    "msort", "mul", "multinomial", "multiply", "mv", "nan", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian",
-    "nanquantile", "nansum", "narrow", "narrow_copy", "native_channel_shuffle", "ne", "neg", "neg_", "negative",
-    "negative_", "newaxis", "nextafter", "nn", "no_grad", "nonzero", "nonzero_static", "norm", "normal", "not_equal",
-    "numel", "ones", "ones_like", "optim", "orgqr", "ormqr", "outer", "pairwise_distance", "pdist", "permute",
-    "permute_copy", "pi", "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "polygamma", "positive",
-    "pow", "prelu", "preserve_format", "prod", "promote_types", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand",
-    "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm", "range", "ravel", "real",
-    "reciprocal", "reciprocal_", "relu", "relu_", "remainder", "renorm", "repeat_interleave", "reshape", "resize_as_",
-    "resolve_conj", "resolve_neg", "result_type", "return_types", "rms_norm", "roll", "rot90", "round", "round_",
-    "row_stack", "rrelu", "rrelu_", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scatter", "scatter_add",
-    "scatter_reduce", "searchsorted", "seed", "select", "select_copy", "select_scatter", "selu", "selu_",
-    "set_default_device", "set_default_dtype", "set_default_tensor_type", "set_deterministic_debug_mode",
-    "set_float32_matmul_precision", "set_flush_denormal", "set_grad_enabled", "set_num_interop_threads",
-    "set_num_threads", "set_printoptions", "set_rng_state", "set_warn_always", "sgn", "short", "sigmoid", "sigmoid_",
-    "sign", "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice_copy", "slice_scatter", "slogdet",
-    "softmax", "sort", "sparse_coo", "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "sqrt",
-    "sqrt_", "square", "square_", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "strided", "sub", "subtract",
-    "sum", "svd", "swapaxes", "swapdims", "t", "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_",
-    "tensor", "tensor_split", "tensordot", "testing", "threshold", "threshold_", "tile", "topk", "trace", "transpose",
-    "transpose_copy", "trapezoid", "trapz", "triangular_solve", "tril", "tril_indices", "triplet_margin_loss", "triu",
-    "triu_indices", "true_divide", "trunc", "trunc_", "typename", "types", "uint16", "uint32", "uint64", "uint8",
-    "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique", "unique_consecutive", "unravel_index",
-    "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy",
-    "use_deterministic_algorithms", "utils", "vander", "var", "var_mean", "vdot", "version", "view_copy", "vsplit",
-    "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
+    "le", "lerp", "less", "less_equal", "lgamma", "linalg", "linspace", "load", "log", "log10", "log10_", "log1p",
+    "log1p_", "log2", "log2_", "log_", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logspace", "logsumexp", "long", "lt",
+    "lu", "lu_solve", "lu_unpack", "manual_seed", "margin_ranking_loss", "masked_fill", "masked_scatter",
+    "masked_select", "matmul", "matrix_exp", "matrix_power", "max", "max_pool1d", "max_pool1d_with_indices",
+    "max_pool2d", "max_pool3d", "maximum", "mean", "median", "memory_format", "meshgrid", "min", "minimum", "mm",
+    "mode", "moveaxis", "movedim", "msort", "mul", "multinomial", "multiply", "mv", "nan", "nan_to_num", "nan_to_num_",
+    "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "native_channel_shuffle", "ne", "neg",
+    "neg_", "negative", "negative_", "newaxis", "nextafter", "nn", "no_grad", "nonzero", "nonzero_static", "norm",
+    "normal", "not_equal", "numel", "ones", "ones_like", "optim", "orgqr", "ormqr", "outer", "pairwise_distance",
+    "pdist", "permute", "permute_copy", "pi", "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss",
+    "polygamma", "positive", "pow", "prelu", "preserve_format", "prod", "promote_types", "put", "qr", "quantile",
+    "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm",
+    "range", "ravel", "real", "reciprocal", "reciprocal_", "relu", "relu_", "remainder", "renorm", "repeat_interleave",
+    "reshape", "resize_as_", "resolve_conj", "resolve_neg", "result_type", "return_types", "rms_norm", "roll", "rot90",
+    "round", "round_", "row_stack", "rrelu", "rrelu_", "rsqrt", "rsqrt_", "rsub", "save", "scalar_tensor", "scatter",
+    "scatter_add", "scatter_reduce", "searchsorted", "seed", "select", "select_copy", "select_scatter", "selu", "selu_",
+    "serialization", "set_default_device", "set_default_dtype", "set_default_tensor_type",
+    "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal", "set_grad_enabled",
+    "set_num_interop_threads", "set_num_threads", "set_printoptions", "set_rng_state", "set_warn_always", "sgn",
+    "short", "sigmoid", "sigmoid_", "sign", "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice_copy",
+    "slice_scatter", "slogdet", "softmax", "sort", "sparse_coo", "split", "split_copy", "split_with_sizes",
+    "split_with_sizes_copy", "sqrt", "sqrt_", "square", "square_", "squeeze", "squeeze_copy", "stack", "std",
+    "std_mean", "strided", "sub", "subtract", "sum", "svd", "swapaxes", "swapdims", "t", "t_copy", "take",
+    "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tensor", "tensor_split", "tensordot", "testing", "threshold",
+    "threshold_", "tile", "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "triangular_solve",
+    "tril", "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "typename",
+    "types", "uint16", "uint32", "uint64", "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique",
+    "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze",
+    "unsqueeze_copy", "use_deterministic_algorithms", "utils", "vander", "var", "var_mean", "vdot", "version",
+    "view_copy", "vsplit", "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
 ]  # fmt: skip
