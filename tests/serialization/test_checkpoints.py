@@ -204,6 +204,22 @@ def test_whole_modules_of_trusted_files() -> None:
     assert loaded(x).tolist() == model(x).tolist()
 
 
+def test_whole_modules_of_pytorchs_trusted_files() -> None:
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Flatten(), nn.Dropout(), nn.Linear(8, 3))
+    loaded = minitorch.load(saved(torch, model), weights_only=False)
+    x = np.random.default_rng(0).normal(size=(2, 1, 4, 4)).astype(np.float32)
+    for one in (model, loaded):
+        one.eval()
+    expected = model(torch.tensor(x)).detach().numpy()
+    np.testing.assert_allclose(loaded(minitorch.tensor(x)).detach().numpy(), expected, rtol=1e-5)
+    assert repr(loaded) == repr(model)
+    assert list(loaded.state_dict()) == list(model.state_dict())
+    assert len(list(loaded.parameters())) == 6
+
+
 # -- files -------------------------------------------------------------------------------------------------------------
 def test_entries_are_aligned_and_uncompressed() -> None:
     file = saved(minitorch, [minitorch.arange(n) for n in (1, 7, 100)])

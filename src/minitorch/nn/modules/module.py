@@ -143,6 +143,26 @@ class Module:
                 copied.__dict__[names] = self.__dict__[names].copy()
         return copied
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over a pickled state; PyTorch's has its members in dictionaries of their own, and more hooks."""
+        Module.__init__(self)
+        for members, names in (
+            ("_parameters", "_parameter_names"),
+            ("_buffers", "_buffer_names"),
+            ("_modules", "_module_names"),
+        ):
+            if members in state:
+                self.__dict__.update(state[members])
+                self.__dict__[names].update(dict.fromkeys(state[members]))
+        own = {"_parameters", "_buffers", "_modules"}
+        self.__dict__.update(
+            {
+                k: v
+                for k, v in state.items()
+                if k not in own and not (k.endswith(("_hooks", "_hooks_with_kwargs", "_always_called")) and not v)
+            }
+        )
+
     @property
     def _parameters(self) -> Registry:
         return Registry(self.__dict__, self._parameter_names)
