@@ -292,9 +292,7 @@ from .ops.linalg import (
 from .ops.linear import bilinear
 from .ops.margin_loss import cosine_similarity, pairwise_distance
 from .ops.masked import argwhere, masked_scatter, masked_select, narrow_copy, nonzero, nonzero_static, put, take
-from .ops.matrix_functions import input_matrix_exp as matrix_exp
-from .ops.matrix_functions import input_matrix_power as matrix_power
-from .ops.matrix_functions import pinverse
+from .ops.matrix_functions import matrix_exp, matrix_power, pinverse
 from .ops.memory import as_strided
 from .ops.noisy import rrelu_
 from .ops.normalize import group_norm, layer_norm, rms_norm

@@ -286,7 +286,7 @@ class Tensor(metaclass=legacy.TensorMeta):
     # -- linear algebra
     det, slogdet, logdet = determinants.input_det, determinants.input_slogdet, determinants.logdet
     inverse, pinverse = solves.inverse, matrix_functions.pinverse
-    matrix_power, matrix_exp = matrix_functions.input_matrix_power, matrix_functions.input_matrix_exp
+    matrix_power, matrix_exp = matrix_functions.matrix_power, matrix_functions.matrix_exp
     cholesky, cholesky_solve = factorisations.input_cholesky, solves.cholesky_solve
     cholesky_inverse, triangular_solve = solves.cholesky_inverse, solves.triangular_solve
     lu, lu_solve = factorisations.input_lu, factorisations.input_lu_solve

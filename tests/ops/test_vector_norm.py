@@ -89,7 +89,7 @@ def test_norms_are_homogeneous_and_shrink_with_the_order(x: np.ndarray, p: float
         (lambda x: torch.zeros(0).norm(inf), RuntimeError, "cannot compute the inf norm on an empty tensor"),
         (lambda x: torch.zeros(0, 3).norm(inf, 0), RuntimeError, "cannot compute the inf norm on the dimension 0"),
         (lambda x: torch.zeros(0).norm(-1), RuntimeError, "does not have an identity"),
-        (lambda x: x.norm("x"), RuntimeError, "order 'x' is not supported"),
+        (lambda x: x.norm("x"), RuntimeError, "Order x not supported"),
         (lambda x: x.norm(dim=5), IndexError, "Dimension out of range"),
         (lambda x: x.norm(dim=(0, 0)), RuntimeError, "appears multiple times"),
         (lambda x: torch.norm(3.0), TypeError, "must be Tensor, not float"),

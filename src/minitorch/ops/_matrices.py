@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._args import array_of
+from .._args import array_of, wrong_type
 from .._errors import broadcast_problem, scalar_name
 from .._runtime import deliver
 from ._chosen import deliver_pair
@@ -29,6 +29,8 @@ def checked(
     Where PyTorch has no check but a *kernel* that is there for these dtypes only, the error is NotImplementedError.
     """
     array = array_of(name, tensor, argument, position)
+    if kernel:  # which comes last
+        check_matrices(name, array, square)
     check_floats(name, array, kernel)
     check_matrices(name, array, square)
     return array
@@ -97,8 +99,23 @@ def batch_element(info: np.ndarray) -> tuple[str, int]:
 
 
 def delivered(name: str, compute: Any, inputs: tuple[Any, ...], out: Any) -> Any:
-    """``out=`` of a function with one result, or a tuple for several."""
-    return (deliver_pair if isinstance(out, (tuple, list)) else deliver)(name, compute, inputs, out)
+    """``out=`` of a function with several results: a tuple of tensors."""
+    if not isinstance(out, (tuple, list)):
+        raise wrong_type(out, "out", "tuple of Tensors")
+    results = compute()
+    if len(out) != len(results):
+        raise TypeError(f"{name}(): expected a sequence of {len(results)} Tensors for argument 'out', got {len(out)}")
+    return deliver_pair(name, lambda: results, inputs, out)
+
+
+def copied(name: str, compute: Any, out: Any) -> Any:
+    """``out=`` of a function that PyTorch composes of others: it takes part in differentiation, by a copy."""
+    result = compute()
+    if not getattr(result, "requires_grad", False) or not hasattr(out, "_array"):
+        return deliver(name, lambda: result, (), out)
+    if out._array.shape != result._array.shape:
+        out.resize_(result._array.shape)
+    return out.copy_(result)
 
 
 # -- pieces of formulas ------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of
+from .._args import array_of, flag
 from .._errors import scalar_name
 from .._kernels import linalg as kernels
 from .._op import op
@@ -67,15 +67,15 @@ def _factor(name: str, A: Tensor, upper: bool, check_errors: bool) -> Any:
     return results
 
 
-def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
-    """The Cholesky factors of symmetric positive-definite matrices: ``A = L @ L.mT`` with lower triangular L.
+def cholesky(input: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
+    """The Cholesky factors of symmetric positive-definite matrices: ``input = L @ L.mT`` with lower triangular L.
 
     Parameters
     ----------
-    A : Tensor
+    input : Tensor
         float32 or float64, ``(*, n, n)``; only the lower triangle is read, or the upper one.
     upper : bool
-        Whether the upper factor is wanted instead: ``A = U.mT @ U``.
+        Whether the upper factor is wanted instead: ``input = U.mT @ U``.
     out : Tensor, optional
         Where the result is written.
 
@@ -92,18 +92,18 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
             [1., 2.]])
     """
     if out is not None:
-        return deliver("linalg.cholesky", lambda: cholesky(A, upper=upper), (A,), out)
-    _check_cholesky(A)
-    return _factor("linalg.cholesky", A, upper, True)[0]
+        return deliver("linalg.cholesky", lambda: cholesky(input, upper=upper), (input,), out)
+    _check_cholesky(input)
+    return _factor("linalg.cholesky", input, upper, True)[0]
 
 
-def _check_cholesky(A: Tensor) -> None:
-    half = getattr(A, "_array", np.empty(0)).dtype == np.float16
-    checked("linalg.cholesky", A, kernel="cholesky_cpu" if half else "")
+def _check_cholesky(input: Tensor) -> None:
+    half = getattr(input, "_array", np.empty(0)).dtype == np.float16
+    checked("linalg.cholesky", input, kernel="cholesky_cpu" if half else "")
 
 
 def cholesky_ex(
-    A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None
+    input: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None
 ) -> _returns.linalg_cholesky_ex:
     """The factors of `cholesky`, and which of them there are not.
 
@@ -119,10 +119,10 @@ def cholesky_ex(
     tensor(1, dtype=torch.int32)
     """
     if out is not None:
-        compute = lambda: cholesky_ex(A, upper=upper, check_errors=check_errors)  # noqa: E731
-        return delivered("linalg.cholesky_ex", compute, (A,), out)
-    _check_cholesky(A)
-    return _returns.linalg_cholesky_ex(_factor("linalg.cholesky_ex", A, upper, check_errors))
+        compute = lambda: cholesky_ex(input, upper=upper, check_errors=check_errors)  # noqa: E731
+        return delivered("linalg.cholesky_ex", compute, (input,), out)
+    _check_cholesky(input)
+    return _returns.linalg_cholesky_ex(_factor("linalg.cholesky_ex", input, upper, check_errors))
 
 
 def input_cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -280,7 +280,7 @@ def _packed(name: str, A: Tensor, pivot: bool, check_errors: bool) -> Any:
 def _check_lu(name: str, A: Tensor, pivot: bool) -> None:
     half = getattr(A, "_array", np.empty(0)).dtype == np.float16
     checked(name, A, square=False, kernel="lu_cpu" if half else "")
-    if not pivot:
+    if not flag(pivot, "pivot"):
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
 
 
@@ -448,7 +448,7 @@ def lu_solve(
         raise RuntimeError(f"{name}: pivots should be a Tensor of scalar type torch.int32")
     check_matrices(f"torch.{name}", packed)
     check_matrices(name, b, square=False)
-    check_system(name, packed, b, left)
+    check_system(name, packed, b, flag(left, "left"))
     if packed.shape[-1] != swaps.shape[-1]:
         raise RuntimeError(f"{name}: Number of pivots per batch should be same as the dimension of the matrix")
     if packed.shape[:-1] != swaps.shape:
@@ -461,7 +461,7 @@ def lu_solve(
     turn = traced.permutation(pivots, packed.shape[-1], packed.dtype)
     if left:
         return _lu_solve_row(LU, B, turn, adjoint)
-    return traced.mT(_lu_solve_row(LU, traced.mT(B), turn, not adjoint))
+    return traced.mT(_lu_solve_row(LU, traced.mT(B), turn, not flag(adjoint, "adjoint")))
 
 
 def input_lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:

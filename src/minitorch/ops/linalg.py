@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of
+from .._args import array_of, arrays_of
 from .._errors import not_a_tensor, scalar_name
 from .._op import op, rows
 from .._runtime import deliver
@@ -535,11 +535,14 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     tensor([[12.],
             [12.]])
     """
+    arrays = arrays_of("linalg.multi_dot", tensors)
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
     if out is not None:
+        if getattr(out, "_array", arrays[0]).dtype != arrays[0].dtype:
+            raise RuntimeError(f"multi_dot(): expected out tensor to have dtype {arrays[0].dtype} but got {out.dtype}")
         return deliver("multi_dot", lambda: multi_dot(tensors), tuple(tensors), out)
-    arrays = _operands("matmul", *tensors)
+    _operands("matmul", *tensors)
     for position, array in enumerate(arrays):
         ends = position in (0, len(arrays) - 1)
         if array.ndim != 2 and not (ends and array.ndim == 1):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of
+from .._args import array_of, flag, integer, text, wrong_type
 from .._errors import scalar_name
 from .._kernels import linalg as kernels
 from .._op import op
@@ -23,12 +22,12 @@ if TYPE_CHECKING:
 
 
 # -- powers ------------------------------------------------------------------------------------------------------------
-def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
+def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """The n-th powers of square matrices, by repeated squaring.
 
     Parameters
     ----------
-    A : Tensor
+    input : Tensor
         ``(*, m, m)``; of floats where *n* is negative.
     n : int
         The exponent; a negative one is that of the inverse.
@@ -49,20 +48,17 @@ def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """
     name = "linalg.matrix_power"
     if out is not None:
-        return deliver(name, lambda: matrix_power(A, n), (A,), out)
-    array = array_of(name, A, "A")
-    try:
-        exponent = operator.index(n)
-    except TypeError:
-        raise TypeError(f"{name}(): argument 'n' (position 2) must be int, not {type(n).__name__}") from None
+        return deliver(name, lambda: matrix_power(input, n), (input,), out)
+    array = array_of(name, input)
+    exponent = integer(n, "n")
     check_matrices(name, array)
     if exponent == 0:
-        zero = traced.masked_fill(A, wrap(np.ones((), bool)), value=0)
+        zero = traced.masked_fill(input, wrap(np.ones((), bool)), value=0)
         return zero + wrap(np.eye(array.shape[-1], dtype=array.dtype))
-    square = inv(A) if exponent < 0 else A
+    square = inv(input) if exponent < 0 else input
     exponent = abs(exponent)
     if exponent == 1:
-        return traced.clone(square) if square is A else square
+        return traced.clone(square) if square is input else square
     result: Any = None
     while exponent:
         if exponent & 1:
@@ -71,18 +67,6 @@ def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
         if exponent:
             square = linalg.matmul(square, square)
     return result
-
-
-def input_matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
-    """The n-th powers of square matrices: `linalg.matrix_power`.
-
-    Examples
-    --------
-    >>> import minitorch as torch
-    >>> torch.matrix_power(torch.tensor([[2.0]]), 3)
-    tensor([[8.]])
-    """
-    return matrix_power(input, n, out=out)
 
 
 # -- exponential -------------------------------------------------------------------------------------------------------
@@ -106,12 +90,12 @@ def _matrix_exp_self(F: Any, g: Any, self: Any) -> Any:
 _matrix_exp_row = op("matrix_exp", "LinalgMatrixExpBackward0", _matrix_exp, ("self",), self=_matrix_exp_self)
 
 
-def matrix_exp(A: Tensor) -> Tensor:
+def matrix_exp(input: Tensor) -> Tensor:
     """The exponentials of square matrices.
 
     Parameters
     ----------
-    A : Tensor
+    input : Tensor
         Floats, ``(*, n, n)``.
 
     Examples
@@ -122,22 +106,10 @@ def matrix_exp(A: Tensor) -> Tensor:
             [0., 1.]])
     """
     name = "linalg.matrix_exp"
-    array = array_of(name, A, "A")
+    array = array_of(name, input)
     check_floating(name, array)
     check_matrices(name, array)
-    return _matrix_exp_row(A)
-
-
-def input_matrix_exp(input: Tensor) -> Tensor:
-    """The exponentials of square matrices: `linalg.matrix_exp`.
-
-    Examples
-    --------
-    >>> import minitorch as torch
-    >>> torch.matrix_exp(torch.zeros(1, 1))
-    tensor([[1.]])
-    """
-    return matrix_exp(input)
+    return _matrix_exp_row(input)
 
 
 # -- pseudo-inverse and rank -------------------------------------------------------------------------------------------
@@ -187,7 +159,7 @@ def _tolerances(name: str, array: np.ndarray, atol: Any, rtol: Any) -> tuple[np.
     for given, which, otherwise in ((rtol, "rtol", 0.0 if atol is not None else default), (atol, "atol", 0.0)):
         value = otherwise if given is None else getattr(given, "_array", given)
         if given is not None and not hasattr(given, "_array") and not isinstance(given, (int, float)):
-            raise TypeError(f"{name}(): argument {which!r} must be float or Tensor, not {type(given).__name__}")
+            raise wrong_type(given, which, "float or Tensor")
         tolerances.append(np.asarray(value, array.dtype))
         check_batches(name, array.shape[:-2], tolerances[-1].shape)
     if rtol is None and atol is not None and hasattr(atol, "_array"):  # as PyTorch: where there is no absolute one
@@ -196,7 +168,7 @@ def _tolerances(name: str, array: np.ndarray, atol: Any, rtol: Any) -> tuple[np.
 
 
 def pinv(
-    A: Tensor,
+    input: Tensor,
     rcond: Any = None,
     hermitian: bool = False,
     *,
@@ -208,7 +180,7 @@ def pinv(
 
     Parameters
     ----------
-    A : Tensor
+    input : Tensor
         float32 or float64, ``(*, m, n)``.
     rcond : float or Tensor, optional
         An older name of *rtol*.
@@ -229,17 +201,17 @@ def pinv(
     """
     name = "linalg.pinv"
     if out is not None:
-        return deliver(name, lambda: pinv(A, rcond, hermitian, atol=atol, rtol=rtol), (A,), out)
-    array = array_of(name, A, "A")
+        return deliver(name, lambda: pinv(input, rcond, hermitian, atol=atol, rtol=rtol), (input,), out)
+    array = array_of(name, input)
     if array.ndim < 2 or array.dtype.kind != "f" or array.dtype.itemsize < 4:
         raise RuntimeError(
             f"{name}({scalar_name(array.dtype)}{{{list(array.shape)}}}): expected a tensor with 2 or more dimensions of "
             "float, double, cfloat or cdouble types"
         )
-    if hermitian:
+    if flag(hermitian, "hermitian"):
         check_matrices("linalg.eigh", array)
     relative, absolute = _tolerances(name, array, atol, rcond if rtol is None else rtol)
-    return _pinv_row(A, relative, absolute, hermitian)
+    return _pinv_row(input, relative, absolute, hermitian)
 
 
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
@@ -255,7 +227,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 
 
 def matrix_rank(
-    A: Tensor,
+    input: Tensor,
     tol: Any = None,
     hermitian: bool = False,
     *,
@@ -267,7 +239,7 @@ def matrix_rank(
 
     Parameters
     ----------
-    A : Tensor
+    input : Tensor
         float32 or float64, ``(*, m, n)``.
     tol : float or Tensor, optional
         An older name of *atol*.
@@ -286,11 +258,11 @@ def matrix_rank(
     """
     name = "linalg.matrix_rank"
     if out is not None:
-        return deliver(name, lambda: matrix_rank(A, tol, hermitian, atol=atol, rtol=rtol), (), out)
-    array = array_of(name, A, "A")
+        return deliver(name, lambda: matrix_rank(input, tol, hermitian, atol=atol, rtol=rtol), (), out)
+    array = array_of(name, input)
     if array.dtype.kind != "f" or array.dtype.itemsize < 4:
         raise RuntimeError(f"{name}: This function doesn't handle types other than float and double")
-    check_matrices(f"torch.{name}", array, square=hermitian)
+    check_matrices(f"torch.{name}", array, square=flag(hermitian, "hermitian"))
     if tol is not None and atol is None and rtol is None:
         rtol, atol = 0.0, tol
     relative, absolute = _tolerances(name, array, atol, rtol)
@@ -362,16 +334,16 @@ _lstsq_row = op("lstsq", "LinalgLstsqBackward0", _lstsq, ("self", "other"), outp
 
 
 def lstsq(
-    A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None, out: Any = None
+    input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None, out: Any = None
 ) -> _returns.linalg_lstsq:
-    """The X of least norm that minimises ``norm(A @ X - B)``.
+    """The X of least norm that minimises ``norm(input @ X - b)``.
 
     Parameters
     ----------
-    A : Tensor
+    input : Tensor
         float32 or float64, ``(*, m, n)``.
-    B : Tensor
-        ``(*, m, k)``, whose batch broadcasts; or vectors: ``(*, m)`` with just the batch of *A*.
+    b : Tensor
+        ``(*, m, k)``, whose batch broadcasts; or vectors: ``(*, m)`` with just the batch of *input*.
     rcond : float, optional
         Singular values that do not exceed it times the largest count as zero (default: the dtype's precision times
         ``max(m, n)``).
@@ -395,27 +367,27 @@ def lstsq(
     """
     name = "linalg.lstsq"
     if out is not None:
-        return delivered(name, lambda: lstsq(A, B, rcond, driver=driver), (A, B), out)
-    a, b = array_of(name, A, "A"), array_of(name, B, "B", 2)
+        return delivered(name, lambda: lstsq(input, b, rcond, driver=driver), (input, b), out)
+    a, rows = array_of(name, input), array_of(name, b, "b", 2)
     if a.ndim < 2:
         raise RuntimeError(f"torch.{name}: input must have at least 2 dimensions.")
-    if b.ndim < 1:
+    if rows.ndim < 1:
         raise RuntimeError(f"torch.{name}: other must have at least 1 dimension.")
     if a.dtype.kind != "f" or a.dtype.itemsize < 4:
         raise RuntimeError(f"torch.{name}: This function doesn't handle types other than float and double")
-    if a.dtype != b.dtype:
+    if a.dtype != rows.dtype:
         raise RuntimeError(
-            f"torch.{name}: Expected input and other to have the same dtype, but got {a.dtype}, {b.dtype}"
+            f"torch.{name}: Expected input and other to have the same dtype, but got {a.dtype}, {rows.dtype}"
         )
-    if driver not in (None, *_DRIVERS):
+    if driver is not None and text(driver, "driver") not in _DRIVERS:
         raise RuntimeError(f"torch.{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
-    vectors = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
-    column = shapes.unsqueeze(B, -1) if vectors else B
+    vectors = rows.ndim == 1 or (rows.ndim == a.ndim - 1 and rows.shape == a.shape[:-1])
+    column = shapes.unsqueeze(b, -1) if vectors else b
     if a.shape[-2] != column._array.shape[-2]:
         raise RuntimeError(f"torch.{name}: input.size(-2) should match other.size({'-1' if vectors else '-2'})")
     check_batches(name, a.shape[:-2], column._array.shape[:-2])
     tolerance = float(np.finfo(a.dtype).eps * max(a.shape[-2:])) if rcond is None else float(rcond)
-    solution, residuals, rank, values = _lstsq_row(A, column, tolerance, driver or "gelsy")
+    solution, residuals, rank, values = _lstsq_row(input, column, tolerance, driver or "gelsy")
     if vectors:
         solution = shapes.squeeze(solution, -1)
     return _returns.linalg_lstsq((solution, residuals, rank, values.detach()))

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, dims_of
+from .._args import array_of, dims_of, flag, integer_or_integers, number
 from .._dtypes import to_numpy
 from .._errors import scalar_name
-from .._runtime import deliver, traced, wrap
+from .._runtime import traced, wrap
 from .._types import Dims, Number
 from . import extrema, reduce
 from . import shape as shapes
-from ._matrices import check_floating, check_floats, check_matrices
+from ._matrices import check_floating, check_floats, check_matrices, copied
 from .solves import inv_ex
 from .spectra import svdvals
 from .vector_norm import vector_norm
@@ -27,7 +27,7 @@ _NUMBERS = (1, 2, math.inf)
 
 
 def matrix_norm(
-    A: Tensor,
+    input: Tensor,
     ord: Number | str = "fro",
     dim: Sequence[int] = (-2, -1),
     keepdim: bool = False,
@@ -39,7 +39,7 @@ def matrix_norm(
 
     Parameters
     ----------
-    A : Tensor
+    input : Tensor
         Floats, at least 2-D.
     ord : number or str
         "fro": the root of the sum of squares; "nuc": the sum of the singular values; 2 and -2: the largest and smallest of
@@ -61,8 +61,8 @@ def matrix_norm(
     """
     name = "linalg.matrix_norm"
     if out is not None:
-        return deliver(name, lambda: matrix_norm(A, ord, dim, keepdim, dtype=dtype), (A,), out)
-    array = array_of(name, A, "A")
+        return copied(name, lambda: matrix_norm(input, ord, dim, keepdim, dtype=dtype), out)
+    array = array_of(name, input)
     check_floating(name, array)
     check_matrices(name, array, square=False)
     if isinstance(ord, bool) or not isinstance(ord, (int, float, str)):
@@ -78,12 +78,12 @@ def matrix_norm(
     except RuntimeError:
         raise RuntimeError(f"{name}: dims must be different. Got {tuple(dim)}") from None
     if dtype is not None:
-        A = _converted(name, A, dtype)
+        input = _converted(name, input, dtype)
     if ord == "fro":
-        return vector_norm(A, 2, (rows, columns), keepdim)
+        return vector_norm(input, 2, (rows, columns), keepdim)
     if ord in ("nuc", 2, -2):
-        check_floats(name, A._array)
-        values = svdvals(shapes.movedim(A, (rows, columns), (-2, -1)))
+        check_floats(name, input._array)
+        values = svdvals(shapes.movedim(input, (rows, columns), (-2, -1)))
         result = _reduced(values, ord, -1, False)
         if not keepdim:
             return result
@@ -91,7 +91,7 @@ def matrix_norm(
             result = shapes.unsqueeze(result, place)
         return result
     first, last = (rows, columns) if abs(ord) == 1 else (columns, rows)  # type: ignore[arg-type]
-    sums = vector_norm(A, 1, (first,), keepdim)
+    sums = vector_norm(input, 1, (first,), keepdim)
     return _reduced(sums, ord, last - (last > first and not keepdim), keepdim)
 
 
@@ -115,7 +115,7 @@ def _converted(name: str, A: Tensor, dtype: Any) -> Tensor:
 
 
 def norm(
-    A: Tensor,
+    input: Tensor,
     ord: Number | str | None = None,
     dim: Dims | None = None,
     keepdim: bool = False,
@@ -127,13 +127,13 @@ def norm(
 
     Parameters
     ----------
-    A : Tensor
+    input : Tensor
         Floats, any shape.
     ord : number or str, optional
         The order; without it, the root of the sum of squares.
     dim : int or sequence of int, optional
         One dimension for vectors, two for matrices.  Without it all elements are taken where *ord* is not given either;
-        else *A* must be a vector or a matrix.
+        else *input* must be a vector or a matrix.
     keepdim : bool
         Whether the dimensions stay, with size 1.
     out : Tensor, optional
@@ -150,24 +150,29 @@ def norm(
     tensor(7.)
     """
     if out is not None:
-        return deliver("linalg.norm", lambda: norm(A, ord, dim, keepdim, dtype=dtype), (A,), out)
-    ndim = array_of("linalg.norm", A, "A").ndim
+        return copied("linalg.norm", lambda: norm(input, ord, dim, keepdim, dtype=dtype), out)
+    ndim = array_of("linalg.norm", input).ndim
+    if ord is not None and not isinstance(ord, str):
+        ord = number(ord, "ord")
+    keepdim = flag(keepdim, "keepdim")
+    if dim is not None:
+        dim = integer_or_integers(dim, "dim")
     if ord is None:
-        return vector_norm(A, 2, dim, keepdim, dtype=dtype)
+        return vector_norm(input, 2, dim, keepdim, dtype=dtype)
     if dim is None and ndim not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {ndim}D.")
     dims: Any = tuple(range(ndim)) if dim is None else tuple(dim) if isinstance(dim, (tuple, list)) else (dim,)
     if len(dims) == 2 or isinstance(ord, str):
-        return matrix_norm(A, ord, dims, keepdim, dtype=dtype)
-    return vector_norm(A, ord, dim, keepdim, dtype=dtype)
+        return matrix_norm(input, ord, dims, keepdim, dtype=dtype)
+    return vector_norm(input, ord, dim, keepdim, dtype=dtype)
 
 
-def cond(A: Tensor, p: Number | str | None = None, *, out: Tensor | None = None) -> Tensor:
+def cond(input: Tensor, p: Number | str | None = None, *, out: Tensor | None = None) -> Tensor:
     """The condition numbers of matrices, infinite for singular ones.
 
     Parameters
     ----------
-    A : Tensor
+    input : Tensor
         float32 or float64, ``(*, m, n)``; square where *p* is not None, 2 or -2.
     p : number or str, optional
         The order of the norm, as for `linalg.matrix_norm` (default: 2): the condition number is that of the matrix times
@@ -182,8 +187,8 @@ def cond(A: Tensor, p: Number | str | None = None, *, out: Tensor | None = None)
     tensor(2.)
     """
     if out is not None:
-        return deliver("linalg.cond", lambda: cond(A, p), (A,), out)
-    array = array_of("linalg.cond", A, "A")
+        return copied("linalg.cond", lambda: cond(input, p), out)
+    array = array_of("linalg.cond", input)
     if array.ndim < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if p not in (None, "fro", "nuc") and (isinstance(p, str) or abs(p) not in _NUMBERS):
@@ -191,14 +196,14 @@ def cond(A: Tensor, p: Number | str | None = None, *, out: Tensor | None = None)
     if p in (None, 2, -2):
         if not array.size:
             return wrap(np.zeros(array.shape[:-2], array.dtype))
-        values = svdvals(A)
+        values = svdvals(input)
         largest, smallest = values[..., :1], values[..., -1:]
         return traced.squeeze_dim(smallest / largest if p == -2 else largest / smallest, dim=-1)
     check_matrices(f"linalg.cond(ord={p})", array)
     if not array.size:
         return wrap(np.zeros(array.shape[:-2], array.dtype))
-    inverse, info = inv_ex(A)
+    inverse, info = inv_ex(input)
     singular = wrap(info._array != 0)
     safe = traced.masked_fill(inverse, wrap(singular._array[..., None, None]), value=1.0)
-    product = matrix_norm(A, p) * matrix_norm(safe, p)
+    product = matrix_norm(input, p) * matrix_norm(safe, p)
     return traced.masked_fill(product, singular, value=math.inf)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of
+from .._args import array_of, flag, text
 from .._op import op
 from .._runtime import deliver, traced, wrap
 from . import _returns
@@ -88,7 +88,7 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> _returns.linalg_
         return delivered("linalg.qr", lambda: qr(A, mode), (A,), out)
     half = getattr(A, "_array", np.empty(0)).dtype == np.float16
     checked("linalg.qr", A, square=False, kernel="geqrf_cpu" if half else "")
-    if mode not in ("reduced", "complete", "r"):
+    if text(mode, "mode") not in ("reduced", "complete", "r"):
         raise RuntimeError(
             f"qr received unrecognized mode {mode!r} but expected one of 'reduced' (default), 'r', or 'complete'"
         )
@@ -104,7 +104,7 @@ def input_qr(input: Tensor, some: bool = True, *, out: Any = None) -> _returns.q
     >>> torch.qr(torch.eye(2)).Q.shape
     torch.Size([2, 2])
     """
-    return _returns.qr(qr(input, "reduced" if some else "complete", out=out))
+    return _returns.qr(qr(input, "reduced" if flag(some, "some") else "complete", out=out))
 
 
 # -- Householder reflections -------------------------------------------------------------------------------------------
@@ -158,12 +158,12 @@ def _reflections(vectors: Tensor, tau: Tensor, other: Tensor, transpose: bool) -
     return other - traced.matmul(v, traced.solve_triangular(system, inner * factors, upper=True, unitriangular=True))
 
 
-def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first n columns of a product of Householder reflections: Q of what `geqrf` gives.
 
     Parameters
     ----------
-    A : Tensor
+    input : Tensor
         float32 or float64, ``(*, m, n)`` with m >= n: below the diagonal the vectors, whose first elements, 1, are left
         out.
     tau : Tensor
@@ -180,8 +180,8 @@ def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) ->
     """
     name = "linalg.householder_product"
     if out is not None:
-        return deliver(name, lambda: householder_product(A, tau), (A, tau), out)
-    a, factors = array_of(name, A, "A"), array_of(name, tau, "tau", 2)
+        return deliver(name, lambda: householder_product(input, tau), (input, tau), out)
+    a, factors = array_of(name, input), array_of(name, tau, "tau", 2)
     if a.ndim < 2:
         raise RuntimeError(f"torch.{name}: input must have at least 2 dimensions.")
     m, n = a.shape[-2:]
@@ -192,7 +192,7 @@ def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) ->
     _check_reflections(name, a, factors)
     check_floats(name, a, "orgqr_cpu")
     one = wrap(np.eye(m, n, dtype=a.dtype))
-    return _reflections(A, tau, one, False)
+    return _reflections(input, tau, one, False)
 
 
 def _check_reflections(name: str, a: np.ndarray, tau: np.ndarray) -> None:
@@ -210,7 +210,7 @@ def _check_reflections(name: str, a: np.ndarray, tau: np.ndarray) -> None:
         raise RuntimeError(f"torch.{name}: tau dtype {tau.dtype} does not match input dtype {a.dtype}")
 
 
-def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of Householder reflections: `linalg.householder_product`.
 
     Examples
@@ -219,13 +219,13 @@ def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.orgqr(torch.tensor([[1.0]]), torch.tensor([0.0]))
     tensor([[1.]])
     """
-    return householder_product(input, tau, out=out)
+    return householder_product(input, input2, out=out)
 
 
 def ormqr(
     input: Tensor,
-    tau: Tensor,
-    other: Tensor,
+    input2: Tensor,
+    input3: Tensor,
     left: bool = True,
     transpose: bool = False,
     *,
@@ -235,9 +235,9 @@ def ormqr(
 
     Parameters
     ----------
-    input, tau : Tensor
+    input, input2 : Tensor
         The reflections, as `geqrf` gives them: ``(*, m, k)`` and ``(*, k)``.
-    other : Tensor
+    input3 : Tensor
         ``(*, m, n)``, or ``(*, n, m)`` where *left* is false.
     left : bool
         Whether the product of reflections stands on the left.
@@ -254,12 +254,12 @@ def ormqr(
     """
     name = "ormqr"
     if out is not None:
-        return deliver(name, lambda: ormqr(input, tau, other, left, transpose), (input, tau, other), out)
-    a, factors, b = array_of(name, input), array_of(name, tau, "tau", 2), array_of(name, other, "other", 3)
+        return deliver(name, lambda: ormqr(input, input2, input3, left, transpose), (input, input2, input3), out)
+    a, factors, b = array_of(name, input), array_of(name, input2, "input2", 2), array_of(name, input3, "input3", 3)
     for array, which in ((a, "input"), (b, "other")):
         if array.ndim < 2:
             raise RuntimeError(f"torch.{name}: {which} must have at least 2 dimensions.")
-    side = -2 if left else -1
+    side = -2 if flag(left, "left") else -1
     if b.shape[side] != a.shape[-2]:
         raise RuntimeError(f"torch.{name}: other.shape[{side}] must be equal to input.shape[-2]")
     if b.shape[side] < factors.shape[-1] or a.shape[-1] < factors.shape[-1]:
@@ -269,5 +269,5 @@ def ormqr(
     check_floats(name, a, "ormqr_cpu")
     check_batches(name, a.shape[:-2], b.shape[:-2])
     if left:
-        return _reflections(input, tau, other, transpose)
-    return traced.mT(_reflections(input, tau, traced.mT(other), not transpose))
+        return _reflections(input, input2, input3, flag(transpose, "transpose"))
+    return traced.mT(_reflections(input, input2, traced.mT(input3), not flag(transpose, "transpose")))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of
+from .._args import array_of, flag
 from .._kernels import linalg as kernels
 from .._op import op
 from .._runtime import deliver, traced, wrap
@@ -225,7 +225,7 @@ def _solution(name: str, A: Tensor, B: Tensor, left: bool, check_errors: bool) -
     check_matrices("linalg.solve", a)
     vectors = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
     column = shapes.unsqueeze(B, -1) if vectors else B
-    check_system("linalg.solve", a, column._array, left)
+    check_system("linalg.solve", a, column._array, flag(left, "left"))
     solution, info = _solve_row(A, column, left)
     if check_errors and info._array.any():
         where, _ = batch_element(info._array)
@@ -234,20 +234,20 @@ def _solution(name: str, A: Tensor, B: Tensor, left: bool, check_errors: bool) -
 
 
 def solve_triangular(
-    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | None = None
+    input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """The solution X of ``A @ X = B``, or of ``X @ A = B``, with triangular A.
+    """The solution X of ``input @ X = B``, or of ``X @ input = B``, with a triangular matrix.
 
     Parameters
     ----------
-    A : Tensor
+    input : Tensor
         float32 or float64, ``(*, n, n)``; the other triangle is not read.
     B : Tensor
-        ``(*, n, k)``, or ``(*, k, n)`` where *left* is false; its batch broadcasts with that of *A*.
+        ``(*, n, k)``, or ``(*, k, n)`` where *left* is false; its batch broadcasts with that of *input*.
     upper : bool
         Which triangle.
     left : bool
-        Whether *A* stands on the left of the unknown.
+        Whether *input* stands on the left of the unknown.
     unitriangular : bool
         Whether the diagonal is taken to be ones, and not read.
     out : Tensor, optional
@@ -268,15 +268,18 @@ def solve_triangular(
     name = "linalg.solve_triangular"
     if out is not None:
         return deliver(
-            name, lambda: solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular), (A, B), out
+            name,
+            lambda: solve_triangular(input, B, upper=upper, left=left, unitriangular=unitriangular),
+            (input, B),
+            out,
         )
-    a, b = array_of(name, A, "A"), array_of(name, B, "B", 2)
+    a, b = array_of(name, input), array_of(name, B, "B", 2)
     check_matrices(name, a)
     check_matrices(name, b, square=False)
-    check_system(name, a, b, left)
+    check_system(name, a, b, flag(left, "left"))
     for array in (a, b):
         check_floats(name, array, "triangular_solve_cpu")
-    return _triangle_row(A, B, upper, left, unitriangular)
+    return _triangle_row(input, B, upper, left, unitriangular)
 
 
 def triangular_solve(
@@ -328,17 +331,17 @@ def _check_pair(name: str, b: np.ndarray, a: np.ndarray) -> None:
 
 
 # -- with a factorisation ----------------------------------------------------------------------------------------------
-def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The solution X of ``A @ X = input``, given the Cholesky factor of A.
 
     Parameters
     ----------
     input : Tensor
         The right-hand side, ``(*, n, k)``.
-    L : Tensor
+    input2 : Tensor
         The factor, ``(*, n, n)``; of the other triangle nothing is read.
     upper : bool
-        Whether it is upper: ``A = L.mT @ L``.
+        Whether it is upper: ``A = input2.mT @ input2``.
     out : Tensor, optional
         Where the result is written.
 
@@ -350,14 +353,14 @@ def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False, *, out: Tensor
     """
     name = "cholesky_solve"
     if out is not None:
-        return deliver(name, lambda: cholesky_solve(input, L, upper), (input, L), out)
-    b, a = array_of(name, input), array_of(name, L, "L", 2)
+        return deliver(name, lambda: cholesky_solve(input, input2, upper), (input, input2), out)
+    b, a = array_of(name, input), array_of(name, input2, "input2", 2)
     for array, which in ((b, "b"), (a, "u")):
         if array.ndim < 2:
             raise RuntimeError(f"{which} should have at least 2 dimensions, but has {array.ndim} dimensions instead")
     _check_pair(name, b, a)
     check_floats(name, b, "cholesky_solve_cpu")
-    first, second = (traced.mT(L), L) if upper else (L, traced.mT(L))
+    first, second = (traced.mT(input2), input2) if flag(upper, "upper") else (input2, traced.mT(input2))
     return _triangle_row(second, _triangle_row(first, input, False), True)
 
 
@@ -392,7 +395,7 @@ def _identity(like: np.ndarray) -> Any:
 
 
 # -- tensors as matrices -----------------------------------------------------------------------------------------------
-def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
+def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a tensor as a linear map from its last dimensions to its first *ind* ones.
 
     Examples
@@ -402,8 +405,8 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     torch.Size([6, 2, 3])
     """
     if out is not None:
-        return deliver("linalg.tensorinv", lambda: tensorinv(A, ind), (A,), out)
-    shape = array_of("linalg.tensorinv", A, "A").shape
+        return deliver("linalg.tensorinv", lambda: tensorinv(input, ind), (input,), out)
+    shape = array_of("linalg.tensorinv", input).shape
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     rows, columns = math.prod(shape[:ind]), math.prod(shape[ind:])
@@ -412,20 +415,22 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{columns} != {rows}"
         )
-    return shapes.reshape(inv(shapes.reshape(A, (rows, rows))), (*shape[ind:], *shape[:ind]))
+    return shapes.reshape(inv(shapes.reshape(input, (rows, rows))), (*shape[ind:], *shape[:ind]))
 
 
-def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The solution X of ``tensordot(A, X, X.ndim) = B``.
+def tensorsolve(
+    input: Tensor, other: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The solution X of ``tensordot(input, X, X.ndim) = other``.
 
     Parameters
     ----------
-    A : Tensor
-        Its first dimensions are as many as *B* has, and have as many elements as the others together.
-    B : Tensor
+    input : Tensor
+        Its first dimensions are as many as *other* has, and have as many elements as the others together.
+    other : Tensor
         The right-hand side.
     dims : sequence of int, optional
-        Dimensions of *A* that are moved to its end first.
+        Dimensions of *input* that are moved to its end first.
     out : Tensor, optional
         Where the result is written.
 
@@ -436,11 +441,11 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out:
     tensor([0.5000, 0.5000, 0.5000, 0.5000, 0.5000, 0.5000])
     """
     if out is not None:
-        return deliver("linalg.tensorsolve", lambda: tensorsolve(A, B, dims), (A, B), out)
-    a, b = array_of("linalg.tensorsolve", A, "A"), array_of("linalg.tensorsolve", B, "B", 2)
+        return deliver("linalg.tensorsolve", lambda: tensorsolve(input, other, dims), (input, other), out)
+    a, b = array_of("linalg.tensorsolve", input), array_of("linalg.tensorsolve", other, "other", 2)
     if dims is not None:
-        A = shapes.movedim(A, tuple(dims), tuple(range(a.ndim - len(dims), a.ndim)))
-        a = A._array
+        input = shapes.movedim(input, tuple(dims), tuple(range(a.ndim - len(dims), a.ndim)))
+        a = input._array
     rest = a.shape[b.ndim :]
     rows, columns = math.prod(a.shape[: b.ndim]), math.prod(rest)
     if rows != columns:
@@ -448,4 +453,4 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out:
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
             f"but got {columns} != {rows}"
         )
-    return shapes.reshape(solve(shapes.reshape(A, (rows, rows)), shapes.flatten(B)), rest)
+    return shapes.reshape(solve(shapes.reshape(input, (rows, rows)), shapes.flatten(other)), rest)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._args import flag, text
 from .._op import op
 from .._runtime import deliver, traced, wrap
 from . import _returns
@@ -73,17 +74,17 @@ _eigvalsh_row = op("eigvalsh", "LinalgEighBackward0", _eigvalsh, ("self",), self
 
 
 def _triangle(UPLO: str) -> str:
-    if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
+    if text(UPLO, "UPLO").upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     return UPLO.upper()
 
 
-def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> _returns.linalg_eigh:
+def eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> _returns.linalg_eigh:
     """The eigenvalues and eigenvectors of symmetric matrices.
 
     Parameters
     ----------
-    A : Tensor
+    input : Tensor
         float32 or float64, ``(*, n, n)``; only one triangle is read.
     UPLO : str
         Which: "L", the lower, or "U", the upper.
@@ -99,7 +100,7 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> _returns.linalg_eigh
     Raises
     ------
     linalg.LinAlgError
-        If *A* has elements that are not finite.
+        If *input* has elements that are not finite.
 
     Examples
     --------
@@ -108,12 +109,12 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> _returns.linalg_eigh
     tensor([1., 2.])
     """
     if out is not None:
-        return delivered("linalg.eigh", lambda: eigh(A, UPLO), (A,), out)
-    checked("linalg.eigh", A, kernel="linalg_eigh_cpu")
-    return _returns.linalg_eigh(_eigh_row(A, _triangle(UPLO)))
+        return delivered("linalg.eigh", lambda: eigh(input, UPLO), (input,), out)
+    checked("linalg.eigh", input, kernel="linalg_eigh_cpu")
+    return _returns.linalg_eigh(_eigh_row(input, _triangle(UPLO)))
 
 
-def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
+def eigvalsh(input: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues of symmetric matrices, ascending; their gradients are right for repeated ones too, see `eigh`.
 
     Examples
@@ -123,12 +124,12 @@ def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor
     tensor([-2.,  2.])
     """
     if out is not None:
-        return deliver("linalg.eigvalsh", lambda: eigvalsh(A, UPLO), (A,), out)
-    checked("linalg.eigh", A, kernel="linalg_eigh_cpu")
-    return _eigvalsh_row(A, _triangle(UPLO))
+        return deliver("linalg.eigvalsh", lambda: eigvalsh(input, UPLO), (input,), out)
+    checked("linalg.eigh", input, kernel="linalg_eigh_cpu")
+    return _eigvalsh_row(input, _triangle(UPLO))
 
 
-def eig(A: Tensor, *, out: Any = None) -> Any:
+def eig(input: Tensor, *, out: Any = None) -> Any:
     """Refused: the eigenvalues of a matrix that is not symmetric are complex, and there are no complex tensors here.
 
     Raises
@@ -139,7 +140,7 @@ def eig(A: Tensor, *, out: Any = None) -> Any:
     raise _complex("linalg.eig")
 
 
-def eigvals(A: Tensor, *, out: Any = None) -> Any:
+def eigvals(input: Tensor, *, out: Any = None) -> Any:
     """Refused as `eig`.
 
     Raises
@@ -241,7 +242,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out
     if out is not None:
         return delivered("linalg.svd", lambda: svd(A, full_matrices, driver=driver), (A,), out)
     _check_svd(A, driver)
-    return _returns.linalg_svd(_svd_row(A, bool(full_matrices)))
+    return _returns.linalg_svd(_svd_row(A, flag(full_matrices, "full_matrices")))
 
 
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
@@ -281,10 +282,10 @@ def input_svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out:
     """
     if out is not None:
         return delivered("svd", lambda: input_svd(input, some, compute_uv), (input,), out)
-    if not compute_uv:
+    if not flag(compute_uv, "compute_uv"):
         values = svdvals(input)
         *batch, m, n = input._array.shape
         empty = [wrap(np.zeros((*batch, size, size), input._array.dtype)) for size in (m, n)]
         return _returns.svd((empty[0], values, empty[1]))
-    u, values, vh = svd(input, not some)
+    u, values, vh = svd(input, not flag(some, "some"))
     return _returns.svd((u, values, traced.transpose(vh, -2, -1)))

@@ -73,37 +73,46 @@ vector_norm_row = op("vector_norm", "LinalgVectorNormBackward0", _norm_kernel, (
 
 
 def vector_norm(
-    input: Tensor, ord: Number = 2, dim: Dims | None = None, keepdim: bool = False, *, dtype: Any = None
+    x: Tensor,
+    ord: Number = 2,
+    dim: Dims | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The norm of all elements, or of vectors along dimensions, as one long vector.
 
     Parameters
     ----------
-    input : Tensor
+    x : Tensor
         Floats, any shape.
     ord : number
         The order: 2 is the Euclidean norm, 1 the sum of absolute values, ``inf`` the largest, ``-inf`` the smallest,
-        0 the number of elements that are not zero; any other gives ``sum(abs(input)**ord)**(1/ord)``.
+        0 the number of elements that are not zero; any other gives ``sum(abs(x)**ord)**(1/ord)``.
     dim : int or sequence of int, optional
         The dimensions (default, or empty: all).
     keepdim : bool
         Whether they stay, with size 1.
     dtype : dtype, optional
-        What the input is converted to first.
+        What *x* is converted to first.
+    out : Tensor, optional
+        Where the result is written.
 
     Raises
     ------
     RuntimeError
-        If *input* is not of floats, or is empty where the order has no value for nothing.
+        If *x* is not of floats, or is empty where the order has no value for nothing.
 
     Examples
     --------
     >>> import minitorch as torch
-    >>> from minitorch.ops.vector_norm import vector_norm
-    >>> vector_norm(torch.tensor([3.0, 4.0]))
+    >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
-    array = array_of("norm", input)
+    if out is not None:
+        return deliver("linalg.vector_norm", lambda: vector_norm(x, ord, dim, keepdim, dtype=dtype), (x,), out)
+    array = array_of("norm", x)
     if array.dtype.kind != "f":
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. "
@@ -111,13 +120,13 @@ def vector_norm(
         )
     ord = number(ord, "ord")
     if dtype is not None:
-        input = traced.to(input, dtype=to_numpy(dtype))
+        x = traced.to(x, dtype=to_numpy(dtype))
     dims = (
         None if not keepdim and (dim is None or (isinstance(dim, tuple) and not dim)) else reduced_dims(dim, array.ndim)
     )
     if not array.size and (ord < 0 or ord == math.inf):
         _refuse_empty(array, ord, dims)
-    return vector_norm_row(input, float(ord), dims, keepdim)
+    return vector_norm_row(x, float(ord), dims, keepdim)
 
 
 def _refuse_empty(array: np.ndarray, ord: float, dims: tuple[int, ...] | None) -> None:

@@ -61,6 +61,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
         sizes = [t.shape[number] if t.ndim else "none" for t in (a, b)]
         raise RuntimeError(f"{name}: inputs dimension {dim} must have length 3. Got {sizes[0]} and {sizes[1]}")
     check_batches(name, a.shape, b.shape)
+    check_same_dtype(name, a, b, "input", "other")
     return _cross_row(input, other, number)
 
 
