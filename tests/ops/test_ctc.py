@@ -55,6 +55,14 @@ def test_errors(arguments: Any, message: str) -> None:
         F.ctc_loss(torch.zeros(4, 1, 3), torch.tensor(targets), *others)
 
 
+def test_it_is_differentiated_once() -> None:
+    scores = torch.zeros(3, 1, 3, requires_grad=True)
+    loss = F.ctc_loss(scores, torch.tensor([[1]]), (3,), (1,))
+    (slope,) = torch.autograd.grad(loss, scores, create_graph=True)
+    with pytest.raises(RuntimeError, match="ctc_loss can be differentiated once"):
+        slope.sum().backward()
+
+
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
 @pytest.mark.parametrize("zero_infinity", [False, True])
 def test_as_in_pytorch(reduction: str, zero_infinity: bool) -> None:

@@ -99,7 +99,13 @@ def _ctc_backward_kernel(
     return np.where(counted[..., None] & (grad != 0)[:, None], out, log_probs.dtype.type(0))
 
 
-op("ctc_loss_backward", "", _ctc_backward_kernel, ("grad", "log_probs", "loss"))
+def _once(F: Any, g: Any) -> Any:
+    """Refuse: as in PyTorch, the loss can be differentiated once."""
+    raise RuntimeError("derivative for ctc_loss_backward is not implemented: ctc_loss can be differentiated once")
+
+
+op("ctc_loss_backward", "CtcLossBackwardBackward0", _ctc_backward_kernel, ("grad", "log_probs", "loss"),
+   grad=_once, log_probs=_once)  # fmt: skip
 _ctc = op("ctc_loss", "CtcLossBackward0", _ctc_kernel, ("log_probs",), hides=("states", "skips", "lengths"),
           log_probs=lambda F, g, log_probs, result, states, skips, lengths, zero_infinity: F.ctc_loss_backward(
               g, log_probs, result, states=states, skips=skips, lengths=lengths, zero_infinity=zero_infinity
