@@ -11,13 +11,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .reduce import ones, sum
+from .reduce import sum, sum_rows
 
 Array: TypeAlias = np.ndarray
 Sizes: TypeAlias = tuple[int, ...]
 
-# Rows up to this long are summed by a product with ones.
-_GEMV = 4096
+# Up to this many elements, products of narrow matrices take fewer calls than blocks of so many do.
+_FEW, _BLOCK = 1 << 16, 1 << 17
 
 
 class Plan:
@@ -56,6 +56,11 @@ class Plan:
             self.shape, self.axes = channels, (0, 2)[: len(channels) - 1]
 
     @property
+    def rows(self) -> bool:
+        """Whether each row of a matrix is normalised."""
+        return self.groups == 1 and len(self.channels) == 2
+
+    @property
     def kept(self) -> Sizes:
         """The shape of statistics beside elements seen as *shape*."""
         return tuple([1 if axis in self.axes else size for axis, size in enumerate(self.shape)])
@@ -77,6 +82,10 @@ def moments(x: Array, plan: Plan) -> list[Array]:
         x = x - mean.reshape(plan.kept)
         var = _dots(x, x, plan.axes)
         var /= count
+        drift = _sums(x, plan.axes)
+        drift /= count
+        var = np.maximum(var - drift * drift, 0)
+        mean += drift
     return [mean, var]
 
 
@@ -91,6 +100,14 @@ def normalized(x: Array, weight: Array, bias: Array, mean: Array, var: Array, pl
     """Return the standardised values times `weight` plus `bias`, which have an element for each channel."""
     given = _single(x).reshape(plan.channels)
     rstd, weight, bias = _inverse_deviation(var, plan.eps), weight.reshape(-1), bias.reshape(-1)
+    if plan.rows and given.size > _FEW:
+        result = np.empty_like(given, order="C")
+        for rows in _blocks(given):
+            part = np.subtract(given[rows], mean[rows, None], result[rows])
+            part *= rstd[rows, None]
+            part *= weight
+            part += bias
+        return _given_back(result, x)
     scale, shift = _affine(mean, rstd, weight, bias, plan.groups)
     result = given * _along(scale, plan)
     result += _along(shift, plan)
@@ -104,7 +121,10 @@ def normalized_backward(grad: Array, x: Array, weight: Array, mean: Array, var: 
     sqrt(var + eps)``: Ioffe and Szegedy, "Batch normalization", 2015.
     """
     given, values = _single(grad).reshape(plan.channels), _single(x).reshape(plan.channels)
-    backward = _backward_of_groups if plan.groups else _backward_of_channels
+    if plan.rows and given.size > _FEW:
+        backward = _backward_of_rows
+    else:
+        backward = _backward_of_groups if plan.groups else _backward_of_channels
     return _given_back(backward(given, values, weight.reshape(-1), mean, _inverse_deviation(var, plan.eps), plan), x)
 
 
@@ -131,6 +151,25 @@ def weight_grad(grad: Array, x: Array, mean: Array, var: Array, plan: Plan) -> A
 
 
 # -- gradients ---------------------------------------------------------------------------------------------------------
+def _backward_of_rows(grad: Array, x: Array, weight: Array, mean: Array, rstd: Array, plan: Plan) -> Array:
+    result = np.empty_like(x, order="C")
+    moved: Array | None = None
+    for rows in _blocks(x):
+        part = np.multiply(grad[rows], weight, result[rows])
+        sums = _sums(part, (1,))
+        factor = (mean[rows] * sums - np.vecdot(part, x[rows])) * np.square(rstd[rows])
+        factor /= plan.count
+        sums /= plan.count
+        sums += mean[rows] * factor
+        sums *= rstd[rows]
+        factor *= rstd[rows]
+        part *= rstd[rows, None]
+        moved = np.multiply(x[rows], factor[:, None], out=None if moved is None else moved[: len(part)])
+        moved -= sums[:, None]
+        part += moved
+    return result
+
+
 def _backward_of_groups(grad: Array, x: Array, weight: Array, mean: Array, rstd: Array, plan: Plan) -> Array:
     result = grad * _along(_scale(rstd, weight, plan.groups), plan)
     result, x = result.reshape(plan.shape), x.reshape(plan.shape)
@@ -160,6 +199,12 @@ def _backward_of_channels(grad: Array, x: Array, weight: Array, mean: Array, rst
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------
+def _blocks(x: Array) -> list[slice]:
+    """Rows of a matrix, so many at a time that they stay in the cache."""
+    step = max(1, _BLOCK // x.shape[1])
+    return [slice(start, start + step) for start in range(0, len(x), step)]
+
+
 def _single(x: Array) -> Array:
     return x.astype(np.float32) if x.itemsize == 2 else x
 
@@ -177,8 +222,8 @@ def _inverse_deviation(var: Array, eps: float) -> Array:
 def _sums(x: Array, axes: Sizes) -> Array:
     """The sum over *axes*."""
     length = x.shape[-1]
-    if axes == (x.ndim - 1,) and 0 < length <= _GEMV and x.flags.c_contiguous:
-        return x.reshape(-1, length).dot(ones(x.dtype.char, length)).reshape(x.shape[:-1])
+    if axes == (x.ndim - 1,) and length and x.flags.c_contiguous:
+        return sum_rows(x.reshape(-1, length)).reshape(x.shape[:-1])
     return sum(x, axes)
 
 

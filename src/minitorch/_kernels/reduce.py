@@ -20,12 +20,16 @@ Array: TypeAlias = np.ndarray
 _SMALL = 1024
 # Terms that one product with ones adds up with a pairwise sum's accuracy: along rows, where it keeps many partial sums;
 # down the columns of one matrix, where it keeps a few; and of several, where it keeps one.
-_ROW = 4096
-_COLUMN = 512
+_ROW = 256
+_COLUMN = 256
 _CHUNK = 64
+# Logarithms closer than this have exponentials of which none vanishes next to the largest.
+_SPREAD = 600.0
+# From here on, a single row is worth folding.
+_WIDE = 4096
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def ones(char: str, *shape: int) -> Array:
     """Return a shared, read-only array of ones of the dtype with this character code, to sum by matrix products."""
     result = np.ones(shape, char)
@@ -60,6 +64,25 @@ def sum(x: Array, dims: tuple[int, ...] | None, keepdim: bool = False) -> Array:
     else:
         shape = [size for axis, size in enumerate(x.shape) if axis not in axes]
     return _sum_into(x, axes, np.empty(shape, x.dtype))
+
+
+def sum_of_squares(x: Array, dims: tuple[int, ...] | None, keepdim: bool = False) -> Array:
+    """Return the sum of the squares over some axes: in one pass where that is the last or, `dims` being None, all."""
+    if dims is None:
+        x, dims = x.ravel("K"), (0,)
+        if x.size <= _ROW:
+            return np.asarray(x.dot(x))
+    if dims != (x.ndim - 1,) or not x.flags.c_contiguous:
+        return sum(x * x, dims, keepdim)
+    length = x.shape[-1]
+    part = length if length <= _ROW else _part(length)
+    if part:
+        folded = x.reshape(*x.shape[:-1], length // part, part)
+        return sum(np.vecdot(folded, folded), dims, keepdim)
+    if x.ndim > 1 or not length:
+        return sum(x * x, dims, keepdim)
+    whole = length - length % _ROW
+    return sum_of_squares(x[:whole], dims, keepdim) + sum_of_squares(x[whole:], dims, keepdim)
 
 
 def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
@@ -101,9 +124,9 @@ def _sum_into(x: Array, axes: tuple[int, ...], out: Array) -> Array:
     value = np.ascontiguousarray(x)
     count = len(axes)
     if axes[0] == x.ndim - count:
-        value = _sum_rows(value.reshape(out.size, -1))
+        value = sum_rows(value.reshape(out.size, -1))
     elif axes[-1] == count - 1:
-        value = _sum_middle(value.reshape(1, -1, out.size))
+        value = sum_middle(value.reshape(1, -1, out.size))
     else:
         value = _sum_runs(value, axes)
     np.copyto(out, value.reshape(out.shape), casting="same_kind")
@@ -118,17 +141,17 @@ def _sum_runs(x: Array, axes: tuple[int, ...]) -> Array:
         size = math.prod([shape[axis] for axis in run])
         outer //= size
         if reduced:
-            x = _sum_middle(x.reshape(outer, size, inner))
+            x = sum_middle(x.reshape(outer, size, inner))
         else:
             inner *= size
     return x
 
 
-def _sum_middle(x: Array) -> Array:
+def sum_middle(x: Array) -> Array:
     """Sum a contiguous array over the middle one of its three axes."""
     outer, size, inner = x.shape
     if inner == 1:
-        return _sum_rows(x.reshape(outer, size))
+        return sum_rows(x.reshape(outer, size))
     if outer == 1 and size <= _COLUMN:
         return ones(x.dtype.char, size).dot(x[0])
     if size < 2 * _CHUNK:
@@ -136,25 +159,31 @@ def _sum_middle(x: Array) -> Array:
     whole = size - size % _CHUNK
     chunks = x[:, :whole].reshape(outer, whole // _CHUNK, _CHUNK, inner)
     partial = np.matmul(ones(x.dtype.char, 1, _CHUNK), chunks)
-    result = _sum_middle(partial.reshape(outer, whole // _CHUNK, inner)).reshape(outer, inner)
+    result = sum_middle(partial.reshape(outer, whole // _CHUNK, inner)).reshape(outer, inner)
     if whole < size:
         result += np.add.reduce(x[:, whole:], 1)
     return result
 
 
-def _sum_rows(x: Array) -> Array:
+def sum_rows(x: Array) -> Array:
     """Sum each row of a contiguous matrix."""
     count, length = x.shape
     if length <= _ROW:
         return x.dot(ones(x.dtype.char, length))
-    whole = length - length % _ROW
-    if count > 1 and whole < length:
-        return np.add.reduce(x, 1)
-    partial = x[:, :whole].reshape(-1, _ROW).dot(ones(x.dtype.char, _ROW))
-    result = np.add.reduce(partial.reshape(count, -1), 1)
-    if whole < length:
-        result += np.add.reduce(x[:, whole:], 1)
-    return result
+    part = _part(length)
+    if not part:
+        if count > 1 or length < _WIDE:
+            return np.add.reduce(x, 1)
+        whole = length - length % _ROW
+        return sum_rows(x[:, :whole]) + np.add.reduce(x[:, whole:], 1)
+    partial = x.reshape(-1, part).dot(ones(x.dtype.char, part)).reshape(count, -1)
+    return sum_rows(partial) if count > 1 else np.add.reduce(partial, 1)
+
+
+@lru_cache(maxsize=256)
+def _part(length: int) -> int:
+    """Return the largest divisor of `length` that a product with ones adds up accurately and fast; 0 if there is none."""
+    return next((part for part in range(_ROW, _CHUNK - 1, -1) if length % part == 0), 0)
 
 
 def prod(x: Array, dim: int | None, keepdim: bool = False) -> Array:
@@ -169,7 +198,7 @@ def prod(x: Array, dim: int | None, keepdim: bool = False) -> Array:
     last = x.ndim - 1 if x.ndim == 1 or dim is not None else None
     if kind != np.int64 and x.size > _SMALL and dim == last and x.flags.c_contiguous:
         while (length := x.shape[-1]) > 2 * _CHUNK:
-            width = _ROW if length > 2 * _ROW else max(_CHUNK, math.isqrt(length))
+            width = _WIDE if length > 2 * _WIDE else max(_CHUNK, math.isqrt(length))
             whole = length - length % width
             folded = np.multiply.reduce(x[..., :whole].reshape(*x.shape[:-1], -1, width), -2)
             x = np.concatenate([folded, x[..., whole:]], -1)
@@ -186,30 +215,42 @@ def cumprod(x: Array, dim: int) -> Array:
     return _scan(np.multiply, x, dim)
 
 
+def logcumsumexp(x: Array, dim: int) -> Array:
+    """Return the logarithm of the running sum of exponentials along an axis, without overflow.
+
+    Narrower than float64, it is the logarithm of a running sum in float64 where no exponential can vanish next to the
+    largest, or NumPy's `logaddexp` accumulated in float64, which takes twice as long.
+    """
+    if x.ndim == 0 or x.size == 0:
+        return x.copy()
+    if x.itemsize == 8:
+        return np.logaddexp.accumulate(x, dim)
+    top = x.max()
+    if top - x.min() < _SPREAD:
+        result = np.subtract(x, top, dtype=np.float64)
+        np.exp(result, result)
+        np.log(np.add.accumulate(result, dim, out=result), result)
+        result += top
+    else:  # also where something is infinite or NaN
+        result = np.logaddexp.accumulate(x, dim, np.float64)
+    return result.astype(x.dtype)
+
+
 def _scan(ufunc: np.ufunc, x: Array, dim: int) -> Array:
     integral = x.dtype.kind != "f"
     wide = np.int64 if integral else np.float64
     if x.ndim == 0:
         return x.astype(wide if integral else x.dtype)
-    if x.size <= _SMALL:
-        result = ufunc.accumulate(x, dim, wide)
-    else:
-        result = _scan_in_place(ufunc, x.astype(wide, order="C"), dim)
-    return result if integral else result.astype(x.dtype, copy=False)
-
-
-def _scan_in_place(ufunc: np.ufunc, x: Array, dim: int) -> Array:
-    """Accumulate a contiguous array along an axis: in place where rows to add to one another are long."""
-    if x.size == 0:
-        return x
     size = x.shape[dim]
     inner = math.prod(x.shape[dim % x.ndim + 1 :])
-    if inner == 1 or x.size < _CHUNK * size:
-        return ufunc.accumulate(x, dim)
-    lines = x.reshape(-1, size, inner)
-    for index in range(1, size):
-        ufunc(lines[:, index - 1], lines[:, index], lines[:, index])
-    return x
+    if x.size <= _SMALL or inner == 1 or x.size < _CHUNK * size:
+        result = ufunc.accumulate(x, dim, wide)
+    else:  # rows to add to one another are long
+        result = x.astype(wide, order="C")
+        lines = result.reshape(-1, size, inner)
+        for index in range(1, size):
+            ufunc(lines[:, index - 1], lines[:, index], lines[:, index])
+    return result if integral else result.astype(x.dtype, copy=False)
 
 
 def var(x: Array, dims: tuple[int, ...] | None, correction: float = 1, keepdim: bool = False) -> Array:

@@ -13,22 +13,26 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .reduce import ones, sum
+from .reduce import ones, sum, sum_middle, sum_rows
 
 Array: TypeAlias = np.ndarray
 
 # Elements of a block of rows: in float32, it and its result stay in the L2 cache.
 _BLOCK = 1 << 16
 # Rows up to _SQUARE long are summed by a square matrix of ones, which leaves each sum all along its row, so that what
-# follows needs no broadcasting; up to _GEMV long by a vector of ones; longer ones by NumPy's pairwise sum.
+# follows needs no broadcasting; up to _GEMV long by a vector of ones, longer ones in parts.
 _SQUARE = 32
 _SQUARES = {size: [np.ones((length, length), f"f{size}") for length in range(_SQUARE + 1)] for size in (4, 8)}
-_GEMV = 4096
+_GEMV = 256
 # Up to this many values, logarithms of repeated sums cost less than broadcasting does.
 _FEW = 256
 
-# Rows up to this long are tried without a maximum; that of longer ones costs little next to exponentials taken twice.
+# So many rows side by side, of so many elements, make transposed views worth while.
+_BESIDE, _FEW_BESIDE = 64, 4096
+# Rows up to this long are tried without a maximum; longer ones, as exponentials taken twice cost much, where the first
+# row's maximum is between these.
 _SHORT = 128
+_MODEST = (-8.0, 40.0)
 # Where the squared norm of all logits is below this, or every row's sum of exponentials between these, probabilities
 # down to 1e-32 keep all their digits.
 _SOFTMAX_NORM = 80.0**2
@@ -37,6 +41,8 @@ _SOFTMAX_BOUNDS = (1e-6, 1e30)
 # as exact as with a maximum subtracted: to 5e-7 in float32.
 _LOG_SOFTMAX_SIZE = 64
 _LOG_SOFTMAX_NORM = 8.0**2
+_LOG_SOFTMAX_LENGTH = 1024
+_LOG_SOFTMAX_MODEST = 6.0
 _LOG_SOFTMAX_BOUNDS = (math.exp(-8.0), math.exp(8.0))
 
 
@@ -113,7 +119,11 @@ def _is_block(x: Array, dim: int) -> bool:
 
 
 def _along_rows(kernel: Callable[..., Array], dim: int, *arrays: Array) -> Array:
-    """Apply ``kernel(*blocks, out)`` to the rows of `arrays` along `dim`, block by block of contiguous rows."""
+    """Apply ``kernel(*blocks, out)`` to the rows of `arrays` along `dim`, block by block.
+
+    Rows along another axis than the last are copied next to one another, or, where many long ones lie side by side, seen
+    transposed: NumPy goes through memory in its order.
+    """
     first = arrays[0]
     if first.size == 0:
         return np.empty(first.shape, first.dtype)
@@ -123,10 +133,13 @@ def _along_rows(kernel: Callable[..., Array], dim: int, *arrays: Array) -> Array
     moved = last > 0 and dim % first.ndim != last
     if moved and last == 1 and first.size <= _BLOCK:
         return kernel(*[array.T.copy() for array in arrays]).T.copy()
+    length = first.shape[dim] if first.ndim else 1
+    inner = math.prod(first.shape[dim % first.ndim + 1 :]) if moved else 1
+    if moved and length > _SQUARE and inner >= _BESIDE and length * inner > _FEW_BESIDE:
+        return _along_columns(kernel, length, inner, *arrays)
     if moved:
         arrays = tuple([array.swapaxes(dim, last) for array in arrays])
     result = np.empty(arrays[0].shape, first.dtype)
-    length = first.shape[dim] if first.ndim else 1
     out = result.reshape(-1, length)
     rows = [np.ascontiguousarray(array).reshape(-1, length) for array in arrays]
     step = max(1, _BLOCK // length)
@@ -136,11 +149,19 @@ def _along_rows(kernel: Callable[..., Array], dim: int, *arrays: Array) -> Array
     return np.ascontiguousarray(result.swapaxes(dim, last)) if moved else result
 
 
+def _along_columns(kernel: Callable[..., Array], length: int, inner: int, *arrays: Array) -> Array:
+    """Apply ``kernel(*blocks, out)`` to the columns of contiguous matrices of this shape, transposed."""
+    result = np.empty(arrays[0].shape, arrays[0].dtype)
+    for matrices in zip(*[np.ascontiguousarray(array).reshape(-1, length, inner) for array in (*arrays, result)]):
+        kernel(*[matrix.T for matrix in matrices])
+    return result
+
+
 def _softmax(x: Array, out: Array | None = None) -> Array:
-    if x.shape[1] <= _SHORT:
+    if x.shape[1] <= _SHORT or _MODEST[0] < x[0].max() < _MODEST[1]:
         out = np.exp(x, out)
         sums = _sums(out)
-        flat = x.ravel()
+        flat = x.ravel("K")
         if flat.dot(flat) < _SOFTMAX_NORM or _within(_SOFTMAX_BOUNDS, sums):
             return np.divide(out, sums, out)
     out = np.subtract(x, _maxima(x), out)
@@ -150,10 +171,10 @@ def _softmax(x: Array, out: Array | None = None) -> Array:
 
 def _log_softmax(x: Array, out: Array | None = None) -> Array:
     summed = _sums if x.size <= _FEW else _column
-    if x.shape[1] <= _SHORT:
+    if x.shape[1] <= _SHORT or (x.shape[1] <= _LOG_SOFTMAX_LENGTH and abs(x[0].max()) < _LOG_SOFTMAX_MODEST):
         out = np.exp(x, out)
         sums = summed(out)
-        flat = x.ravel()
+        flat = x.ravel("K")
         if (x.size <= _LOG_SOFTMAX_SIZE and flat.dot(flat) < _LOG_SOFTMAX_NORM) or _within(_LOG_SOFTMAX_BOUNDS, sums):
             return np.subtract(x, np.log(sums, sums), out)
     out = np.subtract(x, _maxima(x), out)
@@ -186,7 +207,9 @@ def _column(rows: Array) -> Array:
     length = rows.shape[1]
     if length <= _GEMV:
         return rows.dot(ones(rows.dtype.char, length, 1))
-    return np.add.reduce(rows, 1, keepdims=True)
+    if rows.flags.c_contiguous:
+        return sum_rows(rows)[:, None]
+    return sum_middle(rows.T[None]).T
 
 
 def _maxima(rows: Array) -> Array:

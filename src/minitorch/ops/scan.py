@@ -90,7 +90,7 @@ def _cumprod_self(F: Any, g: Any, self: Any, self_shape: tuple[int, ...], dim: i
 
 
 def _logcumsumexp(self: np.ndarray, *, dim: int) -> np.ndarray:
-    return np.logaddexp.accumulate(self, dim) if self.ndim else self.copy()
+    return kernels.logcumsumexp(self, dim)
 
 
 def _logcumsumexp_self(F: Any, g: Any, self: Any, result: Any, dim: int) -> Any:

@@ -34,11 +34,8 @@ def _norm_kernel(self: np.ndarray, *, ord: float, dim: tuple[int, ...] | None, k
     if self.dtype.itemsize == 2:
         return np.asarray(_norm_kernel(self.astype(np.float32), ord=ord, dim=dim, keepdim=keepdim), self.dtype)
     if ord == 2:
-        if dim is None:
-            flat = self.reshape(-1)
-            return np.sqrt(flat.dot(flat), out=...)
-        squares = kernels.sum(self * self, dim, keepdim)
-        return np.sqrt(squares, squares)
+        squares = kernels.sum_of_squares(self, dim, keepdim)
+        return np.sqrt(squares, out=...)
     if ord == 0:
         return kernels.sum((self != 0).astype(self.dtype), dim, keepdim)
     sizes = np.abs(self, out=...)
