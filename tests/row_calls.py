@@ -62,6 +62,11 @@ class Call:
         names = self.row.inputs * len(self.inputs) if self.row.variadic else self.row.inputs
         return [i for i, (n, a) in enumerate(zip(names, self.inputs)) if n in self.row.formulas and a.dtype.kind == "f"]
 
+    @property
+    def has_places(self) -> bool:
+        """Whether constants belong to places of the inputs, so that others do not fit."""
+        return any(isinstance(p, np.ndarray) for p in self.params)
+
     def with_inputs(self, inputs: Sequence[np.ndarray]) -> Call:
         return Call(self.row, tuple([np.asarray(a) for a in inputs]), self.params)
 

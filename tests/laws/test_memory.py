@@ -33,6 +33,8 @@ def replacing(row: _op.Row) -> bool:
 
 @law(elementwise, x=NUMBERS, g=NUMBERS, order=CHOICES)
 def test_elementwise_rows_commute_with_permutations(call: Call, x: np.ndarray, g: np.ndarray, order: int) -> None:
+    if call.has_places:
+        return
     call = call.varied(x)
     shape = np.broadcast_shapes(*[a.shape for a in call.inputs])
     places = np.random.default_rng(order).permutation(int(np.prod(shape)))

@@ -8,7 +8,10 @@ SAMPLES: dict[str, list[Sample]] = {
     "gcd": [sample(lambda torch, a, b: torch.gcd(a.long(), b.long()), [4.0, -6.0, 0.0], [6.0, 9.0, 0.0], order=0)],
     "lcm": [sample(lambda torch, a, b: torch.lcm(a.long(), b.long()), [4.0, -6.0, 0.0], [6.0, 9.0, 0.0], order=0)],
     "heaviside": [sample(lambda torch, a, b: torch.heaviside(a, b), [-1.0, 0.0, 2.0], [0.5], order=0)],
-    "nextafter": [sample(lambda torch, a, b: torch.nextafter(a, b), [1.0, -2.0, 0.5], [2.0, 2.0, 0.5], order=0)],
+    "nextafter": [
+        sample(lambda torch, a, b: torch.nextafter(a, b), [1.0, -2.0], [2.0, 2.0]),
+        sample(lambda torch, a, b: torch.nextafter(a, b), [1.0, -2.0, 0.5], [2.0, 2.0, 0.5], order=0),
+    ],
     "frexp": [
         sample(lambda torch, x: torch.frexp(x).mantissa, [[1.5, -2.5], [0.3, 100.0]], same_graph=False),
         sample(lambda torch, x: x.frexp()[0], 0.75, same_graph=False),
