@@ -60,6 +60,13 @@ def scalar_name(dtype: np.dtype[Any]) -> str:
     return _SCALAR_NAMES.get(dtype.name, dtype.name)
 
 
+def check_kind(name: str, array: np.ndarray, kinds: str = "f") -> None:
+    """Raise unless the elements are of a kind that has a kernel: NumPy's letters for floats, integers, bools."""
+    if array.dtype.kind not in kinds:
+        came = scalar_name(array.dtype)
+        raise NotImplementedError(f'"{name}" not implemented for {came!r}: convert it with .float()')
+
+
 def described(value: Any) -> str:
     """A tensor as its shape and dtype, anything else as its type."""
     array = getattr(value, "_array", None)

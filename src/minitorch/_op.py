@@ -48,7 +48,7 @@ class Row:
     """
 
     def __init__(self, name: str, node_name: str, kernel: Callable[..., Any], inputs: tuple[str, ...]) -> None:
-        self.name, self.node_name, self.kernel = name, node_name, kernel
+        self.name, self.node_name, self.kernel, self.casts = name, node_name, kernel, True
         self.variadic = inputs[0].startswith("*")
         self.inputs = tuple([i.lstrip("*") for i in inputs])
         self.is_ufunc = isinstance(kernel, np.ufunc)
@@ -111,6 +111,7 @@ def op(
     multiple: bool = True,
     floats: bool = False,
     numbers: bool | str = True,
+    casts: bool = True,
     instead: dict[str, Callable[..., Any]] | None = None,
     tangent: Any = None,
     rarely: dict[str, tuple[Any, Callable[..., Any]]] | None = None,
@@ -143,8 +144,8 @@ def op(
         Whether the kernel returns several arrays; formulas then get a list of gradients.
     multiple : bool
         Whether the several outputs, being views, refuse to be written in place.
-    floats : bool
-        Whether integer inputs are converted to the default float dtype.
+    floats, casts : bool
+        Whether integer inputs are converted to the default float dtype; whether ``out=`` may have another than the result.
     numbers : bool or "either"
         Whether the operands after the first may be numbers; "either": the first of two may be instead.
     instead : dict
@@ -171,7 +172,7 @@ def op(
     """
     row = Row(name, node_name, kernel, inputs)
     row.view, row.outputs, row.multiple, row.floats = view, outputs, multiple, floats
-    row.numbers, row.instead = numbers, instead or {}
+    row.numbers, row.casts, row.instead = numbers, casts, instead or {}
     row.elementwise = row.is_ufunc and kernel.signature is None if elementwise is None else elementwise  # type: ignore[attr-defined]
     row.broadcasts = row.elementwise and len(inputs) > 1 if broadcasts is None else broadcasts
     row.rarely, row.shows, row.hides = rarely or {}, shows or {}, hides

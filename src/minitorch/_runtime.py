@@ -259,11 +259,22 @@ def raise_inference() -> None:
 def into(out: Any, row: Row, inputs: tuple[Any, ...], params: tuple[Any, ...] = ()) -> Any:
     """``out=``: the op's result, copied into a tensor that is given."""
     differentiable = inputs if row.formulas else ()
-    return deliver(public_name(row), lambda: row.call(*inputs, *params), differentiable, out, stacklevel=4)
+    return deliver(public_name(row), lambda: row.call(*inputs, *params), differentiable, out, row.casts, stacklevel=4)
 
 
-def deliver(name: str, compute: Callable[[], Any], inputs: tuple[Any, ...], out: Any, stacklevel: int = 3) -> Any:
-    """Copy what *compute* returns into *out*, resizing it where the shape differs, as PyTorch does."""
+def deliver(
+    name: str,
+    compute: Callable[[], Any],
+    inputs: tuple[Any, ...],
+    out: Any,
+    casts: bool = False,
+    refusal: type[Exception] = RuntimeError,
+    stacklevel: int = 3,
+) -> Any:
+    """Copy what *compute* returns into *out*, resizing it where the shape differs, as PyTorch does.
+
+    An *out* of another dtype is refused, unless the function *casts* and that loses no category (float, integer, bool).
+    """
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if grad_on():
@@ -275,12 +286,17 @@ def deliver(name: str, compute: Callable[[], Any], inputs: tuple[Any, ...], out:
                     f"but {which} requires grad."
                 )
     result = compute()._array
-    if not can_cast(result.dtype, out._array.dtype):
-        raise RuntimeError(
-            f"result type {scalar_name(result.dtype)} can't be cast to the desired output type {scalar_name(out._array.dtype)}"
-        )
+    given = out._array.dtype
+    if given is not result.dtype and given != result.dtype:
+        if not casts:
+            raise refusal(
+                f"{name}(): Expected out tensor to have dtype {scalar_name(result.dtype)}, but got {scalar_name(given)} instead"
+            )
+        if not can_cast(result.dtype, given):
+            came = scalar_name(result.dtype)
+            raise refusal(f"{name}(): result type {came} can't be cast to the desired output type {scalar_name(given)}")
     if out._array.shape == result.shape:
-        np.copyto(out._array, result, casting="unsafe")
+        silent(np.copyto, out._array, result, casting="unsafe")
     else:
         if out._array.size:
             warnings.warn(
@@ -288,9 +304,14 @@ def deliver(name: str, compute: Callable[[], Any], inputs: tuple[Any, ...], out:
                 f"not match the required output shape {list(result.shape)}.",
                 stacklevel=stacklevel,
             )
-        out._array, out._layout = result.astype(out._array.dtype), None
+        out._array, out._layout = silent(result.astype, given), None
     edited(out)
     return out
+
+
+def out_dtype(dtype: Any, out: Any) -> Any:
+    """The dtype in which a sum, say, is computed into *out*: what is asked for, or that of *out*."""
+    return out._array.dtype if dtype is None and isinstance(out, Tensor) else dtype
 
 
 class Call:

@@ -182,3 +182,7 @@ def test_values_and_gradients_equal_pytorch(name: str, dtype: str) -> None:
     for ours, theirs in zip(*results):
         assert ours.dtype == theirs.dtype
         np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+
+
+def test_prelu_of_a_0_d_tensor() -> None:
+    assert torch.nn.functional.prelu(torch.tensor(-2.0), torch.tensor([0.25])).shape == ()

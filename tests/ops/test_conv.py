@@ -134,3 +134,12 @@ def test_values_and_gradients_equal_pytorch(name: str, numbers: dict[str, Any]) 
         results.append([out.detach().numpy(), *[t.grad.numpy() for t in tensors]])
     for ours, theirs in zip(*results):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)
+
+
+def test_output_padding_beyond_the_stride_shows_what_the_kernel_reaches() -> None:
+    x, weight = torch.ones(1, 1, 2, requires_grad=True), torch.tensor([[[1.0, 10.0]]], requires_grad=True)
+    y = torch.nn.functional.conv_transpose1d(x, weight, stride=1, padding=1, output_padding=2, dilation=3)
+    assert y.tolist() == [[[1.0, 0.0, 10.0, 10.0, 0.0]]]
+    y.sum().backward()
+    assert x.grad.tolist() == [[[10.0, 11.0]]]
+    assert weight.grad.tolist() == [[[1.0, 2.0]]]

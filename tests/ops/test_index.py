@@ -85,6 +85,11 @@ class TestAlongOneDimension:
         with pytest.raises(error, match=message):
             call(arange(2, 3))
 
+    def test_a_value_filled_in_counts_each_place_once(self) -> None:
+        value = tensor(5.0, requires_grad=True)
+        arange(3, 2).index_fill(0, tensor([1, 1, 0]), value).sum().backward()
+        assert value.grad.item() == 4
+
 
 class TestGatherAndScatter:
     def test_gather(self) -> None:
@@ -122,6 +127,27 @@ class TestGatherAndScatter:
         assert values(x.scatter_reduce(0, index, src, reduce, include_self=False)) == without
         whole = tensor([1, 2, 3])
         assert whole.scatter_reduce(0, index, tensor([4, 1, 5]), reduce)._array.dtype == np.int64
+
+    def test_gradients_of_a_product_with_a_zero_to_the_second_order(self) -> None:
+        x, src = tensor([0.0, 3.0], requires_grad=True), tensor([0.0, 2.0, 5.0], requires_grad=True)
+        y = x.scatter_reduce(0, tensor([1, 1, 0]), src, "prod")
+        first = minitorch.autograd.grad(y.sum(), (x, src), create_graph=True)
+        assert [values(g) for g in first] == [[5, 0], [6, 0, 0]]
+        second = minitorch.autograd.grad(sum(g.sum() for g in first), (x, src))
+        assert [values(g) for g in second] == [[1, 2], [5, 3, 1]]
+
+    def test_a_second_derivative_through_several_zeros_of_a_product_is_refused(self) -> None:
+        src = tensor([0.0, 0.0], requires_grad=True)
+        y = tensor([1.0]).scatter_reduce(0, tensor([0, 0]), src, "prod")
+        (first,) = minitorch.autograd.grad(y.sum(), src, create_graph=True)
+        assert values(first) == [0, 0]
+        with pytest.raises(RuntimeError, match="Double backward is unsupported for src when >1 zeros"):
+            first.sum().backward()
+
+    def test_a_product_of_0_d_tensors(self) -> None:
+        x, src = tensor(2.0, requires_grad=True), tensor(3.0, requires_grad=True)
+        x.scatter_reduce(0, tensor(0), src, "prod").backward()
+        assert (x.grad.item(), src.grad.item()) == (3, 2)
 
     def test_gradients_of_scatter_reduce_at_ties_and_zeros(self) -> None:
         index = tensor([0, 0, 0])

@@ -160,3 +160,15 @@ def test_joins_and_splits_against_pytorch() -> None:
         (ours * ours).sum().backward()
         (other * other).sum().backward()
         np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy())
+
+
+def test_an_empty_vector_that_cat_leaves_out_has_a_gradient() -> None:
+    empty, x = torch.ones(0, requires_grad=True), torch.ones(2, 3, requires_grad=True)
+    torch.cat([empty, x], 1).sum().backward()
+    assert empty.grad.shape == (0,)
+
+
+@pytest.mark.parametrize("name", ["hstack", "vstack", "dstack", "column_stack"])
+def test_stacks_of_nothing(name: str) -> None:
+    with pytest.raises(RuntimeError, match=f"{name} expects a non-empty TensorList"):
+        getattr(torch, name)([])

@@ -283,3 +283,9 @@ def test_class_losses_equal_pytorch() -> None:
                         results.append((loss.detach().numpy(), z.grad.numpy()))
                     for ours, theirs in zip(*results):
                         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)
+
+
+def test_cosine_similarity_broadcasts_before_it_measures() -> None:
+    one, two = torch.ones(1, 2, 3), torch.tensor([[[3.0, 0.0, 1.0]], [[4.0, 1.0, 0.0]]])
+    found = F.cosine_similarity(one, two, dim=1)
+    assert found.tolist() == [pytest.approx([1.0, 0.0, 1.0]), pytest.approx([1.0, 1.0, 0.0])]

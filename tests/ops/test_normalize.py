@@ -157,3 +157,10 @@ def long() -> Any:
 def test_errors(call: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def test_rms_norm_of_halves_does_not_overflow() -> None:
+    x = torch.tensor([[300.0, 400.0]], dtype=torch.float16)
+    result = torch.nn.functional.rms_norm(x, (2,), weight=torch.tensor([1.0, 2.0], dtype=torch.float16))
+    assert result.dtype == torch.float16
+    assert result.tolist() == [pytest.approx([0.8485, 2.2627], abs=2e-3)]

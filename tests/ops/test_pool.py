@@ -138,3 +138,7 @@ def test_values_gradients_and_indices_equal_pytorch() -> None:
                 results.append([out.detach().numpy(), x.grad.numpy(), *[i.numpy() for i in indices]])
             for ours, theirs in zip(*results):
                 np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)
+
+
+def test_integers_are_averaged_towards_zero() -> None:
+    assert torch.nn.functional.avg_pool1d(torch.tensor([[-1, -2, 5, 6]]), 2).tolist() == [[-1, 5]]

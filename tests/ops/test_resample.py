@@ -118,3 +118,8 @@ def test_every_size_as_in_pytorch(mode: str) -> None:
                 minitorch.tensor(values), scale_factor=factor, recompute_scale_factor=again, **options
             )
             np.testing.assert_allclose(found.numpy(), expected.numpy(), atol=1e-7)
+
+
+def test_shuffles_of_nothing() -> None:
+    assert torch.nn.functional.pixel_shuffle(torch.ones(2, 0, 1, 1), 2).shape == (2, 0, 2, 2)
+    assert torch.nn.functional.pixel_unshuffle(torch.ones(0, 1, 2, 2), 2).shape == (0, 4, 1, 1)

@@ -175,3 +175,16 @@ def test_cumprods_gradient_is_exact_with_zeros(zeros: list[int]) -> None:
         leaf = torch.tensor(x, requires_grad=True)
         leaf.cumprod(dim).backward(torch.tensor(grad))
         np.testing.assert_allclose(leaf.grad.numpy(), expected, rtol=1e-12)
+
+
+def test_a_product_in_place_keeps_what_its_gradient_reads_where_a_dtype_is_given() -> None:
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    x.clone().cumprod_(0, dtype=torch.float32).sum().backward()
+    assert x.grad.tolist() == [4.0, 2.0]
+
+
+def test_no_difference_is_a_copy_and_fewer_are_refused() -> None:
+    x = torch.tensor([1.0, 4.0])
+    assert torch.diff(x, 0, prepend=x).tolist() == [1.0, 4.0]
+    with pytest.raises(RuntimeError, match="order must be non-negative but got -1"):
+        torch.diff(x, -1)

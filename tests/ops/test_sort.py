@@ -187,3 +187,21 @@ def test_against_pytorch(call: str) -> None:
         except Exception as error:
             results.append(type(error))
     assert results[0] == results[1]
+
+
+def test_a_search_that_meets_nan_goes_on_after_it() -> None:
+    sequence = torch.tensor([1.0, math.nan])
+    assert torch.searchsorted(sequence, torch.tensor([math.nan, 2.0, 0.5])).tolist() == [2, 2, 2]
+    assert torch.bucketize(torch.tensor([1.0]), sequence, right=True).tolist() == [2]
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_searches_in_rows_against_pytorch(right: bool) -> None:
+    theirs = pytest.importorskip("torch")
+    rng = np.random.default_rng(4)
+    rows, values = np.sort(rng.integers(0, 9, (4, 7)) * 1.0, -1), rng.integers(-1, 10, (4, 5)) * 1.0
+    rows[1, 4:], rows[2], values[3, 0] = math.nan, math.nan, math.nan
+    ours = torch.searchsorted(torch.from_numpy(rows), torch.from_numpy(values), right=right)
+    assert (
+        ours.tolist() == theirs.searchsorted(theirs.from_numpy(rows), theirs.from_numpy(values), right=right).tolist()
+    )

@@ -168,10 +168,11 @@ SAMPLES: dict[str, list[Sample]] = {
         ),
         internal(lambda x, src, top: row("scatter_extreme_shares")(x, index_of(ROWS), src, top, 0, True, "src"), *TIED),
     ],
+    "scatter_prod_once": [sample(lambda torch, x: row("scatter_prod_once")(x), [[1.0, 2.0]], in_torch=False, order=0)],
     "zeros_of": [internal(lambda x: row("zeros_of")(x), [[0.0, 2.0]])],
     "scatter_lone_zeros": [
         internal(
-            lambda x, s: row("scatter_lone_zeros")(x, index_of(ROWS), s, 0, True),
+            lambda x, s: row("scatter_lone_zeros")(x, index_of(ROWS), s, 0),
             FACTORS,
             [[0.0, 0.0, 1.0], [1.0, 2.0, 0.0]],
         )

@@ -90,7 +90,7 @@ def avg_pool(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Array:
-    """The mean of each window of a floating-point array.
+    """The mean of each window; of integers, rounded towards zero.
 
     Parameters
     ----------
@@ -112,7 +112,10 @@ def avg_pool(
     windows = _windows(input.shape[2:], kernel_size, stride, padding, (1,) * len(kernel_size), ceil_mode)
     wide = input.astype(np.float32) if input.dtype == np.float16 else input
     total = windows.reduce(np.add, pad(wide, windows.pads))
-    total /= _divisor(windows, total.dtype, count_include_pad, divisor_override)
+    divisor = _divisor(windows, total.dtype, count_include_pad, divisor_override)
+    if total.dtype.kind != "f":
+        return np.asarray(np.trunc(total / divisor), input.dtype)
+    total /= divisor
     return total.astype(input.dtype, copy=False)
 
 

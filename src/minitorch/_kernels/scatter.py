@@ -124,7 +124,7 @@ def scatter_reduce(
     self: np.ndarray, index: np.ndarray, src: np.ndarray, dim: int, reduce: str, include_self: bool
 ) -> np.ndarray:
     """Combine ``src`` into a copy of ``self`` at the places that ``index`` names along *dim*; "mean" gives the sum."""
-    out = self.copy(order="C")
+    out = np.array(self, order="C")
     where = positions(index, dim, self.shape).reshape(-1)
     flat = out.reshape(-1)
     if not include_self:

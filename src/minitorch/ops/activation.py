@@ -251,6 +251,7 @@ def _logsigmoid_curvature(F: Any, x: Any) -> Any:
 
 _logsigmoid = op("logsigmoid", "LogSigmoidBackward0",
                  lambda self: kernels.log_sigmoid(_floats(self, "log_sigmoid_cpu")), ("self",), elementwise=True,
+                 casts=False,
                  self=lambda F, g, self: F.logsigmoid_backward(g, self))  # fmt: skip
 
 op("logsigmoid_backward", "LogSigmoidBackwardBackward0", kernels.log_sigmoid_backward, ("grad", "self"),
@@ -397,6 +398,13 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return _applied(_leaky_relu, input, inplace, negative_slope)
 
 
+def _check_bounds(dtype: np.dtype[Any], min_val: float) -> None:
+    if dtype.kind == "b":
+        raise RuntimeError("Bool inputs not supported for hardtanh: convert the input first")
+    if dtype.kind == "u" and int(min_val) < 0:
+        raise RuntimeError(f"cannot do hardtanh on an unsigned type with negative limits, but min_val is {min_val}")
+
+
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """The input within bounds; the derivative at the bounds is 0.
 
@@ -413,11 +421,16 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     """
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val, but got {min_val} and {max_val}")
+    dtype = array_of("hardtanh", input).dtype
+    if dtype.kind != "f":
+        _check_bounds(dtype, min_val)
     return _applied(_hardtanh, input, inplace, min_val, max_val)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """``min(max(input, 0), 6)``."""
+    if array_of("relu6", input).dtype.kind == "b":
+        _check_bounds(input._array.dtype, 0)
     return _applied(_hardtanh, input, inplace, 0.0, 6.0)
 
 
@@ -571,7 +584,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     if array.dtype != input._array.dtype:
         names = [scalar_name(t._array.dtype) for t in (input, weight)]
         raise RuntimeError(f"prelu: Type promoting not supported. Got {names[0]} and {names[1]}")
-    if input._array.ndim > 2 and array.ndim:
+    if array.ndim and not shape:
+        weight = weight.reshape(())
+    elif input._array.ndim > 2 and array.ndim:
         weight = weight.reshape(len(array), *[1] * (input._array.ndim - 2))
     return _prelu(input, weight)
 

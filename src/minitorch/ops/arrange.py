@@ -192,6 +192,8 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] =
     """
     far = sizes_given("roll", (shifts,), argument="shifts")
     ndim = array_of("roll", input).ndim
+    if dims != () and not ndim:
+        raise IndexError(f"Dimension specified as {dims} but tensor has no dimensions")
     along = tuple([dim_of(d, ndim) for d in (dims if isinstance(dims, (tuple, list)) else (dims,))])
     if not far:
         raise RuntimeError("`shifts` required")
@@ -378,6 +380,8 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 def _trace_kernel(self: np.ndarray) -> np.ndarray:
     if self.ndim != 2:
         raise RuntimeError(f"expected a matrix, but got tensor with dim {self.ndim}")
+    if self.dtype.kind == "b":
+        raise NotImplementedError("trace() is not implemented for 'Bool'; convert the input first")
     return np.add.reduce(self.diagonal(), dtype=None if self.dtype.kind == "f" else INT64, out=...)
 
 

@@ -166,6 +166,8 @@ def _clamp_backward_kernel(
 
 
 def _clamp_tensors_kernel(self: np.ndarray, min: np.ndarray, max: np.ndarray) -> np.ndarray:
+    if self.dtype.kind == "b":
+        raise NotImplementedError("clamp() is not implemented for 'Bool'; convert the input first")
     return np.minimum(np.maximum(self, min), max, out=...)
 
 
@@ -369,7 +371,7 @@ def _nan_to_num_kernel(
     return np.asarray(np.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf))
 
 
-_nan_to_num = op("nan_to_num", "NanToNumBackward0", _nan_to_num_kernel, ("self",), elementwise=True,
+_nan_to_num = op("nan_to_num", "NanToNumBackward0", _nan_to_num_kernel, ("self",), elementwise=True, casts=False,
                  self=lambda F, g, self: F.keep(g, F.isfinite(self)))  # fmt: skip
 
 

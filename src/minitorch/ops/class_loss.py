@@ -9,7 +9,7 @@ import numpy as np
 
 from .._args import array_of, integer
 from .._dtypes import INT64, UINT8
-from .._errors import scalar_name
+from .._errors import check_kind, scalar_name
 from .._op import op
 from .._runtime import guard, traced, wrap
 from .._saved import reveal
@@ -217,6 +217,7 @@ def nll_loss(
         reduction = reduction_of(reduction, size_average, reduce)
     array, classes = array_of("nll_loss", input), array_of("nll_loss", target, "target", 2)
     _check_classes(array, classes, constant("nll_loss_forward", "weight", weight))
+    check_kind("nll_loss", array)
     return _nll_of(input, target, weight, ignore_index, reduction)
 
 

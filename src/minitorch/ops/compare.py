@@ -203,8 +203,8 @@ def equal(input: Tensor, other: Tensor) -> bool:
 _isnan = op("isnan", "", np.isnan, ("self",))
 _isinf = op("isinf", "", np.isinf, ("self",))
 _isfinite = op("isfinite", "", np.isfinite, ("self",))
-_isposinf = op("isposinf", "", lambda self: np.equal(self, np.inf, out=...), ("self",), elementwise=True)
-_isneginf = op("isneginf", "", lambda self: np.equal(self, -np.inf, out=...), ("self",), elementwise=True)
+_isposinf = op("isposinf", "", lambda self: np.equal(self, np.inf, out=...), ("self",), elementwise=True, casts=False)
+_isneginf = op("isneginf", "", lambda self: np.equal(self, -np.inf, out=...), ("self",), elementwise=True, casts=False)
 
 
 @documents(_isnan)
@@ -371,7 +371,7 @@ def _bitwise_not_kernel(self: np.ndarray) -> np.ndarray:
 _bitwise_and = op("bitwise_and", "", _bits("bitwise_and", np.bitwise_and), ("self", "other"), elementwise=True)
 _bitwise_or = op("bitwise_or", "", _bits("bitwise_or", np.bitwise_or), ("self", "other"), elementwise=True)
 _bitwise_xor = op("bitwise_xor", "", _bits("bitwise_xor", np.bitwise_xor), ("self", "other"), elementwise=True)
-_bitwise_not = op("bitwise_not", "", _bitwise_not_kernel, ("self",), elementwise=True)
+_bitwise_not = op("bitwise_not", "", _bitwise_not_kernel, ("self",), elementwise=True, casts=False)
 _bitwise_left_shift = op("bitwise_left_shift", "", _left_shift_kernel, ("self", "other"), elementwise=True)
 _bitwise_right_shift = op("bitwise_right_shift", "", _right_shift_kernel, ("self", "other"), elementwise=True)
 

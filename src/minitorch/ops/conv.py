@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, integer, per_dim
-from .._errors import scalar_name
+from .._errors import check_kind, scalar_name
 from .._kernels import conv as kernels
 from .._kernels._windows import pad, trailing
 from .._op import op
 from .._runtime import raw
-from . import pointwise
+from . import join, pointwise
 from . import shape as shapes
 
 if TYPE_CHECKING:
@@ -200,6 +200,7 @@ def _check(name: str, tensors: tuple[Any, ...], ndim: int, groups: int, transpos
                 f"Input type ({scalar_name(input.dtype)}) and {which} type ({scalar_name(tensor._array.dtype)}) "
                 "should be the same"
             )
+    check_kind(name, input, "fi" if transposed else "fiu")
     if min(sizes["padding"]) < 0:
         raise RuntimeError("negative padding is not supported")
     if min(sizes["stride"]) <= 0:
@@ -294,24 +295,24 @@ def _convolve_transposed(
         )
     input, weight = tensors[0], tensors[1]._array
     size = input._array.shape[-ndim:]
-    beyond = tuple([max(0, e - s + 1) for e, s in zip(extra, strides)])  # what no window reaches, nor would a conv see
-    out = [
-        (n - 1) * s - 2 * p + d * (k - 1) + e - b + 1
-        for n, s, p, d, k, e, b in zip(size, strides, pads, dilations, weight.shape[2:], extra, beyond)
-    ]
+    full = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(size, strides, dilations, weight.shape[2:])]
+    out = [n - 2 * p + e for n, p, e in zip(full, pads, extra)]
     if min(out) < 1:
         raise RuntimeError(
             f"Given input size per channel: ({' x '.join(map(str, size))}). Calculated output size per channel: "
             f"({' x '.join(map(str, out))}). Output size is too small"
         )
     batched = input if input._array.ndim == ndim + 2 else shapes.unsqueeze(input, 0)
-    shape = (batched._array.shape[0], weight.shape[1] * groups, *out)
-    numbers = (shape, strides, pads, dilations, groups)
-    if any(beyond):
-        result = pad_end(_transposed(batched, tensors[1], *numbers), beyond)
+    lead = (batched._array.shape[0], weight.shape[1] * groups)
+    if any([e >= s for e, s in zip(extra, strides)]):  # the convolution of a result of that size has more windows
+        result = _transposed(batched, tensors[1], (*lead, *full), strides, (0,) * ndim, dilations, groups)
+        result = pad_end(result, extra)
+        for dim, (first, n) in enumerate(zip(pads, out), 2):
+            result = join.narrow(result, dim, first, n)
         if len(tensors) > 2:
             result = pointwise.add(result, shapes.reshape(tensors[2], (-1, *[1] * ndim)))
     else:
+        numbers = ((*lead, *out), strides, pads, dilations, groups)
         result = (_transposed if len(tensors) == 2 else _transposed_bias)(batched, *tensors[1:], *numbers)
     return result if batched is input else shapes.squeeze(result, 0)
 

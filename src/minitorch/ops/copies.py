@@ -82,7 +82,7 @@ def in_dtype(input: Tensor, dtype: Any) -> Tensor:
         raise RuntimeError(
             f"Autograd not support dtype: {scalar_name(wanted)}: the input requires grad; detach it first"
         )
-    return traced.to(input, dtype=wanted)
+    return converted(input, wanted)
 
 
 def to_dtype_of(input: Tensor, other: Tensor) -> Tensor:

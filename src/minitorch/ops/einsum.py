@@ -16,7 +16,7 @@ import numpy as np
 from .._args import dims_of
 from .._op import op
 from .._runtime import deliver
-from . import linalg, pointwise
+from . import copies, linalg, pointwise
 from . import reduce as reductions
 from . import shape as shapes
 
@@ -41,6 +41,8 @@ def _contract(self: np.ndarray, other: np.ndarray, *, left: Labels, right: Label
     rows, columns = [label for label in left if label not in right], [label for label in right if label not in left]
     if not summed:
         return np.multiply(_spread(self, left, kept), _spread(other, right, kept), out=...)
+    if self.dtype.kind == "b":
+        linalg._check_dtypes(self, other)
     if batch:
         product = np.matmul(_arranged(self, left, batch, rows, summed), _arranged(other, right, batch, summed, columns))
     else:
@@ -188,7 +190,7 @@ def _sum_over_pairs(a: Any, b: Any, left: Labels, right: Labels, out: Labels) ->
     sizes = dict(zip(left, a._array.shape))
     if all([sizes.get(label, size) == size for label, size in zip(right, b._array.shape)]):
         return contract(a, b, left, right, out)
-    return sum_of_products([a, b], [left, right], out)
+    return copies.converted(sum_of_products([a, b], [left, right], out), a._array.dtype)
 
 
 def _paired_dims(dims: Any, ndim_a: int, ndim_b: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -217,11 +219,11 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.inner(torch.tensor([1.0, 2.0]), torch.tensor([[3.0, 4.0], [5.0, 6.0]]))
     tensor([11., 17.])
     """
-    if out is not None:
-        return deliver("inner", lambda: inner(input, other), (input, other), out)
     one, two = linalg._operands("matmul", input, other)
     if not one.ndim or not two.ndim:
-        return pointwise.mul(input, other)
+        return pointwise.mul(input, other, out=out)
+    if out is not None:
+        return deliver("inner", lambda: inner(input, other), (input, other), out)
     if one.shape[-1] != two.shape[-1]:
         raise RuntimeError(
             f"inner() the last dimension must match on both input tensors but got shapes {list(one.shape)} and "

@@ -152,7 +152,7 @@ def max(
         if keepdim or keepdims:
             raise TypeError("max(): keepdim needs dim: give the dimension that stays")
         _refuse_empty("max", input)
-        return _max_all(input) if out is None else deliver("max", lambda: _max_all(input), (input,), out)
+        return _max_all(input) if out is None else deliver("max", lambda: _max_all(input), (input,), out, casts=True)
     if other is not None or hasattr(dim, "_array"):
         return traced.maximum(input, dim if other is None else other, out=out)
     number = checked_dim("max", input, dim if axis is None else axis)
@@ -185,7 +185,7 @@ def min(
         if keepdim or keepdims:
             raise TypeError("min(): keepdim needs dim: give the dimension that stays")
         _refuse_empty("min", input)
-        return _min_all(input) if out is None else deliver("min", lambda: _min_all(input), (input,), out)
+        return _min_all(input) if out is None else deliver("min", lambda: _min_all(input), (input,), out, casts=True)
     if other is not None or hasattr(dim, "_array"):
         return traced.minimum(input, dim if other is None else other, out=out)
     number = checked_dim("min", input, dim if axis is None else axis)
@@ -265,7 +265,9 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
 
 
 # -- argmax, argmin ----------------------------------------------------------------------------------------------------
-def _arg(name: str, method: Any, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+def _arg(name: str, method: Any, input: Tensor, dim: Any, keepdim: bool, out: Tensor | None) -> Tensor:
+    if out is not None:
+        return deliver(name, lambda: _arg(name, method, input, dim, keepdim, None), (), out)
     array = array_of(name, input)
     flag(keepdim, "keepdim")
     if array.dtype.kind == "b":
@@ -285,6 +287,7 @@ def argmax(
     dim: int | None = None,
     keepdim: bool = False,
     *,
+    out: Tensor | None = None,
     axis: int | None = None,
     keepdims: bool | None = None,
 ) -> Tensor:
@@ -298,6 +301,8 @@ def argmax(
         The dimension (default: the index is that into the flattened tensor).
     keepdim : bool
         Whether it stays, with size 1.
+    out : Tensor, optional
+        Where the result is written: of int64.
     axis, keepdims
         NumPy's names for *dim* and *keepdim*.
 
@@ -313,7 +318,7 @@ def argmax(
     tensor(2)
     """
     keepdim = keepdim if keepdims is None else keepdims
-    return _arg("argmax", np.ndarray.argmax, input, dim if axis is None else axis, keepdim)
+    return _arg("argmax", np.ndarray.argmax, input, dim if axis is None else axis, keepdim, out)
 
 
 def argmin(
@@ -321,6 +326,7 @@ def argmin(
     dim: int | None = None,
     keepdim: bool = False,
     *,
+    out: Tensor | None = None,
     axis: int | None = None,
     keepdims: bool | None = None,
 ) -> Tensor:
@@ -333,4 +339,4 @@ def argmin(
     tensor([0, 1])
     """
     keepdim = keepdim if keepdims is None else keepdims
-    return _arg("argmin", np.ndarray.argmin, input, dim if axis is None else axis, keepdim)
+    return _arg("argmin", np.ndarray.argmin, input, dim if axis is None else axis, keepdim, out)

@@ -51,6 +51,8 @@ def _scatter_add_kernel(
 def _scatter_mean_kernel(
     self: np.ndarray, index: np.ndarray, src: np.ndarray, *, dim: int, counts: np.ndarray, include_self: bool
 ) -> np.ndarray:
+    if self.dtype.kind == "b":
+        raise NotImplementedError("scatter_reduce() with 'mean' is not implemented for 'Bool'; convert the input first")
     total = kernels.scatter_reduce(self, index, src, dim, "mean", include_self)
     divide = np.divide if total.dtype.kind == "f" else np.floor_divide
     return divide(total, counts, out=total)
@@ -86,13 +88,15 @@ def _zeros_kernel(src: np.ndarray) -> np.ndarray:
     return (src == 0).astype(src.dtype)
 
 
-def _lone_zeros_kernel(
-    self: np.ndarray, index: np.ndarray, src: np.ndarray, *, dim: int, include_self: bool
-) -> np.ndarray:
-    """1 where ``src`` is the only 0 of a product."""
+def _zeros_beside(index: np.ndarray, zeros: np.ndarray, dim: int, shape: tuple[int, ...]) -> np.ndarray:
+    """How many of the entries of a source that go to the same place are 0."""
+    return _gather_kernel(_scatter_sum_kernel(zeros, index, dim=dim, shape=shape), index, dim=dim)
+
+
+def _lone_zeros_kernel(self: np.ndarray, index: np.ndarray, src: np.ndarray, *, dim: int) -> np.ndarray:
+    """1 where ``src`` is the only 0 among the entries that go to the same place."""
     zeros = _zeros_kernel(src)
-    count = kernels.scatter_reduce(_zeros_kernel(self), index, zeros, dim, "sum", include_self)
-    return zeros * (_gather_kernel(count, index, dim=dim) == 1)
+    return zeros * (_zeros_beside(index, zeros, dim, self.shape) == 1)
 
 
 # -- gather and scatter: rows ------------------------------------------------------------------------------------------
@@ -162,14 +166,27 @@ def _scatter_prod_src(
 ) -> Any:
     """The product of the others: divided out, but for zeros; where one factor alone is 0, the product without it."""
     zeros = F.zeros_of(src)
-    lone = F.scatter_lone_zeros(self, index, src, dim=dim, include_self=include_self)
-    without = F.scatter_reduce_prod(self, index, src + lone, dim=dim, include_self=include_self)
-    return F.gather(g * without, index, dim=dim) * lone + F.gather(g * result, index, dim=dim) / (src + zeros) * (
-        1 - zeros
+    lone = F.scatter_lone_zeros(self, index, src, dim=dim)
+    without = F.scatter_reduce_prod(self, index, src * (1 - lone) + lone, dim=dim, include_self=include_self)
+    divided = F.gather(g * result, index, dim=dim) / (src + zeros) * (1 - zeros)
+    gradient = F.gather(g * without, index, dim=dim) * lone + divided
+    return F.scatter_prod_once(gradient) if _several_zeros(F, self, index, src, dim) else gradient
+
+
+def _several_zeros(F: Any, self: Any, index: Any, src: Any, dim: int) -> bool:
+    zeros = _zeros_kernel(F.constant(src))
+    return bool((_zeros_beside(F.constant(index), zeros, dim, self.shape) > 1).any())
+
+
+def _no_second_derivative(F: Any, g: Any) -> Any:
+    raise RuntimeError(
+        "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are scattered to the same position "
+        "in self"
     )
 
 
 op("zeros_of", "", _zeros_kernel, ("src",))
+op("scatter_prod_once", "Error", lambda grad: grad.copy(), ("grad",), grad=_no_second_derivative)
 op("scatter_lone_zeros", "", _lone_zeros_kernel, ("self", "index", "src"))
 _scatter_prod = op("scatter_reduce_prod", "ScatterReduceBackward0", _scatter_prod_kernel, ("self", "index", "src"),
                    self=_scatter_prod_self,
@@ -182,7 +199,7 @@ def _checked(name: str, input: Any, dim: Any, index: Any, src: Any = None) -> in
     array, where = array_of(name, input), array_of(name, index, "index", 3)
     if dim.__class__ is not int or not 0 <= dim < array.ndim:
         dim = dim_of(dim, array.ndim)
-    if where.dtype.char != "l" and where.dtype not in (np.int64, np.int32):
+    if where.dtype.char != "l" and where.dtype not in (np.int64, np.int32) and where.size:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, but got {scalar_name(where.dtype)}")
     if src is not None and src._array.dtype is not array.dtype and src._array.dtype != array.dtype:
         came = f"{scalar_name(array.dtype)} and {scalar_name(src._array.dtype)}"

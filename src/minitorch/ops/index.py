@@ -12,7 +12,7 @@ from .._errors import scalar_name
 from .._kernels.scatter import ALL, add_along
 from .._modes import no_grad
 from .._op import op
-from .._runtime import deliver, wrap
+from .._runtime import deliver, raw, traced, wrap
 from .._saved import unsigned
 from .._types import Number
 from .._views import edited
@@ -34,7 +34,7 @@ def _sum_rows_kernel(source: np.ndarray, index: np.ndarray, *, dim: int, shape: 
 def _index_add_kernel(
     self: np.ndarray, index: np.ndarray, source: np.ndarray, *, dim: int, alpha: Number = 1
 ) -> np.ndarray:
-    scaled = source if alpha == 1 else source * source.dtype.type(alpha)
+    scaled = source if alpha == 1 else source * copies.filler(alpha, source.dtype)
     return add_along(np.array(self, order="C"), index.reshape(-1), scaled, dim)
 
 
@@ -77,7 +77,11 @@ _index_fill_tensor = op("index_fill_tensor", "IndexFillBackward1", _index_fill_t
                         ("self", "index", "value"), tangent="linear",
                         self=lambda F, g, index, dim: F.index_fill(g, index, dim=dim, value=0),
                         value=lambda F, g, index, dim:
-                            F.sum_to(F.index_select(g, index, dim=dim), shape=()))  # fmt: skip
+                            F.sum_to(F.index_select(g, F.distinct(index), dim=dim), shape=()))  # fmt: skip
+
+raw.distinct = np.unique
+traced.distinct = lambda index: wrap(np.unique(index._array))
+"""The different values of an index, which has no gradient."""
 
 
 def first_outside(index: np.ndarray, size: int, lowest: int = 0) -> int | None:

@@ -83,6 +83,12 @@ def _listed(name: str, tensors: Any) -> Any:
     raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}")
 
 
+def _some(name: str, tensors: Any) -> Any:
+    if not _listed(name, tensors):
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    return tensors
+
+
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out: Tensor | None = None) -> Tensor:
     """Tensors one after another along an existing dimension.
 
@@ -109,7 +115,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out
     if axis is not None:
         dim = axis
     if out is not None:
-        return deliver("cat", lambda: cat(tensors, dim), tuple(tensors), out)
+        return deliver("cat", lambda: cat(tensors, dim), tuple(tensors), out, casts=True, refusal=TypeError)
     if not _listed("cat", tensors):
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     try:
@@ -118,7 +124,9 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out
         kept = [t for t in tensors if t._array.shape != (0,)]
         if not kept or len(kept) == len(tensors):
             raise
-    return _cat(kept, dim)
+    shape = list(kept[0]._array.shape)
+    shape[dim] = 0
+    return _cat([t if t._array.shape != (0,) else shapes.reshape(t, shape) for t in tensors], dim)
 
 
 concat = concatenate = cat
@@ -149,7 +157,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
             [2, 4]])
     """
     if out is not None:
-        return deliver("stack", lambda: stack(tensors, dim), tuple(tensors), out)
+        return deliver("stack", lambda: stack(tensors, dim), tuple(tensors), out, casts=True, refusal=TypeError)
     if not _listed("stack", tensors):
         raise RuntimeError("stack expects a non-empty TensorList")
     return _stack(tensors, dim)
@@ -157,7 +165,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
 
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors one after another along dimension 1, or 0 where they are 1-d."""
-    wide = shapes.atleast_1d(_listed("hstack", tensors))
+    wide = shapes.atleast_1d(_some("hstack", tensors))
     return cat(wide, 0 if wide and wide[0]._array.ndim == 1 else 1, out=out)
 
 
@@ -171,7 +179,7 @@ def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     tensor([[1, 2],
             [3, 4]])
     """
-    return cat(shapes.atleast_2d(_listed("vstack", tensors)), 0, out=out)
+    return cat(shapes.atleast_2d(_some("vstack", tensors)), 0, out=out)
 
 
 row_stack = vstack
@@ -179,12 +187,12 @@ row_stack = vstack
 
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors one after another along dimension 2, as `atleast_3d` gives them."""
-    return cat(shapes.atleast_3d(_listed("dstack", tensors)), 2, out=out)
+    return cat(shapes.atleast_3d(_some("dstack", tensors)), 2, out=out)
 
 
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors one after another along dimension 1; 1-d ones are columns."""
-    arrays = arrays_of("column_stack", _listed("column_stack", tensors))
+    arrays = arrays_of("column_stack", _some("column_stack", tensors))
     columns = [t if a.ndim > 1 else shapes._view(t, (a.size, 1)) for t, a in zip(tensors, arrays)]
     return cat(columns, 1, out=out)
 

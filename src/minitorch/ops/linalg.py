@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, arrays_of
+from .._dtypes import BOOL
 from .._errors import not_a_tensor, scalar_name
 from .._op import op, rows
 from .._runtime import deliver
@@ -20,6 +21,7 @@ from .._saved import reveal
 from .._types import Number
 from . import pointwise
 from . import shape as shapes
+from .copies import filler
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -27,12 +29,14 @@ if TYPE_CHECKING:
 
 # -- matrices ----------------------------------------------------------------------------------------------------------
 def _check_dtypes(a: np.ndarray, b: np.ndarray) -> None:
-    """Raise unless the dtypes are equal (to be called where they are not one object)."""
+    """Raise unless the dtypes are equal, and not bool (to be called where they are not one object, or that)."""
     if a.dtype != b.dtype:
         raise RuntimeError(
             f"mat1 and mat2 must have the same dtype, but got {scalar_name(a.dtype)} and {scalar_name(b.dtype)}: "
             "convert one of them with .to()"
         )
+    if a.dtype is BOOL and a.size and b.size:
+        raise NotImplementedError("matrix products are not implemented for 'Bool': convert the masks with .to()")
 
 
 def _not_aligned(a: np.ndarray, b: np.ndarray) -> RuntimeError:
@@ -49,7 +53,7 @@ def as_matrix(array: np.ndarray) -> np.ndarray:
 
 def _mm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
     """``self @ mat2`` of a matrix, or of more axes than two, and a matrix."""
-    if self.dtype is not mat2.dtype:
+    if self.dtype is not mat2.dtype or self.dtype is BOOL:
         _check_dtypes(self, mat2)
     try:
         if self.ndim == 2:
@@ -107,7 +111,7 @@ folded_mm_nt = op("folded_mm_nt", "UnsafeViewBackward0", _mm_nt, ("self", "mat2"
 # -- matrices and vectors ----------------------------------------------------------------------------------------------
 def _mv(self: np.ndarray, vec: np.ndarray) -> np.ndarray:
     """``self @ vec``, over the last axis."""
-    if self.dtype is not vec.dtype:
+    if self.dtype is not vec.dtype or self.dtype is BOOL:
         _check_dtypes(self, vec)
     try:
         return self.dot(vec)
@@ -122,7 +126,7 @@ def _mv_t(self: np.ndarray, vec: np.ndarray) -> np.ndarray:
 
 
 def _vm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
-    if self.dtype is not mat2.dtype:
+    if self.dtype is not mat2.dtype or self.dtype is BOOL:
         _check_dtypes(self, mat2)
     try:
         return self.dot(mat2)
@@ -131,7 +135,7 @@ def _vm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
 
 
 def _dot(self: np.ndarray, tensor: np.ndarray) -> np.ndarray:
-    if self.dtype is not tensor.dtype:
+    if self.dtype is not tensor.dtype or self.dtype is BOOL:
         _check_dtypes(self, tensor)
     if self.size != tensor.size:
         raise RuntimeError(
@@ -172,6 +176,8 @@ _vdot_row = op("vdot", "VdotBackward0", _dot, ("self", "other"),
 
 # -- batches of matrices -----------------------------------------------------------------------------------------------
 def _bmm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
+    if self.dtype is BOOL:
+        _check_dtypes(self, mat2)
     try:
         return np.matmul(self, mat2)
     except ValueError:
@@ -210,7 +216,8 @@ def _operands(name: str, *given: Any) -> list[np.ndarray]:
             raise not_a_tensor(rows[name], given, type(given[0]) if hasattr(given[0], "_array") else type(None))
     arrays = [tensor._array for tensor in given]
     for array in arrays[1:]:
-        _check_dtypes(arrays[0], array)
+        if array.dtype is not arrays[0].dtype:
+            _check_dtypes(arrays[0], array)
     return arrays
 
 
@@ -396,6 +403,8 @@ def _times(g: Any, factor: Number) -> Any:
 
 def _plus(product: np.ndarray, self: np.ndarray, beta: Number, alpha: Number) -> np.ndarray:
     """``alpha * product + beta * self``, in the place of *product*; zero times NaN is then nothing."""
+    if product.dtype.kind != "f":
+        alpha, beta = filler(alpha, product.dtype).item(), filler(beta, product.dtype).item()
     if alpha != 1:
         product *= alpha
     if beta == 1:
@@ -418,12 +427,12 @@ def _addr(self: np.ndarray, vec1: np.ndarray, vec2: np.ndarray, *, beta: Number,
 
 
 def _baddbmm(self: np.ndarray, batch1: np.ndarray, batch2: np.ndarray, *, beta: Number, alpha: Number) -> np.ndarray:
-    return _plus(np.matmul(batch1, batch2), self, beta, alpha)
+    return _plus(_bmm(batch1, batch2), self, beta, alpha)
 
 
 def _addbmm(self: np.ndarray, batch1: np.ndarray, batch2: np.ndarray, *, beta: Number, alpha: Number) -> np.ndarray:
     side_by_side = batch1.swapaxes(0, 1).reshape(batch1.shape[1], batch1.shape[0] * batch1.shape[2])
-    return _plus(side_by_side.dot(batch2.reshape(side_by_side.shape[1], batch2.shape[2])), self, beta, alpha)
+    return _plus(_mm(side_by_side, batch2.reshape(side_by_side.shape[1], batch2.shape[2])), self, beta, alpha)
 
 
 _addmm_row = op("addmm", "AddmmBackward0", _addmm, ("self", "mat1", "mat2"), broadcasts=True,
@@ -457,12 +466,10 @@ def _add(
 ) -> Tensor:
     """Record ``beta * inputs[0] + alpha * product`` after the checks that all of these share."""
     arrays = _operands(name, *inputs)
-    if arrays[0].dtype.kind != "f" and (isinstance(beta, float) or isinstance(alpha, float)):
-        raise RuntimeError("For integral input tensors, arguments beta and alpha must not be floating point numbers.")
     if name in ("addbmm", "baddbmm"):
         _check_batches(*arrays[1:])
     else:
-        dims = {"addmm": (2, 2), "addmv": (2, 1), "addr": (1, 1)}[name]
+        dims = {"addmm": (2, 2), "addmv": (2, 1)}[name]
         for array, ndim, which in zip(arrays[1:], dims, rows[name].inputs[1:]):
             _need_ndim(array, ndim, f"{name}(): expected {which} to have {ndim} dimension{'s' if ndim > 1 else ''}")
     if out is not None:
@@ -503,8 +510,16 @@ def addmv(
 def addr(
     input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
 ) -> Tensor:
-    """``beta * input + alpha * outer(vec1, vec2)``."""
-    return _add("addr", _addr_row, (input, vec1, vec2), beta, alpha, out)
+    """``beta * input + alpha * outer(vec1, vec2)``; the tensors are promoted to one dtype."""
+    inputs = (input, vec1, vec2)
+    arrays = [array_of("addr", t, name, i) for i, (name, t) in enumerate(zip(("input", "vec1", "vec2"), inputs), 1)]
+    for array, which in zip(arrays[1:], ("vec1", "vec2")):
+        _need_ndim(array, 1, f"addr(): expected {which} to have 1 dimension")
+    if "f" not in [array.dtype.kind for array in arrays] and float in (type(alpha), type(beta)):
+        raise RuntimeError("For integral input tensors, arguments beta and alpha must not be floating point numbers.")
+    if out is not None:
+        return deliver("addr", lambda: _addr_row(*inputs, beta, alpha), inputs, out, casts=True)
+    return _addr_row(*inputs, beta, alpha)
 
 
 def baddbmm(
@@ -581,7 +596,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([ 1.,  2., 10., 20.])
     """
     if out is not None:
-        return deliver("kron", lambda: kron(input, other), (input, other), out)
+        return deliver("kron", lambda: kron(input, other), (input, other), out, casts=True)
     ndim = max(array_of("kron", input).ndim, array_of("kron", other, "other", 2).ndim)
     left, right = [(1,) * (ndim - t._array.ndim) + t._array.shape for t in (input, other)]
     blocks = pointwise.mul(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, check_tensors, flag
-from .._errors import scalar_name
+from .._errors import check_kind, scalar_name
 from .._kernels import activation as kernels
 from .._op import op
 from .._runtime import guard
@@ -397,6 +397,7 @@ def binary_cross_entropy_with_logits(
     reduction = reduction_of(reduction, size_average, reduce)
     name = "binary_cross_entropy_with_logits"
     _check_alike(name, input, target)
+    check_kind(name, input._array)
     factors, positive = constant(name, "weight", weight), constant(name, "pos_weight", pos_weight)
     loss = _bce_logits(input, target, factors, positive, *_scale(reduction, input))
     return guard(loss, weight=weight, pos_weight=pos_weight)

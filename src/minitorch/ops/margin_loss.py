@@ -9,7 +9,7 @@ import numpy as np
 
 from .._args import array_of, check_tensors, flag, integer, real, text
 from .._runtime import wrap
-from . import elementary, pointwise, powers, vector_norm
+from . import broadcast, elementary, pointwise, powers, vector_norm
 from . import reduce as reductions
 from .loss import reduced_by, reduction_of
 
@@ -55,6 +55,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """
     check_tensors("cosine_similarity", x1=x1, x2=x2)
     dim, eps = integer(dim, "dim"), real(eps, "eps")
+    if x1._array.shape != x2._array.shape:
+        x1, x2 = broadcast.broadcast_tensors(x1, x2)
     norms = [vector_norm.vector_norm(x, 2, dim, True).clamp_min(eps) for x in (x1, x2)]
     return reductions.sum(x1 / norms[0] * (x2 / norms[1]), dim)
 
@@ -202,6 +204,8 @@ def gaussian_nll_loss(
             raise ValueError(
                 f"var is of incorrect size: {list(variances._array.shape)} for an input of {list(input._array.shape)}"
             )
+    if variances._array.dtype.kind != "f":
+        raise RuntimeError(f"gaussian_nll_loss(): var must be of floats, not {variances._array.dtype}")
     below = np.maximum(real(eps, "eps") - variances._array, 0).astype(variances._array.dtype)
     bounded = variances + wrap(below)
     loss = 0.5 * (elementary.log(bounded) + (input - target) ** 2 / bounded)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, flag, integer, integers, real
-from .._errors import scalar_name
+from .._errors import check_kind, scalar_name
 from .._kernels import normalize as kernels
 from .._kernels.normalize import Plan
 from .._kernels.reduce import sum as sum_kernel
@@ -244,13 +244,6 @@ def _parameters(array: np.ndarray, weight: Any, bias: Any, shape: Sizes, expecte
     )
 
 
-def _check_floats(name: str, array: np.ndarray) -> None:
-    if array.dtype.kind != "f":
-        raise NotImplementedError(
-            f'"{name}" not implemented for {scalar_name(array.dtype)!r}: convert it to a float dtype'
-        )
-
-
 def _normalized_shape(name: str, array: np.ndarray, normalized_shape: Sequence[int]) -> Sizes:
     """The shape of a row; an error where the input does not end with it."""
     if not isinstance(normalized_shape, (tuple, list)):
@@ -315,7 +308,7 @@ def layer_norm(
     """
     array = array_of("layer_norm", input)
     row = _normalized_shape("layer_norm", array, normalized_shape)
-    _check_floats("LayerNormKernelImpl", array)
+    check_kind("LayerNormKernelImpl", array)
     expected = f"of same shape as normalized_shape = {list(row)}"
     plan = Plan((math.prod(array.shape[: -len(row)]), math.prod(row)), 1, real(eps, "eps"), weight is not None)
     weight, bias = _parameters(array, weight, bias, row, expected)
@@ -357,12 +350,16 @@ def rms_norm(
             f"{list(weight._array.shape)} and normalized_shape = {list(normalized_shape)}"
         )
     row = _normalized_shape("rms_norm", array, normalized_shape)
-    _check_floats("rms_norm", array)
+    check_kind("rms_norm", array)
     dims = tuple(range(-len(row), 0))
-    square = reduce.mean(powers.pow(input, 2), dims, keepdim=True)
-    smallest = float(np.finfo(array.dtype).eps) if eps is None else eps
-    result = pointwise.mul(input, powers.rsqrt(pointwise.add(square, smallest)))
-    return result if weight is None else pointwise.mul(result, weight)
+    half = array.dtype.itemsize == 2  # whose squares would overflow
+    smallest = float(np.finfo(np.float32 if half else array.dtype).eps) if eps is None else eps
+    wide = copies.converted(input, np.dtype(np.float32)) if half else input
+    square = reduce.mean(powers.pow(wide, 2), dims, keepdim=True)
+    result = pointwise.mul(wide, powers.rsqrt(pointwise.add(square, smallest)))
+    if weight is not None:
+        result = pointwise.mul(result, weight)
+    return copies.converted(result, array.dtype)
 
 
 def batch_norm(
@@ -437,7 +434,7 @@ def _over_channels(
     array = input._array
     channels = _channels_of(array)
     _check_running(array, training, running_mean=running_mean, running_var=running_var)
-    _check_floats("batch_norm", array)
+    check_kind("batch_norm", array)
     size = f"should contain {channels[1]} elements"
     plan = Plan(channels, 0, real(eps, "eps"), weight is not None)
     weight, bias = _parameters(array, weight, bias, (channels[1],), f"a vector: it {size}")
@@ -525,7 +522,7 @@ def group_norm(
     plan = Plan(channels, num_groups, real(eps, "eps"), weight is not None)
     if channels[0] * plan.count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(array.shape)}")
-    _check_floats("GroupNormKernelImpl", array)
+    check_kind("GroupNormKernelImpl", array)
     expected = f"a vector of size equal to the number of channels in input of shape {list(array.shape)}"
     weight, bias = _parameters(array, weight, bias, (channels[1],), expected)
     return _group_norm(input, weight, bias, *_moments(input, plan), plan)

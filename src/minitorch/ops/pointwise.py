@@ -13,7 +13,7 @@ from .._errors import scalar_name
 from .._layouts import settle
 from .._op import documents, op, rows
 from .._types import Number
-from .copies import as_operand, no_gradient
+from .copies import as_operand, filler, no_gradient
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -55,21 +55,34 @@ def _scaled(name: str) -> Callable[..., Any]:
         other = as_operand(other, input, name)
         if name == "sub":
             numeric(input, other)
-        if isinstance(alpha, float) and input._array.dtype.kind != "f" and other._array.dtype.kind != "f":
-            raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+        check_alpha(alpha, input._array, other._array)
         return rows[f"{name}_scaled"].call(input, other, alpha, out=out)
 
     return scaled
 
 
+def check_alpha(alpha: Number, *arrays: np.ndarray) -> None:
+    """Refuse a factor of a higher category than the tensors, and a bool for numbers."""
+    kinds = [array.dtype.kind for array in arrays]
+    if isinstance(alpha, float) and "f" not in kinds:
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, bool) and kinds != ["b"] * len(kinds):
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+
+
+def scaled_by(other: np.ndarray, alpha: Number) -> np.ndarray:
+    """``alpha * other``, in the dtype of *other*."""
+    return np.multiply(other, alpha if other.dtype.kind == "f" else filler(alpha, other.dtype), out=...)
+
+
 def _add_scaled_kernel(self: np.ndarray, other: np.ndarray, *, alpha: Number) -> np.ndarray:
     if self.dtype.kind == "b":
         return np.logical_or(self, np.logical_and(other, alpha), out=...)
-    return np.add(self, np.multiply(other, alpha, out=...), out=...)
+    return np.add(self, scaled_by(other, alpha), out=...)
 
 
 def _sub_scaled_kernel(self: np.ndarray, other: np.ndarray, *, alpha: Number) -> np.ndarray:
-    return np.subtract(self, np.multiply(other, alpha, out=...), out=...)
+    return np.subtract(self, scaled_by(other, alpha), out=...)
 
 
 _add = op("add", "AddBackward0", np.add, ("self", "other"), numbers="either", rarely={"alpha": (1, _scaled("add"))},
@@ -92,14 +105,14 @@ _mul = op("mul", "MulBackward0", np.multiply, ("self", "other"), numbers="either
           self=lambda F, g, other: g * other,
           other=lambda F, g, self: g * self)  # fmt: skip
 
-_neg = op("neg", "NegBackward0", np.negative, ("self",), self=lambda F, g: -g)
+_neg = op("neg", "NegBackward0", np.negative, ("self",), casts=False, self=lambda F, g: -g)
 
 
 def _rsub_kernel(self: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.subtract(other, self, out=...)
 
 
-_rsub = op("rsub", "RsubBackward0", _rsub_kernel, ("self", "other"), elementwise=True,
+_rsub = op("rsub", "RsubBackward0", _rsub_kernel, ("self", "other"), elementwise=True, instead={"settle": numeric},
            self=lambda F, g: -g,
            other=lambda F, g: g)  # fmt: skip
 _rsub_number = op("rsub_number", "RsubBackward1", _rsub_kernel, ("self", "other"), elementwise=True,
@@ -125,7 +138,7 @@ def add(input: Tensor, other: Tensor | Number, *, alpha: Number = 1, out: Tensor
 
 @documents(_sub)
 def sub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
-    """The difference ``input - alpha * other``, elementwise; two bool tensors are refused.
+    """The difference ``input - alpha * other``, elementwise; bool tensors are refused.
 
     Examples
     --------
@@ -144,9 +157,11 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     >>> 10 - torch.tensor([1.0, 2.0])
     tensor([9., 8.])
     """
-    if array_of("rsub", input).dtype.kind == "b" or other.__class__ is bool:
+    array = array_of("rsub", input)
+    if array.dtype.kind == "b" or other.__class__ is bool:
         raise RuntimeError(_BOOL)
     if alpha != 1:
+        check_alpha(alpha, array, as_operand(other, input, "rsub")._array)
         input = mul(input, alpha)
     return _rsub(input, other) if isinstance(other, _runtime.Tensor) else _rsub_number(input, other)
 
@@ -422,9 +437,9 @@ _lerp = op("lerp", "LerpBackward1", _lerp_kernel, ("self", "end", "weight"), ele
 
 
 def _addcmul_kernel(self: np.ndarray, tensor1: np.ndarray, tensor2: np.ndarray, *, value: Number = 1) -> np.ndarray:
-    if self.dtype.kind != "f":
-        value = int(value)
-    return np.add(self, np.multiply(np.multiply(tensor1, value, out=...), tensor2, out=...), out=...)
+    if self.dtype.kind == "b":
+        raise unsupported("addcmul", self)
+    return np.add(self, np.multiply(scaled_by(tensor1, value), tensor2, out=...), out=...)
 
 
 def _addcdiv_kernel(self: np.ndarray, tensor1: np.ndarray, tensor2: np.ndarray, *, value: Number = 1) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, flag, integer, per_dim
+from .._errors import check_kind
 from .._kernels import pool as kernels
 from .._kernels._windows import trailing
 from .._op import op
@@ -286,6 +287,7 @@ def _windows_of(
 def _max_pool(name: str, ndim: int, input: Any, numbers: tuple[Any, ...], ceil_mode: bool, return_indices: bool) -> Any:
     array = array_of(name, input)
     kernel, strides, pads, dilations = _windows_of(name, array, ndim, numbers, ceil_mode)
+    check_kind(name, array, "fiu")
     if ndim == 1:  # as pooling over a plane of one row
         input = shapes.unsqueeze(input, -2)
         array = input._array
@@ -397,6 +399,7 @@ def max_pool3d(
 # -- average pooling ---------------------------------------------------------------------------------------------------
 def _average(name: str, ndim: int, input: Any, numbers: tuple[Any, ...], ceil_mode: bool, *options: Any) -> Any:
     kernel, strides, pads, _ = _windows_of(name, array_of(name, input), ndim, (*numbers, 1), ceil_mode)
+    check_kind(name, input._array, "fi")
     if ndim == 1:
         wide = shapes.unsqueeze(input, -2)
         pooled = _avg_pools[2](wide, (1, *kernel), (1, *strides), (0, *pads), ceil_mode, *options)
@@ -501,9 +504,10 @@ def _adaptive_size(name: str, input: Any, output_size: Any, ndim: int) -> Sizes:
 def _adaptive_average(name: str, ndim: int, input: Any, output_size: Any) -> Any:
     size = _adaptive_size(name, input, output_size, ndim)
     if ndim == 1:
-        return shapes.squeeze(_adaptive_avg_pools[2](shapes.unsqueeze(input, -2), (1, *size)), -2)
+        return shapes.squeeze(_adaptive_average(name, 2, shapes.unsqueeze(input, -2), (1, *size)), -2)
     if all([n == 1 for n in size]):
         return reductions.mean(input, tuple(range(-ndim, 0)), True)
+    check_kind(name, input._array)
     return _adaptive_avg_pools[ndim](input, size)
 
 
@@ -553,6 +557,7 @@ def _adaptive_indices(planes: np.ndarray, size: Sizes) -> np.ndarray:
 def _adaptive_maximum(name: str, ndim: int, input: Any, output_size: Any, return_indices: bool) -> Any:
     size = _adaptive_size(name, input, output_size, ndim)
     _check_input(name, input._array, ndim)
+    check_kind(name, input._array)
     if ndim == 1:
         input, size = shapes.unsqueeze(input, -2), (1, *size)
     array = input._array

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -337,7 +338,7 @@ def randint_like(
 
 # -- draws from given parameters ---------------------------------------------------------------------------------------
 def _to(name: str, out: Tensor | None, inputs: tuple[Any, ...], compute: Callable[[], Any]) -> Any:
-    return compute() if out is None else deliver(name, compute, inputs, out)
+    return compute() if out is None else deliver(name, compute, inputs, out, casts=True)
 
 
 def normal(
@@ -461,4 +462,5 @@ def multinomial(
     """
     array, replaced = array_of("multinomial", input), flag(replacement, "replacement")
     words, count = source("multinomial", generator), _integer("multinomial", "num_samples", num_samples)
-    return _to("multinomial", out, (), lambda: made(words.multinomial(array, count, replaced)))
+    draw = partial(words.multinomial, array, count, replaced)
+    return made(draw()) if out is None else deliver("multinomial", lambda: made(draw()), (), out)

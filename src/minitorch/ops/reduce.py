@@ -15,7 +15,7 @@ from .._errors import scalar_name
 from .._kernels import reduce as kernels
 from .._kernels import softmax
 from .._op import op
-from .._runtime import deliver, wrap
+from .._runtime import deliver, out_dtype, wrap
 from .._types import Dims
 from .copies import in_dtype
 from .scan import exclusive_cumprod_self
@@ -113,7 +113,8 @@ def sum(
     dim = dim if axis is None else axis
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
-        return deliver("sum", lambda: sum(input, dim, keepdim, dtype=dtype), (input,), out)
+        wanted = out_dtype(dtype, out)
+        return deliver("sum", lambda: sum(input, dim, keepdim, dtype=wanted), (input,), out)
     if dtype is not None:
         result = sum(in_dtype(input, dtype), dim, keepdim)
         return in_dtype(result, dtype) if result._array.dtype.kind != "f" else result
@@ -143,7 +144,7 @@ def nansum(
     tensor(3.)
     """
     if out is not None:
-        return deliver("nansum", lambda: nansum(input, dim, keepdim, dtype=dtype), (input,), out)
+        return deliver("nansum", lambda: nansum(input, dim, keepdim, dtype=out_dtype(dtype, out)), (input,), out)
     array = array_of("nansum", input)
     if array.dtype.kind != "f":
         return sum(input, dim, keepdim, dtype=dtype)
@@ -201,7 +202,7 @@ def mean(
     dim = dim if axis is None else axis
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
-        return deliver("mean", lambda: mean(input, dim, keepdim, dtype=dtype), (input,), out)
+        return deliver("mean", lambda: mean(input, dim, keepdim, dtype=dtype), (input,), out, casts=True)
     array = array_of("mean", input)
     kind = array.dtype if dtype is None else to_numpy(dtype)
     if kind.kind != "f":
@@ -229,7 +230,7 @@ def nanmean(
     tensor(1.5000)
     """
     if out is not None:
-        return deliver("nanmean", lambda: nanmean(input, dim, keepdim, dtype=dtype), (input,), out)
+        return deliver("nanmean", lambda: nanmean(input, dim, keepdim, dtype=dtype), (input,), out, casts=True)
     array = array_of("nanmean", input)
     if array.dtype.kind != "f":
         came = scalar_name(array.dtype)
@@ -300,7 +301,8 @@ def prod(
     dim = dim if axis is None else axis
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
-        return deliver("prod", lambda: prod(input, dim, keepdim, dtype=dtype), (input,), out)
+        wanted = out_dtype(dtype, out)
+        return deliver("prod", lambda: prod(input, dim, keepdim, dtype=wanted), (input,), out)
     if dtype is not None:
         result = prod(in_dtype(input, dtype), dim, keepdim)
         return in_dtype(result, dtype) if result._array.dtype.kind != "f" else result
@@ -316,7 +318,7 @@ def _logical(name: str, ufunc: np.ufunc, input: Tensor, dim: Any, keepdim: bool,
     array = array_of(name, input)
     dims: Any = dim if isinstance(dim, tuple) and not dim else reduced_dims(dim, array.ndim)
     result = ufunc.reduce(array, dims, bool, out=..., keepdims=keepdim)
-    if array.dtype == _dtypes.UINT8:
+    if array.dtype == _dtypes.UINT8 or out_dtype(None, out) == _dtypes.UINT8:
         result = result.astype(np.uint8)
     return wrap(result) if out is None else deliver(name, lambda: wrap(result), (), out)
 
@@ -414,7 +416,7 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False, *, out: Tensor | 
     tensor([6.9315e-01, 1.0000e+03])
     """
     if out is not None:
-        return deliver("logsumexp", lambda: logsumexp(input, dim, keepdim), (input,), out)
+        return deliver("logsumexp", lambda: logsumexp(input, dim, keepdim), (input,), out, casts=True)
     if dim is None:
         raise TypeError("logsumexp(): argument 'dim' (position 2) must be tuple of ints, not NoneType")
     return _logsumexp_dims(input, reduced_dims(dim, array_of("logsumexp", input).ndim), keepdim)

@@ -6,12 +6,13 @@ import math
 import warnings
 from collections.abc import Sequence
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._args import array_of, flag, integer, per_dim, real
-from .._errors import scalar_name
+from .._errors import check_kind, scalar_name
 from .._kernels._windows import cell_slice, pad
 from .._op import op
 from . import pool
@@ -26,13 +27,13 @@ Sizes = tuple[int, ...]
 # -- pixels and channels -----------------------------------------------------------------------------------------------
 def _shuffled(self: np.ndarray, *, factor: int) -> np.ndarray:
     *lead, channels, height, width = self.shape
-    blocks = self.reshape(-1, channels // factor**2, factor, factor, height, width)
+    blocks = self.reshape(prod(lead), channels // factor**2, factor, factor, height, width)
     return blocks.transpose(0, 1, 4, 2, 5, 3).reshape(*lead, channels // factor**2, height * factor, width * factor)
 
 
 def _unshuffled(self: np.ndarray, *, factor: int) -> np.ndarray:
     *lead, channels, height, width = self.shape
-    blocks = self.reshape(-1, channels, height // factor, factor, width // factor, factor)
+    blocks = self.reshape(prod(lead), channels, height // factor, factor, width // factor, factor)
     return blocks.transpose(0, 1, 3, 5, 2, 4).reshape(*lead, channels * factor**2, height // factor, width // factor)
 
 
@@ -222,6 +223,7 @@ def unfold(
             f"padding={paddings}, calculated shape of the array of sliding blocks as {counts}, but its components must be "
             "at least one."
         )
+    check_kind("im2col", array, "fb")
     if array.ndim == 3:
         return shapes.squeeze(_im2col_row(shapes.unsqueeze(input, 0), *numbers), 0)
     return _im2col_row(input, *numbers)

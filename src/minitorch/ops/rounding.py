@@ -40,10 +40,11 @@ def _copysign_self(F: Any, g: Any, self: Any, result: Any) -> Any:
     return g * F.keep(result / self, self != 0)
 
 
-_abs = op("abs", "AbsBackward0", _abs_kernel, ("self",), elementwise=True, self=lambda F, g, self: g * F.sign(self))
-_sign = op("sign", "SignBackward0", _sign_kernel, ("self",), elementwise=True, self=no_gradient)
-_sgn = op("sgn", "SgnBackward0", _sign_kernel, ("self",), elementwise=True, self=no_gradient)
-_signbit = op("signbit", "", _signbit_kernel, ("self",), elementwise=True)
+_abs = op("abs", "AbsBackward0", _abs_kernel, ("self",), elementwise=True, casts=False,
+          self=lambda F, g, self: g * F.sign(self))  # fmt: skip
+_sign = op("sign", "SignBackward0", _sign_kernel, ("self",), elementwise=True, casts=False, self=no_gradient)
+_sgn = op("sgn", "SgnBackward0", _sign_kernel, ("self",), elementwise=True, casts=False, self=no_gradient)
+_signbit = op("signbit", "", _signbit_kernel, ("self",), elementwise=True, casts=False)
 _copysign = op("copysign", "CopysignBackward0", np.copysign, ("self", "other"), floats=True,
                self=_copysign_self, other=no_gradient)  # fmt: skip
 _copysign_number = op("copysign_number", "CopysignBackward1", np.copysign, ("self", "other"), floats=True,
@@ -120,9 +121,7 @@ def _round_kernel(self: np.ndarray) -> np.ndarray:
 
 def _round_decimals_kernel(self: np.ndarray, *, decimals: int) -> np.ndarray:
     if self.dtype.kind != "f":
-        if decimals:
-            raise unsupported("round", self)
-        return _round_kernel(self)
+        raise unsupported("round", self)
     scale = 10.0 ** (decimals if decimals >= 0 else -decimals)
     exact = self.astype(np.float32) if self.itemsize == 2 else self
     if decimals >= 0:
@@ -132,19 +131,31 @@ def _round_decimals_kernel(self: np.ndarray, *, decimals: int) -> np.ndarray:
     return out.astype(self.dtype, copy=False)
 
 
+def _whole(ufunc: np.ufunc) -> Any:
+    """The kernel of a rounding function: bools have none."""
+
+    def kernel(self: np.ndarray) -> np.ndarray:
+        if self.dtype.kind == "b":
+            raise unsupported(ufunc.__name__, self)
+        return ufunc(self, out=...)
+
+    return kernel
+
+
 def _frac_kernel(self: np.ndarray) -> np.ndarray:
     if self.dtype.kind != "f":
         raise unsupported("frac", self)
     return np.subtract(self, np.trunc(self), out=...)
 
 
-_floor = op("floor", "FloorBackward0", np.floor, ("self",), self=no_gradient)
-_ceil = op("ceil", "CeilBackward0", np.ceil, ("self",), self=no_gradient)
-_trunc = op("trunc", "TruncBackward0", np.trunc, ("self",), self=no_gradient)
-_round = op("round", "RoundBackward0", _round_kernel, ("self",), elementwise=True, self=no_gradient)
-_round_decimals = op("round_decimals", "RoundBackward1", _round_decimals_kernel, ("self",), elementwise=True,
+_exact: dict[str, Any] = {"elementwise": True, "casts": False}
+_floor = op("floor", "FloorBackward0", _whole(np.floor), ("self",), **_exact, self=no_gradient)
+_ceil = op("ceil", "CeilBackward0", _whole(np.ceil), ("self",), **_exact, self=no_gradient)
+_trunc = op("trunc", "TruncBackward0", _whole(np.trunc), ("self",), **_exact, self=no_gradient)
+_round = op("round", "RoundBackward0", _round_kernel, ("self",), **_exact, self=no_gradient)
+_round_decimals = op("round_decimals", "RoundBackward1", _round_decimals_kernel, ("self",), **_exact,
                      self=no_gradient)  # fmt: skip
-_frac = op("frac", "FracBackward0", _frac_kernel, ("self",), elementwise=True, self=lambda F, g: g)
+_frac = op("frac", "FracBackward0", _frac_kernel, ("self",), **_exact, self=lambda F, g: g)
 
 
 @documents(_floor)

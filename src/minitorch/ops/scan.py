@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, dim_of
+from .._dtypes import to_numpy
 from .._errors import scalar_name
 from .._kernels import reduce as kernels
 from .._op import op
-from .._runtime import deliver, silent, traced
+from .._runtime import deliver, out_dtype, silent, traced
 from . import _returns
 from ._chosen import choosing, chosen, deliver_pair
 from .copies import in_dtype
@@ -108,8 +109,11 @@ _logcumsumexp_row = op("logcumsumexp", "LogcumsumexpBackward0", _logcumsumexp, (
 
 def _scan(name: str, row: Any, input: Tensor, dim: Any, dtype: Any, out: Tensor | None) -> Tensor:
     if out is not None:
-        return deliver(name, lambda: _scan(name, row, input, dim, dtype, None), (input,), out)
+        wanted = out_dtype(dtype, out) if row is not _logcumsumexp_row else None
+        return deliver(name, lambda: _scan(name, row, input, dim, wanted, None), (input,), out)
     number = dim_of(dim, array_of(name, input).ndim)
+    if dtype is not None and to_numpy(dtype).kind == "b" and input._array.ndim:
+        raise NotImplementedError(f"{name}() is not implemented for 'Bool': give another dtype=")
     result = row(in_dtype(input, dtype), number)
     return in_dtype(result, dtype) if result._array.dtype.kind != "f" else result
 
@@ -252,10 +256,14 @@ def diff(
     if array.ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     number = dim_of(dim, array.ndim)
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    if n == 0:
+        return traced.clone(input)
     parts = [part for part in (prepend, input, append) if part is not None]
     result = traced.cat(parts, dim=number) if len(parts) > 1 else input
     before = (slice(None),) * number
     for _ in range(n):
         after, ahead = result[(*before, slice(1, None))], result[(*before, slice(None, -1))]
         result = after != ahead if result._array.dtype.kind == "b" else after - ahead
-    return traced.clone(result) if n == 0 else result
+    return result

@@ -11,6 +11,7 @@ from .._dtypes import to_numpy
 from .._errors import scalar_name
 from .._kernels import softmax as kernels
 from .._op import op
+from .._runtime import deliver
 from . import copies, pointwise
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def _converted(name: str, input: Tensor, dtype: Any) -> Tensor:
     return input
 
 
-def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+def softmax(input: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """``exp(input) / exp(input).sum(dim)``, without overflow.
 
     Parameters
@@ -82,6 +83,8 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
         The dimension along which the results sum to one.
     dtype : torch.dtype, optional
         Converts the input first.
+    out : Tensor, optional
+        Where the result is written.
 
     Examples
     --------
@@ -90,12 +93,14 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     tensor([0.5000, 0.5000])
     """
     array = array_of("softmax", input)
+    if out is not None:
+        return deliver("softmax", lambda: softmax(input, dim, dtype=dtype), (input,), out)
     if dtype is not None or array.dtype.kind != "f":
         input = _converted("softmax", input, dtype)
     return _softmax(input, dim_of(dim, array.ndim))
 
 
-def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """The logarithm of `softmax`, exact also where that is too small to represent.
 
     Examples
@@ -105,6 +110,8 @@ def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tenso
     tensor([   0., -200.])
     """
     array = array_of("log_softmax", input)
+    if out is not None:
+        return deliver("log_softmax", lambda: log_softmax(input, dim, dtype=dtype), (input,), out)
     if dtype is not None or array.dtype.kind != "f":
         input = _converted("log_softmax", input, dtype)
     return _log_softmax(input, dim_of(dim, array.ndim))

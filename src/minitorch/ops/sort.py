@@ -158,6 +158,8 @@ def topk(
     if out is not None:
         return deliver_pair("topk", lambda: topk(input, k, dim, largest), (input,), out)
     array = array_of("topk", input)
+    if array.dtype.kind == "b":
+        raise RuntimeError("topk does not support bool dtypes on CPU: convert the input first")
     number = dim_of(dim, array.ndim)
     size = array.shape[number] if array.ndim else 1
     if not 0 <= k <= size:
@@ -197,6 +199,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
     if out is not None:
         return deliver_pair("kthvalue", lambda: kthvalue(input, k, dim, keepdim), (input,), out)
     array = array_of("kthvalue", input)
+    if array.dtype.kind == "b":
+        raise NotImplementedError("kthvalue() is not implemented for 'Bool'; convert the input first")
     number = checked_dim("kthvalue", input, dim)
     size = array.shape[number] if array.ndim else 1
     if not 1 <= k <= size:
@@ -286,6 +290,21 @@ def unique_consecutive(
 
 
 # -- searchsorted, bucketize -------------------------------------------------------------------------------------------
+def _bisected(sequences: np.ndarray, values: np.ndarray, after: bool) -> np.ndarray:
+    """`searchsorted` for several sequences at once, in halves; NaN, in either, is above everything, as in PyTorch."""
+    reaches = np.greater if after else np.greater_equal
+    low = np.zeros(values.shape, np.int64)
+    high = np.full(values.shape, sequences.shape[-1])
+    while (open_ := low < high).any():
+        middle = (low + high) // 2
+        at = np.where(open_, middle, 0)
+        seen = sequences[at] if sequences.ndim == 1 else np.take_along_axis(sequences, at, -1)
+        found = reaches(seen, values)
+        low = np.where(open_ & ~found, middle + 1, low)
+        high = np.where(open_ & found, middle, high)
+    return low
+
+
 def searchsorted(
     sorted_sequence: Tensor,
     input: Tensor | Number,
@@ -341,6 +360,8 @@ def searchsorted(
         input._array if hasattr(input, "_array") else np.asarray(number(input, "input", expected="Tensor or Number"))
     )
     flag(out_int32, "out_int32")
+    if sequences.dtype.kind == "b" and values.dtype.kind == "b":
+        raise NotImplementedError("searchsorted() is not implemented for 'Bool'; convert the tensors first")
     if sorter is not None:
         sequences = np.take_along_axis(sequences, array_of("searchsorted", sorter, "sorter", 0), -1)
     if sequences.ndim != 1 and sequences.shape[:-1] != values.shape[:-1]:
@@ -349,13 +370,11 @@ def searchsorted(
             f"and input value tensor must match, but we got boundaries tensor {list(sequences.shape)} and input value "
             f"tensor {list(values.shape)}"
         )
-    which: Any = "right" if right or side == "right" else "left"
-    if sequences.ndim == 1:
-        found = np.asarray(sequences.searchsorted(values, which))
+    after = right or side == "right"
+    if sequences.ndim == 1 and not (sequences.dtype.kind == "f" and np.isnan(sequences).any()):
+        found = np.asarray(sequences.searchsorted(values, "right" if after else "left"))
     else:
-        found = np.empty(values.shape, np.int64)
-        for row in np.ndindex(values.shape[:-1]):
-            found[row] = sequences[row].searchsorted(values[row], which)
+        found = _bisected(sequences, values, after)
     return wrap(found.astype(np.int32) if out_int32 else found)
 
 

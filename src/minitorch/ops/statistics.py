@@ -156,7 +156,8 @@ def var(
     dim = dim if axis is None else axis
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
-        return deliver("var", lambda: var(input, dim, unbiased, keepdim, correction=correction), (input,), out)
+        compute = partial(var, input, dim, unbiased, keepdim, correction=correction)
+        return deliver("var", compute, (input,), out, casts=True)
     return _spread("var", _var_row, input, dim, unbiased, correction, keepdim)
 
 
@@ -182,7 +183,8 @@ def std(
     dim = dim if axis is None else axis
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
-        return deliver("std", lambda: std(input, dim, unbiased, keepdim, correction=correction), (input,), out)
+        compute = partial(std, input, dim, unbiased, keepdim, correction=correction)
+        return deliver("std", compute, (input,), out, casts=True)
     return _spread("std", _std_row, input, dim, unbiased, correction, keepdim)
 
 

@@ -12,8 +12,9 @@ from .._dtypes import to_numpy
 from .._errors import scalar_name
 from .._kernels import reduce as kernels
 from .._op import op
-from .._runtime import deliver, traced
+from .._runtime import deliver
 from .._types import Dims, Number
+from .copies import converted
 from .reduce import kept, reduced_dims
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def vector_norm(
         )
     ord = number(ord, "ord")
     if dtype is not None:
-        x = traced.to(x, dtype=to_numpy(dtype))
+        x = converted(x, to_numpy(dtype))
     dims = (
         None if not keepdim and (dim is None or (isinstance(dim, tuple) and not dim)) else reduced_dims(dim, array.ndim)
     )
