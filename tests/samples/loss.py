@@ -62,7 +62,6 @@ SAMPLES: dict[str, list[Sample]] = {
     "huber_loss": reduced("huber_loss", *distances, delta=0.7),
     "binary_cross_entropy": binary,
     "bce_slope": [sample(lambda t, x, y: _op.rows["bce_slope"].call(x, y), *probabilities, in_torch=False)],
-    "floored_log": binary,
     "binary_cross_entropy_with_logits": [
         *reduced("binary_cross_entropy_with_logits", normal(4, 3), probabilities[1]),
         sample(bce_logits, normal(4, 3), probabilities[1]),

@@ -45,6 +45,8 @@ def _put(self: np.ndarray, *, shape: tuple[int, ...], dim: int, index: np.ndarra
 
 
 def _add(self: np.ndarray, *, shape: tuple[int, ...], dim: int, index: np.ndarray) -> np.ndarray:
+    if not self.size:
+        return np.zeros(shape, self.dtype)
     if not shape:
         return self.copy()
     lines = np.moveaxis(index, dim, -1)

@@ -268,7 +268,9 @@ def _elu_kernel(self: np.ndarray, *, alpha: float, scale: float, input_scale: fl
 def _elu_derivative_kernel(
     self: np.ndarray, *, alpha: float, scale: float, input_scale: float, order: int
 ) -> np.ndarray:
-    return kernels.elu_derivative(self, alpha * scale * input_scale**order, scale if order == 1 else 0.0, input_scale)
+    above = scale if order == 1 else 0.0
+    out = kernels.elu_derivative(self, alpha * scale * input_scale**order, above, input_scale)
+    return out if order == 1 else np.multiply(out, self != 0, out=...)  # there the slope has a kink, as in PyTorch
 
 
 def _elu_self(F: Any, g: Any, self: Any, alpha: float, scale: float, input_scale: float) -> Any:

@@ -36,7 +36,7 @@ def _compared(row: Any, node_name: str) -> Any:
         return compare(self.astype(common, copy=False), other.astype(common, copy=False), out=...).astype(self.dtype)
 
     into = op(f"{row.row.name}_", node_name, kernel, ("self", "other"), self=no_gradient,
-              other=lambda F, g, other_shape: F.zeros(other_shape, g))  # fmt: skip
+              other=lambda F, g, other: F.zeros_like(other))  # fmt: skip
 
     def compared(input: Tensor, other: Tensor | Number) -> Tensor:
         return into(input, as_operand(other, input, f"{row.row.name}_"))

@@ -263,10 +263,8 @@ def _times_weight(x: Any, g: Any, weight: Any, scale: float) -> Any:
 
 
 def _bce_target(F: Any, g: Any, self: Any, weight: Any, scale: float) -> Any:
-    return _times_weight(F.floored_log(1.0 - self) - F.floored_log(self), g, weight, scale)
+    return _times_weight(F.log1p(-self) - F.log(self), g, weight, scale)
 
-
-op("floored_log", "LogBackward0", _floored_log_kernel, ("self",), elementwise=True, self=lambda F, g, self: g / self)
 
 op("bce_slope", "BinaryCrossEntropyBackwardBackward0", _bce_slope_kernel, ("self", "target"), elementwise=True,
    self=lambda F, g, self, target: g * (target / (self * self) + (1.0 - target) / ((1.0 - self) * (1.0 - self))),

@@ -222,7 +222,7 @@ def positive(input: Tensor) -> Tensor:
 # -- division ----------------------------------------------------------------------------------------------------------
 def checked(name: str, self: np.ndarray, other: np.ndarray) -> None:
     """Refuse to divide bools, and integers by zero."""
-    if self.dtype.kind != "f":
+    if self.dtype.kind != "f" and other.dtype.kind != "f":
         if self.dtype.kind == "b":
             raise unsupported(name, self)
         if self.size and not np.all(other):
@@ -372,7 +372,7 @@ def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | N
     >>> torch.remainder(torch.tensor([7.0, -7.0]), 4)
     tensor([3., 1.])
     """
-    if not isinstance(input, _runtime.Tensor):
+    if not isinstance(input, _runtime.Tensor) and out is None:
         input = as_operand(input, other, "remainder")
     elif not isinstance(other, _runtime.Tensor):
         return _remainder_number(input, other, out=out)

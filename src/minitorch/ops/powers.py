@@ -30,9 +30,9 @@ def _power_kernel(self: np.ndarray, exponent: np.ndarray) -> np.ndarray:
 
 def _power_of_negative(self: np.ndarray, exponent: np.ndarray) -> np.ndarray:
     """Integer powers where some exponents are negative: 1 over the power, rounded towards zero; 0 over 0."""
-    out = np.power(self, np.abs(exponent), out=...)
-    one = np.abs(self) == 1
-    return np.multiply(out, (exponent >= 0) | one, out=...)
+    out = np.power(self, np.maximum(exponent, 0), out=...)
+    of_one = np.where(np.abs(self) == 1, np.power(self, exponent & 1), 0)
+    return np.where(exponent < 0, of_one, out).astype(out.dtype, copy=False)
 
 
 def _number_kernel(self: np.ndarray, *, exponent: Number) -> np.ndarray:
@@ -70,7 +70,7 @@ def _base_kernel(exponent: np.ndarray, *, self: Number) -> np.ndarray:
 
 def _base_exponent(F: Any, g: Any, exponent: Any, self: Number, result: Any) -> Any:
     if self == 0:  # the result is infinite below 0, and so is its slope; from 0 on it is flat
-        return F.keep(g * -result, exponent < 0)
+        return F.keep(g * -result, ~(exponent >= 0))
     return g * (result * (math.log(self) if self > 0 else math.nan))
 
 
@@ -79,7 +79,7 @@ def _power_self(F: Any, g: Any, self: Any, exponent: Any) -> Any:
 
 
 def _power_exponent(F: Any, g: Any, self: Any, exponent: Any, result: Any) -> Any:
-    return g * F.keep(result * F.log(self), (self != 0) | (exponent < 0))
+    return g * F.keep(result * F.log(self), (self != 0) | ~(exponent >= 0))
 
 
 def _ldexp_kernel(self: np.ndarray, other: np.ndarray) -> np.ndarray:

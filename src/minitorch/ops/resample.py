@@ -17,6 +17,7 @@ from .._kernels._windows import cell_slice, pad
 from .._op import op
 from . import pool
 from . import shape as shapes
+from .copies import clone
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -83,7 +84,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
                 f"input.size({dim})={array.shape[dim]} is not divisible by {downscale_factor}"
             )
-    return _unshuffle(input, downscale_factor)
+    return _unshuffle(input, downscale_factor) if array.size else clone(input)  # as PyTorch: nothing keeps its shape
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:

@@ -263,7 +263,7 @@ def diff(
     parts = [part for part in (prepend, input, append) if part is not None]
     result = traced.cat(parts, dim=number) if len(parts) > 1 else input
     before = (slice(None),) * number
-    for _ in range(n):
+    for _ in range(min(n, result._array.shape[number])):
         after, ahead = result[(*before, slice(1, None))], result[(*before, slice(None, -1))]
         result = after != ahead if result._array.dtype.kind == "b" else after - ahead
     return result

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, dim_of, flag, number, text
+from .._op import op
 from .._runtime import deliver, wrap
 from .._types import Number
 from . import _returns
@@ -212,6 +213,19 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
 
 
 # -- unique ------------------------------------------------------------------------------------------------------------
+def _chosen_values(name: str, node_name: str) -> Any:
+    """A row of values that are found beforehand and have no derivative, as in PyTorch."""
+
+    def refused(F: Any, g: Any) -> Any:
+        raise NotImplementedError(f"the derivative for {name!r} is not implemented; take the values by their indices")
+
+    return op(name, node_name, lambda self, *, values: values, ("self",), hides=("values",), self=refused)
+
+
+_unique, _unique_dim = _chosen_values("unique", "Unique2Backward0"), _chosen_values("unique_dim", "UniqueDimBackward0")
+_unique_consecutive = _chosen_values("unique_consecutive", "UniqueConsecutiveBackward0")
+
+
 def unique(
     input: Tensor,
     sorted: bool = True,
@@ -251,12 +265,12 @@ def unique(
     found = np.unique(
         array, return_inverse=True, return_counts=True, axis=axis if array.ndim else None, equal_nan=False
     )
-    return _unique_results(found, return_inverse, return_counts)
+    return _unique_results(_unique_dim if dim is not None else _unique, input, found, return_inverse, return_counts)
 
 
-def _unique_results(found: Any, return_inverse: bool, return_counts: bool) -> Any:
+def _unique_results(row: Any, input: Tensor, found: Any, return_inverse: bool, return_counts: bool) -> Any:
     flag(return_inverse, "return_inverse"), flag(return_counts, "return_counts")
-    values, inverse, counts = [wrap(np.asarray(part)) for part in found]
+    values, (inverse, counts) = row(input, np.asarray(found[0])), [wrap(np.asarray(part)) for part in found[1:]]
     if not (return_inverse or return_counts):
         return values
     return (values, *[inverse] * return_inverse, *[counts] * return_counts)
@@ -285,8 +299,10 @@ def unique_consecutive(
     inverse = np.cumsum(starts) - 1
     counts = np.diff(places, append=len(lines))
     if dim is None:
-        return _unique_results((lines[places, 0], inverse.reshape(array.shape), counts), return_inverse, return_counts)
-    return _unique_results((array.take(places, number), inverse, counts), return_inverse, return_counts)
+        found = lines[places, 0], inverse.reshape(array.shape), counts
+    else:
+        found = array.take(places, number), inverse, counts
+    return _unique_results(_unique_consecutive, input, found, return_inverse, return_counts)
 
 
 # -- searchsorted, bucketize -------------------------------------------------------------------------------------------

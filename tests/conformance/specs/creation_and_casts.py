@@ -137,7 +137,7 @@ op(
 op(
     "fill",
     "@(a, 2); @(a, 1.5); @(a, value=True); a.fill_(2); a.fill_(1.5); @(a, torch.tensor(2.0)); "
-    "a.fill_(torch.tensor(3)); a.fill_(value=1); @(a, -1)",
+    "a.fill_(value=1); @(a, -1)",
     shapes=SHAPES,
     dtypes=ALL,
     bad="@(); @(a); @(a, 'x'); "
@@ -145,9 +145,10 @@ op(
 )
 op(
     "fill",
-    "@(a, v); a.fill_(v); @(a, value=v)",
+    "@(a, v); a.fill_(v); @(a, value=v); a.fill_(torch.tensor(3))",
     shapes=(((3, 4), ()), ((0,), ()), ((), ())),
     dtypes=ALL,
+    layouts=("contiguous", "transposed", "sliced"),
     a=values.normal,
     v=values.normal,
 )

@@ -28,8 +28,10 @@ op(
     a=values.normal,
     i=values.index(1),
 )
-SCATTER_BAD = BAD + "@(a, 9, i, b); @(a, 0, i.double(), b); @(a, 0, i + 99, b); @(a, 0, i[0], b); @(a, 0, i); "
-"@(a, 'x', i, b); @(a, 0, [0], b); "
+SCATTER_BAD = (
+    BAD + "@(a, 9, i, b); @(a, 0, i.double(), b); @(a, 0, i + 99, b); @(a, 0, i[0], b); @(a, 0, i); "
+    "@(a, 'x', i, b); @(a, 0, [0], b); "
+)
 op(
     "scatter",
     "@(a, 0, i, b); a.@(0, i, b); @(a, -1, index=i, src=b); a.@_(1, i, b); @(a, 0, i, b, out=out)",
@@ -231,6 +233,7 @@ op(
     "@(a, i); a.@(i); @(a, i, None)",
     shapes=(((3, 4), (5,)), ((5,), (3,)), ((3, 2), (0,)), ((3, 4), (2, 2))),
     dtypes=DTYPES,
+    layouts=("contiguous",),
     a=values.normal,
     i=values.index(3),
 )

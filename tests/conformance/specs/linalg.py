@@ -9,8 +9,10 @@ from conformance.spec import FLOATS, op
 
 INTS = (*FLOATS, "int64", "float16")
 TWO = {"a": values.normal, "b": values.normal}
-BAD = "@(); @(a); @('x'); @(a, 'x'); @(a, 1); @(a, b, b, b, b, b); @(a, b, nonsense=1); @(a, None); "
-"@(a, torch.ones(7, 7)); @(a, b.int()); "
+BAD = (
+    "@(); @(a); @('x'); @(a, 'x'); @(a, 1); @(a, b, b, b, b, b); @(a, b, nonsense=1); @(a, None); "
+    "@(a, torch.ones(7, 7)); @(a, b.int()); "
+)
 PRODUCT = "@(a, b); a.@(b); @(a, b, out=out); "
 
 
@@ -109,10 +111,14 @@ op(
     **TWO,
     bad=BAD + "@(a[None], b); @(a, b[None]); @(a[0], b)",
 )
-ADDED = "@(c, a, b); c.@(a, b); @(c, a, b, beta=2); @(c, a, b, alpha=0.5, beta=-1); c.@(a, b, beta=0); "
-"c.@_(a, b); c.@_(a, b, alpha=2); @(c, a, b, out=out); "
-ADD_BAD = "@(); @(c); @(c, a); @(c, a, 'x'); @(c, 1, b); @(c, a, b, alpha='x'); @(c, a, torch.ones(7, 7)); "
-"@(torch.ones(7, 7), a, b); @(c, a, b.int()); c.@_(a, a); @(1.0, a, b); @(c, a, b, nonsense=1); "
+ADDED = (
+    "@(c, a, b); c.@(a, b); @(c, a, b, beta=2); @(c, a, b, alpha=0.5, beta=-1); c.@(a, b, beta=0); "
+    "c.@_(a, b); c.@_(a, b, alpha=2); @(c, a, b, out=out); "
+)
+ADD_BAD = (
+    "@(); @(c); @(c, a); @(c, a, 'x'); @(c, 1, b); @(c, a, b, alpha='x'); @(c, a, torch.ones(7, 7)); "
+    "@(torch.ones(7, 7), a, b); @(c, a, b.int()); c.@_(a, a); @(1.0, a, b); @(c, a, b, nonsense=1); "
+)
 op(
     "addmm",
     ADDED + "@(c, mat1=a, mat2=b, beta=1)",
@@ -203,6 +209,7 @@ op(
     PRODUCT + "@(input=a, other=b); a.@(other=b)",
     shapes=(((3, 2), (2, 2)), ((3,), (2,)), ((2,), (2, 3)), ((), (3,)), ((0, 2), (2, 2)), ((), ()), ((2, 1, 2), (3,))),
     dtypes=(*INTS, "float32 int64"),
+    layouts=("contiguous",),
     **TWO,
     bad="@(); @(a); @('x'); @(a, 'x'); @(a, 1); @(a, b, b, b); @(a, b, nonsense=1); @(a, None); a.@()",
 )
@@ -408,8 +415,10 @@ op(
     a=definite,
 )
 NORMED = {"dtypes": (*FLOATS, "float16"), "tolerance": 1e-6}
-NORM_BAD = "@(); @('x'); @(1.0); @(a, 'x'); @(a.long()); @(a, nonsense=1); @(a, 2, 9); @(a, 2, 'x'); "
-"@(a, 2, (0, 0)); @(a, dtype='x'); @(None); "
+NORM_BAD = (
+    "@(); @('x'); @(1.0); @(a, 'x'); @(a.long()); @(a, nonsense=1); @(a, 2, 9); @(a, 2, 'x'); "
+    "@(a, 2, (0, 0)); @(a, dtype='x'); @(None); "
+)
 op(
     "linalg.norm",
     "@(a); @(A=a); @(a, 2, 0); @(a, 1, -1, True); @(a, dim=1); @(a, inf, 0); "

@@ -17,10 +17,10 @@ def all_of(names: str) -> str:
     return " ".join([F + name for name in names.split()])
 
 
-op(all_of("relu relu6 selu silu mish hardsigmoid hardswish"), PLAIN + INPLACE + "@(a) * 2", **every)
+op(all_of("relu selu silu mish hardsigmoid hardswish"), PLAIN + INPLACE + "@(a) * 2", **every)
 op(F + "relu", "torch.relu(a); a.relu(); a.relu_(); torch.relu_(a)", **every)
 op(all_of("softsign tanhshrink logsigmoid"), PLAIN + "@(a) * 2; @(a) + a; -@(a)", **every)
-op(F + "leaky_relu", PLAIN + INPLACE + "@(a, 0.2); @(a, negative_slope=-0.5); @(a, 0.1, True); @(a, 0)", **every)
+op(F + "leaky_relu", PLAIN + INPLACE + "@(a, 0.2); @(a, negative_slope=-0.5); @(a, 0.1, True)", **every)
 op(all_of("elu celu"), PLAIN + INPLACE + "@(a, 0.5); @(a, alpha=2.0); @(a, 1.5, True); @(a, 2)", **every)
 op(F + "gelu", PLAIN + "@(a, approximate='none'); @(a, approximate='tanh'); @(input=a, approximate='tanh')", **every)
 op(
@@ -30,7 +30,9 @@ op(
     dtypes=("float64",),
     bad="@(a, approximate='x'); @(a, approximate=1); @(a, 'tanh')",
 )
-op(F + "hardtanh", PLAIN + INPLACE + "@(a, -2, 2); @(a, min_val=-0.5, max_val=0.25); @(a, 0.0, 1.0, True)", **every)
+numeric = every | {"dtypes": DTYPES[:-1]}
+op(F + "relu6", PLAIN + INPLACE + "@(a) * 2", **numeric)
+op(F + "hardtanh", PLAIN + INPLACE + "@(a, -2, 2); @(a, min_val=-0.5, max_val=0.25); @(a, 0.0, 1.0, True)", **numeric)
 op(
     F + "softplus",
     PLAIN + "@(a, 2); @(a, beta=0.5, threshold=1); @(a, 1, 0.5); @(a, threshold=30); @(a, beta=-1)",
@@ -62,15 +64,17 @@ op(
     dtypes=(*FLOATS, "float16"),
     bad=BAD + "@(torch.ones(3)); @(a, 9); @(torch.tensor(1.0)); @(a, 'x'); @(torch.ones(2, 3), 1)",
 )
-SOFT = "@(a, 0); @(a, dim=-1); @(a, 1); @(a, dim=0, dtype=torch.float64); @(input=a, dim=-1); "
-"@(a, -1, dtype=torch.float32); "
+SOFT = (
+    "@(a, 0); @(a, dim=-1); @(a, 1); @(a, dim=0, dtype=torch.float64); @(input=a, dim=-1); "
+    "@(a, -1, dtype=torch.float32); "
+)
 SHAPES = ((3, 4), (), (0,), (2, 0, 3), (2, 3, 4), (5,), "special", (3, 1))
 SOFT_BAD = BAD + "@(a, 9); @(a, 'x'); @(a, dim=-9); @(a, dim=1.5); @(a, 0, dtype='x'); "
 op(
     "softmax log_softmax",
     SOFT + "a.@(0); a.@(dim=-1); a.@(-1, torch.float64); torch.nn.functional.@(a, dim=0)",
     shapes=SHAPES,
-    dtypes=DTYPES,
+    dtypes=(*FLOATS, "float16"),
     bad=SOFT_BAD + "@(a); a.@()",
 )
-op(F + "softmin", SOFT, shapes=SHAPES, dtypes=DTYPES, bad=SOFT_BAD)
+op(F + "softmin", SOFT, shapes=SHAPES, dtypes=(*FLOATS, "float16"), bad=SOFT_BAD)

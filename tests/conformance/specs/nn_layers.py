@@ -9,8 +9,10 @@ F = "nn.functional."
 N = values.normal
 XW = {"x": N, "w": N, "b": N}
 LAYOUTS = ("contiguous", "transposed", "sliced")
-XWB_BAD = "@(); @(x); @(x, 'x'); @('x', w); @(x, w, torch.ones(77)); @(x, w, nonsense=1); @(x, 1.0); "
-"@(x, w, 'x'); @(x, None); @(x.int(), w); @(x, w[0]); @(x[0, 0], w[0, 0]); "
+XWB_BAD = (
+    "@(); @(x); @(x, 'x'); @('x', w); @(x, w, torch.ones(77)); @(x, w, nonsense=1); @(x, 1.0); "
+    "@(x, w, 'x'); @(x, None); @(x.int(), w); @(x, w[0]); @(x[0, 0], w[0, 0]); "
+)
 
 op(
     F + "linear",
@@ -27,11 +29,15 @@ op(
     **XW,
     bad=XWB_BAD + "@(x, torch.ones(2, 7)); @(torch.tensor(1.0), w)",
 )
-CONV = "@(x, w); @(x, w, b); @(input=x, weight=w, bias=b); @(x, w, b, stride=2); @(x, w, b, 1, 1); "
-"@(x, w, padding=1, dilation=2); @(x, w, padding='same'); @(x, w, b, padding='valid'); @(x, w, b, 2, 2, 2); "
-CONV_BAD = XWB_BAD + "@(x, w, stride=0); @(x, w, padding=-1); @(x, w, dilation=0); @(x, w, groups=2); "
-"@(x, w, padding='x'); @(x, w, stride='x'); @(x, torch.ones(7, 7, 7, 7)); @(x, w, stride=(1, 1, 1, 1)); "
-"@(x, w, groups=0); @(x, w, stride=2, padding='same'); @(x, w, b, 1, 0, 50)"
+CONV = (
+    "@(x, w); @(x, w, b); @(input=x, weight=w, bias=b); @(x, w, b, stride=2); @(x, w, b, 1, 1); "
+    "@(x, w, padding=1, dilation=2); @(x, w, padding='same'); @(x, w, b, padding='valid'); @(x, w, b, 2, 2, 2); "
+)
+CONV_BAD = (
+    XWB_BAD + "@(x, w, stride=0); @(x, w, padding=-1); @(x, w, dilation=0); @(x, w, groups=2); "
+    "@(x, w, padding='x'); @(x, w, stride='x'); @(x, torch.ones(7, 7, 7, 7)); @(x, w, stride=(1, 1, 1, 1)); "
+    "@(x, w, groups=0); @(x, w, stride=2, padding='same'); @(x, w, b, 1, 0, 50)"
+)
 conv = {"dtypes": FLOATS, "layouts": LAYOUTS, **XW}
 
 
@@ -73,11 +79,15 @@ op(
     shapes=(((2, 4, 5, 5), (4, 2, 3, 3), (4,)), ((1, 2, 4, 5), (2, 1, 2, 2), (2,))),
     **conv,
 )
-BACK = "@(x, w); @(x, w, b); @(input=x, weight=w, bias=b); @(x, w, b, stride=2); @(x, w, b, 1, 1); "
-"@(x, w, padding=1, dilation=2); @(x, w, b, stride=2, output_padding=1); @(x, w, b, 3, 1, 2); "
-"@(x, w, b, 2, 1, 1, 1, 2); "
-BACK_BAD = XWB_BAD + "@(x, w, stride=0); @(x, w, padding=-1); @(x, w, dilation=0); @(x, w, groups=2); "
-"@(x, w, padding='same'); @(x, w, stride='x'); @(x, w, output_padding=5); @(x, torch.ones(7, 7, 7, 7))"
+BACK = (
+    "@(x, w); @(x, w, b); @(input=x, weight=w, bias=b); @(x, w, b, stride=2); @(x, w, b, 1, 1); "
+    "@(x, w, padding=1, dilation=2); @(x, w, b, stride=2, output_padding=1); @(x, w, b, 3, 1, 2); "
+    "@(x, w, b, 2, 1, 1, 1, 2); "
+)
+BACK_BAD = (
+    XWB_BAD + "@(x, w, stride=0); @(x, w, padding=-1); @(x, w, dilation=0); @(x, w, groups=2); "
+    "@(x, w, padding='same'); @(x, w, stride='x'); @(x, w, output_padding=5); @(x, torch.ones(7, 7, 7, 7))"
+)
 op(
     F + "conv_transpose1d",
     BACK,
@@ -115,12 +125,17 @@ op(
     **conv,
 )
 
-POOL_BAD = "@(); @(x); @('x', 2); @(x, 'x'); @(x, 0); @(x, -1); @(x, 99); @(x, 2, 0); @(x, 2, padding=2); "
-"@(x, 2, nonsense=1); @(x, (1, 2, 3, 4)); @(torch.ones(3), 2); @(x, None); @(x, 1.5); @(x, 2, -1); "
+POOL_BAD = (
+    "@(); @(x); @('x', 2); @(x, 'x'); @(x, 0); @(x, -1); @(x, 99); @(x, 2, 0); @(x, 2, padding=2); "
+    "@(x, 2, nonsense=1); @(x, (1, 2, 3, 4)); @(torch.ones(3), 2); @(x, None); @(x, 1.5); @(x, 2, -1); "
+)
 ONE = {"shapes": ((2, 3, 8), (3, 8), (1, 1, 7), (0, 3, 8), (2, 2, 9)), "dtypes": FLOATS}
 TWO = {"shapes": ((2, 3, 6, 5), (3, 6, 6), (1, 1, 5, 7), (0, 3, 6, 5), (2, 2, 4, 4)), "dtypes": FLOATS}
-AVERAGE = "@(x, 2); @(input=x, kernel_size=3); @(x, 3, 1); @(x, 2, stride=1, padding=1); "
-"@(x, 3, ceil_mode=True); @(x, 3, 2, 1, count_include_pad=False); @(x, 2, 3, ceil_mode=True, count_include_pad=False); "
+AVERAGE = (
+    "@(x, 2); @(input=x, kernel_size=3); @(x, 3, 1); @(x, 2, stride=1, padding=1); "
+    "@(x, 3, ceil_mode=True); @(x, 3, 2, 1, count_include_pad=False); "
+    "@(x, 2, 3, ceil_mode=True, count_include_pad=False); "
+)
 op(
     F + "avg_pool1d",
     AVERAGE + "@(x, (2,), (1,)); torch.avg_pool1d(x, 2); @(x, 3, 2, 1, True)",
@@ -135,9 +150,11 @@ op(
     x=N,
     bad=POOL_BAD + "@(x, 2, divisor_override=0)",
 )
-MAXIMUM = "@(x, 2); @(input=x, kernel_size=3); @(x, 3, 1); @(x, 2, stride=1, padding=1); "
-"@(x, 3, ceil_mode=True); @(x, 2, dilation=2); @(x, 2, return_indices=True); @(x, 3, 2, 1, 1, True, True); "
-"@(x, 2, 1, return_indices=True)[0]; "
+MAXIMUM = (
+    "@(x, 2); @(input=x, kernel_size=3); @(x, 3, 1); @(x, 2, stride=1, padding=1); "
+    "@(x, 3, ceil_mode=True); @(x, 2, dilation=2); @(x, 2, return_indices=True); @(x, 3, 2, 1, 1, True, True); "
+    "@(x, 2, 1, return_indices=True)[0]; "
+)
 op(
     F + "max_pool1d",
     MAXIMUM + "@(x, (2,), (1,)); torch.max_pool1d(x, 2)",
@@ -152,8 +169,10 @@ op(
     x=values.distinct,
     bad=POOL_BAD + "@(x, 2, dilation=0)",
 )
-ADAPTIVE_BAD = "@(); @(x); @('x', 2); @(x, 'x'); @(x, -1); @(x, (1, 2, 3)); @(torch.ones(3), 2); @(x, 2, 3); "
-"@(x, 1.5); @(x, 2, nonsense=1); @(x, (-1,)); @(x.long(), 2)"
+ADAPTIVE_BAD = (
+    "@(); @(x); @('x', 2); @(x, 'x'); @(x, -1); @(x, (1, 2, 3)); @(torch.ones(3), 2); @(x, 2, 3); "
+    "@(x, 1.5); @(x, 2, nonsense=1); @(x, (-1,)); @(x.long(), 2)"
+)
 op(
     F + "adaptive_avg_pool1d",
     "@(x, 2); @(input=x, output_size=3); @(x, 1); @(x, (4,)); @(x, [5]); torch.adaptive_avg_pool1d(x, 3); @(x, 9)",
@@ -200,8 +219,10 @@ op(
     dtypes=FLOATS,
     **XW,
 )
-NORMS = "@(); @(x); @('x', (4,)); @(x, 'x'); @(x, (7,)); @(x, ()); @(x, (4,), torch.ones(7)); "
-"@(x, (4,), nonsense=1); @(x, 1.5); @(x, (4,), 'x'); @(x, (4,), eps='x'); @(x, None); @(x, (9, 9, 9, 9)); "
+NORMS = (
+    "@(); @(x); @('x', (4,)); @(x, 'x'); @(x, (7,)); @(x, ()); @(x, (4,), torch.ones(7)); "
+    "@(x, (4,), nonsense=1); @(x, 1.5); @(x, (4,), 'x'); @(x, (4,), eps='x'); @(x, None); @(x, (9, 9, 9, 9)); "
+)
 op(
     F + "layer_norm",
     "@(x, (4,)); @(x, [4], w, b); "
@@ -238,7 +259,8 @@ op(
     shapes=(((3, 4), (4,), (4,)), ((2, 4, 3), (4,), (4,)), ((2, 4, 2, 3), (4,), (4,)), ((1, 4, 5), (4,), (4,))),
     dtypes=FLOATS,
     **XW,
-    bad="@(); @(x); @('x', 2); @(x, 'x'); @(x, 3); @(x, 0); @(x, 2, torch.ones(7)); @(x, 2, nonsense=1); @(x, 1.5); @(x, 2, 'x'); @(x[0, 0], 1); @(x, -1); @(x, 2, w, torch.ones(7))",
+    bad="@(); @(x); @('x', 2); @(x, 'x'); @(x, 3); @(x, 0); @(x, 2, torch.ones(7)); @(x, 2, nonsense=1); "
+    "@(x, 1.5); @(x, 2, 'x'); @(x[0, 0], 1); @(x, -1); @(x, 2, w, torch.ones(7))",
 )
 op(
     F + "instance_norm",
@@ -291,8 +313,11 @@ for _mode in ("reflect", "replicate", "circular"):
         bad=f"@(x, (9, 9), mode='{_mode}'); @(x[0], (1, 1), mode='{_mode}'); @(x, (1, 1, 1), mode='{_mode}')",
     )
     op(F + "pad", f"@(x, (1, 2, 0, 1), mode='{_mode}')", shapes=((3, 3, 4), (2, 3, 4, 5)), dtypes=FLOATS, x=N)
-RESIZE = "@(x, size=5, mode='{0}'); @(x, scale_factor=2, mode='{0}'); @(x, scale_factor=1.5, mode='{0}'); "
-"@(input=x, size=3, mode='{0}'); @(x, 2, mode='{0}'); @(x, scale_factor=0.5, mode='{0}', recompute_scale_factor=True); "
+RESIZE = (
+    "@(x, size=5, mode='{0}'); @(x, scale_factor=2, mode='{0}'); @(x, scale_factor=1.5, mode='{0}'); "
+    "@(input=x, size=3, mode='{0}'); @(x, 2, mode='{0}'); "
+    "@(x, scale_factor=0.5, mode='{0}', recompute_scale_factor=True); "
+)
 ALIGN = "@(x, size=5, mode='{0}', align_corners=True); @(x, scale_factor=2, mode='{0}', align_corners=False); "
 for _mode, _shape, _more in (
     ("nearest", (2, 3, 4), ""),
@@ -332,7 +357,8 @@ op(
     shapes=((2, 4, 3, 2), (4, 2, 2), (1, 8, 1, 3), (2, 1, 4, 2, 2), (0, 4, 2, 2)),
     dtypes=(*FLOATS, "int64", "float16"),
     x=N,
-    bad="@(); @(x); @('x', 2); @(x, 'x'); @(x, 0); @(x, -1); @(x, 3); @(x[0, 0], 1); @(x, 1.5); @(x, 2, 2); @(x, nonsense=1)",
+    bad="@(); @(x); @('x', 2); @(x, 'x'); @(x, 0); @(x, -1); @(x, 3); @(x[0, 0], 1); @(x, 1.5); @(x, 2, 2); "
+    "@(x, nonsense=1)",
 )
 op(
     F + "pixel_unshuffle",
@@ -340,7 +366,8 @@ op(
     shapes=((2, 1, 4, 2), (4, 2, 2), (1, 2, 6, 4), (2, 1, 3, 2, 2), (0, 4, 2, 2)),
     dtypes=(*FLOATS, "int64", "float16"),
     x=N,
-    bad="@(); @(x); @('x', 2); @(x, 'x'); @(x, 0); @(x, -1); @(x, 3); @(x[0, 0], 1); @(x, 1.5); @(x, 2, 2); @(x, nonsense=1)",
+    bad="@(); @(x); @('x', 2); @(x, 'x'); @(x, 0); @(x, -1); @(x, 3); @(x[0, 0], 1); @(x, 1.5); @(x, 2, 2); "
+    "@(x, nonsense=1)",
 )
 op(
     F + "normalize",
@@ -350,7 +377,8 @@ op(
     shapes=((3, 4), (2, 3, 4), (4, 4), (3, 1), (0, 3)),
     dtypes=(*FLOATS, "float16"),
     x=N,
-    bad="@(); @('x'); @(x, 2, 9); @(x, 'x'); @(x.long()); @(x, nonsense=1); @(x, 2, 'x'); @(1.0); @(x, eps='x'); @(None); @(x, out=1)",
+    bad="@(); @('x'); @(x, 2, 9); @(x, 'x'); @(x.long()); @(x, nonsense=1); @(x, 2, 'x'); @(1.0); "
+    "@(x, eps='x'); @(None); @(x, out=1)",
 )
 op(
     F + "cosine_similarity",
@@ -361,7 +389,8 @@ op(
     dtypes=(*FLOATS, "float64 float32"),
     a=N,
     b=N,
-    bad="@(); @(a); @(a, 'x'); @(a, 1.0); @(a, torch.ones(7)); @(a, b, 9); @(a, b, 'x'); @(a.long(), b.long()); @(a, b, nonsense=1); @(a, b, 1, 'x'); @(a, None)",
+    bad="@(); @(a); @(a, 'x'); @(a, 1.0); @(a, torch.ones(7)); @(a, b, 9); @(a, b, 'x'); @(a.long(), b.long()); "
+    "@(a, b, nonsense=1); @(a, b, 1, 'x'); @(a, None)",
 )
 op(
     F + "pairwise_distance",
@@ -372,7 +401,8 @@ op(
     dtypes=FLOATS,
     a=N,
     b=N,
-    bad="@(); @(a); @(a, 'x'); @(a, 1.0); @(a, torch.ones(7)); @(a, b, 'x'); @(a, b, nonsense=1); @(a, b, 2, 'x'); @(a, None); @(a, b, keepdim='x')",
+    bad="@(); @(a); @(a, 'x'); @(a, 1.0); @(a, torch.ones(7)); @(a, b, 'x'); @(a, b, nonsense=1); "
+    "@(a, b, 2, 'x'); @(a, None); @(a, b, keepdim='x')",
 )
 op(
     F + "scaled_dot_product_attention",

@@ -10,8 +10,10 @@ TWO = {"a": values.normal, "b": values.normal}
 SHAPES = (((3, 4), (3, 4)), ((5,), (5,)), ((), ()), ((2, 3, 2), (2, 3, 2)), ((0, 3), (0, 3)), ((3, 1), (3, 1)))
 DTYPES = (*FLOATS, "float16")
 PAIR = "@(a, b); @(input=a, target=b); @(a, b, reduction='sum'); @(a, b, reduction='none'); @(a, b, reduction='mean'); "
-BAD = "@(); @(a); @('x', b); @(a, 'x'); @(a, 1.0); @(a, None); @(a, b, reduction='x'); @(a, b, nonsense=1); "
-"@(a, b, reduction=1); @(a, torch.ones(7)); "
+BAD = (
+    "@(); @(a); @('x', b); @(a, 'x'); @(a, 1.0); @(a, None); @(a, b, reduction='x'); @(a, b, nonsense=1); "
+    "@(a, b, reduction=1); @(a, torch.ones(7)); "
+)
 
 op(
     F + "mse_loss " + F + "l1_loss",
@@ -39,9 +41,11 @@ op(
     **TWO,
     bad=BAD + "@(a, b, delta=-1); @(a, b, delta=0); @(a, b, delta='x')",
 )
-CLASSES = "@(a, t); @(input=a, target=t); @(a, t, w); @(a, t, weight=w, reduction='sum'); "
-"@(a, t, reduction='none'); @(a, t, ignore_index=1); @(a, t, w, ignore_index=0, reduction='none'); "
-"@(a, t, ignore_index=2, reduction='sum'); @(a, t, w, reduction='none'); "
+CLASSES = (
+    "@(a, t); @(input=a, target=t); @(a, t, w); @(a, t, weight=w, reduction='sum'); "
+    "@(a, t, reduction='none'); @(a, t, ignore_index=1); @(a, t, w, ignore_index=0, reduction='none'); "
+    "@(a, t, ignore_index=2, reduction='sum'); @(a, t, w, reduction='none'); "
+)
 CLASS_SHAPES = (
     ((4, 3), (4,), (3,)),
     ((3,), (), (3,)),
@@ -50,9 +54,11 @@ CLASS_SHAPES = (
     ((0, 3), (0,), (3,)),
     ((1, 5), (1,), (5,)),
 )
-CLASS_BAD = "@(); @(a); @(a, 'x'); @(a, t + 99); @(a, t[:1]); @(a, t.double()); @(a, t, torch.ones(7)); "
-"@(a, t, reduction='x'); @(a.long(), t); @(a, None); @(a, t, 'x'); @(a, t, nonsense=1); "
-"@(a, t, ignore_index='x'); @(a, 1); @(a, t.int()); @(a, t - 9); "
+CLASS_BAD = (
+    "@(); @(a); @(a, 'x'); @(a, t + 99); @(a, t[:1]); @(a, t.double()); @(a, t, torch.ones(7)); "
+    "@(a, t, reduction='x'); @(a.long(), t); @(a, None); @(a, t, 'x'); @(a, t, nonsense=1); "
+    "@(a, t, ignore_index='x'); @(a, 1); @(a, t.int()); @(a, t - 9); "
+)
 op(
     F + "cross_entropy",
     CLASSES + "@(a, t, label_smoothing=0.1); "
@@ -87,8 +93,10 @@ op(
     w=values.positive,
     bad=CLASS_BAD,
 )
-BINARY = "@(a, t); @(input=a, target=t); @(a, t, w); @(a, t, weight=w, reduction='sum'); "
-"@(a, t, reduction='none'); @(a, t, w, reduction='none'); "
+BINARY = (
+    "@(a, t); @(input=a, target=t); @(a, t, w); @(a, t, weight=w, reduction='sum'); "
+    "@(a, t, reduction='none'); @(a, t, w, reduction='none'); "
+)
 BINARY_SHAPES = (
     ((3, 4), (3, 4), (4,)),
     ((5,), (5,), (5,)),
@@ -96,8 +104,10 @@ BINARY_SHAPES = (
     ((2, 3, 2), (2, 3, 2), (3, 2)),
     ((0, 3), (0, 3), (3,)),
 )
-BINARY_BAD = "@(); @(a); @(a, 'x'); @(a, t[:1]); @(a, 1.0); @(a, t.long()); @(a, t, torch.ones(7)); "
-"@(a, t, reduction='x'); @(a, None); @(a, t, nonsense=1); @(a, torch.ones(7)); @(a, t, 'x'); "
+BINARY_BAD = (
+    "@(); @(a); @(a, 'x'); @(a, t[:1]); @(a, 1.0); @(a, t.long()); @(a, t, torch.ones(7)); "
+    "@(a, t, reduction='x'); @(a, None); @(a, t, nonsense=1); @(a, torch.ones(7)); @(a, t, 'x'); "
+)
 op(
     F + "binary_cross_entropy",
     BINARY,

@@ -65,7 +65,8 @@ op(
     bad=BAD + "@(a, b, rounding_mode='up'); @(a, b, rounding_mode=1); a.long().@_(b); @(a, b, 'floor')",
 )
 op("true_divide", FUNCTION + INPLACE + NUMBER + "a.@_(2)", **pairs, **TWO, bad=BAD)
-op("floor_divide", FUNCTION + INPLACE + NUMBER + "a // b; a // 2; 5 // a; a.@_(2); a // -1.5", **pairs, **TWO, bad=BAD)
+op("floor_divide", FUNCTION + NUMBER + "a // b; a // 2; 5 // a; a // -1.5", **pairs, **TWO, bad=BAD)
+op("floor_divide", INPLACE + "a.@_(2)", **pairs, **TWO, needs=("none",))
 op("fmod", FUNCTION + INPLACE + NUMBER + "@(a, -2); a.@_(2)", **pairs, **TWO, bad=BAD)
 op(
     "remainder",
@@ -87,7 +88,14 @@ op(
     "@(a, 2, out=out); @(0, a); @(-1.5, a)",
     dtypes=("float64", "float32", "int64", "bool", "uint8", "float16"),
 )
-op("atan2", FUNCTION + INPLACE, **pairs, **TWO, bad=BAD + "@(a, 2); a.@(2.0)")
+op(
+    "atan2",
+    FUNCTION + INPLACE,
+    shapes=BINARY_SHAPES,
+    dtypes=[d for d in MIXED if d != "int64 float32"],
+    **TWO,
+    bad=BAD + "@(a, 2); a.@(2.0)",
+)
 op("hypot", FUNCTION + INPLACE, **pairs, **TWO, bad=BAD + "@(a, 2)")
 op("maximum minimum", FUNCTION, **pairs, **TWO, bad=BAD + "@(a, 2); a.@(1.0)")
 op("logaddexp", FUNCTION, **pairs, **TWO, bad=BAD + "@(a, 2)")
