@@ -39,8 +39,14 @@ SAMPLES: dict[str, list[Sample]] = {
         sample(
             lambda t, a, b: t.triangular_solve(b, a, transpose=True).solution, well(3, 3), normal(3, 1), in_torch=False
         ),
+    ],
+    "cholesky_solve": [
+        sample(lambda t, a, b: t.cholesky_solve(b, a), well(3, 3), normal(2, 3, 2), in_torch=False),
         sample(lambda t, a, b: t.cholesky_solve(b, a.tril()), well(3, 3), normal(2, 3, 2)),
         sample(lambda t, a, b: b.cholesky_solve(a.triu(), upper=True), well(3, 3), normal(3, 1)),
+    ],
+    "cholesky_inverse": [
         sample(lambda t, a: t.cholesky_inverse(a.tril()), well(2, 3, 3)),
+        sample(lambda t, a: t.cholesky_inverse(a, upper=True), well(3, 3), in_torch=False),
     ],
 }

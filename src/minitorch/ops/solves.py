@@ -15,7 +15,7 @@ import numpy as np
 from .._args import array_of, flag
 from .._kernels import linalg as kernels
 from .._op import op
-from .._runtime import deliver, traced, wrap
+from .._runtime import deliver, traced
 from . import _returns
 from . import shape as shapes
 from ._matrices import (
@@ -83,6 +83,41 @@ _solve_row = op("solve_ex", "LinalgSolveExBackward0", _solve_ex, ("self", "other
                 outputs=True, broadcasts=True, numbers=False,
                 self=lambda F, g, self, result, left: _solve_self(F, g[0], self, result, left),
                 other=lambda F, g, self, left: F.solve_ex(F.mT(self), g[0], left=left)[0])  # fmt: skip
+
+
+def _cholesky_solve(self: np.ndarray, input2: np.ndarray, *, upper: bool = False) -> np.ndarray:
+    first, second = (_mT(input2), input2) if upper else (input2, _mT(input2))
+    middle = kernels.solve_triangular(first, self, False, False)
+    return kernels.solve_triangular(second, middle, True, False)
+
+
+def _cholesky_inverse(self: np.ndarray, *, upper: bool = False) -> np.ndarray:
+    return _cholesky_solve(np.broadcast_to(np.eye(self.shape[-1], dtype=self.dtype), self.shape), self, upper=upper)
+
+
+def _to_factor(F: Any, slope: Any, factor: Any, upper: bool) -> Any:
+    """From the gradient to A that to its Cholesky factor, of which one triangle is read."""
+    both = slope + F.mT(slope)
+    return F.triu(F.matmul(factor, both)) if upper else F.tril(F.matmul(both, factor))
+
+
+def _cholesky_solve_factor(F: Any, g: Any, input2: Any, result: Any, upper: bool) -> Any:
+    slope = F.cholesky_solve(g, input2, upper=upper)
+    return _to_factor(F, -F.bmm_nt(slope, result), F.triu(input2) if upper else F.tril(input2), upper)
+
+
+def _cholesky_inverse_self(F: Any, g: Any, self: Any, result: Any, upper: bool) -> Any:
+    slope = -F.matmul(result, F.matmul(g, result))
+    return _to_factor(F, slope, F.triu(self) if upper else F.tril(self), upper)
+
+
+_cholesky_solve_row = op("cholesky_solve", "CholeskySolveBackward0", _cholesky_solve, ("self", "input2"),
+                         broadcasts=True, numbers=False,
+                         self=lambda F, g, input2, upper: F.cholesky_solve(g, input2, upper=upper),
+                         input2=_cholesky_solve_factor)  # fmt: skip
+
+_cholesky_inverse_row = op("cholesky_inverse", "CholeskyInverseBackward0", _cholesky_inverse, ("self",),
+                           self=_cholesky_inverse_self)  # fmt: skip
 
 _triangle_row = op("solve_triangular", "LinalgSolveTriangularBackward0", _solve_triangular, ("self", "other"),
                    broadcasts=True, numbers=False, self=_triangle_self,
@@ -360,8 +395,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False, *, out: T
             raise RuntimeError(f"{which} should have at least 2 dimensions, but has {array.ndim} dimensions instead")
     _check_pair(name, b, a)
     check_floats(name, b, "cholesky_solve_cpu")
-    first, second = (traced.mT(input2), input2) if flag(upper, "upper") else (input2, traced.mT(input2))
-    return _triangle_row(second, _triangle_row(first, input, False), True)
+    return _cholesky_solve_row(input, input2, upper)
 
 
 def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -386,12 +420,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None =
             f"{name}: {where}The diagonal element {info} is zero, the inversion could not be completed because the "
             "input matrix is singular."
         )
-    one = traced.expand(_identity(array), size=array.shape)
-    return cholesky_solve(one, input, upper)
-
-
-def _identity(like: np.ndarray) -> Any:
-    return wrap(np.eye(like.shape[-1], dtype=like.dtype))
+    return _cholesky_inverse_row(input, upper)
 
 
 # -- tensors as matrices -----------------------------------------------------------------------------------------------
