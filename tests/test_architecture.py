@@ -29,7 +29,7 @@ LAYERS = [
     ["_inplace"],
     ["_differentiate"],
     ["ops"],
-    ["linalg"],
+    ["linalg", "special"],
     ["_storage", "_memory_methods", "_convert", "_casts", "_legacy", "_interop", "_autograd_methods"],
     ["_tensor"],
     ["autograd"],

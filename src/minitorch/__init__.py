@@ -126,6 +126,7 @@ from .ops.arrange import (
     triu,
     triu_indices,
 )
+from .ops.bessel import i0
 from .ops.broadcast import broadcast_shapes, broadcast_tensors, broadcast_to
 from .ops.by_number import (
     affine_grid_generator,
@@ -245,6 +246,7 @@ from .ops.factorisations import input_lu as lu
 from .ops.factorisations import input_lu_solve as lu_solve
 from .ops.factorisations import lu_unpack
 from .ops.from_data import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, scalar_tensor, tensor
+from .ops.gamma_normal import igamma, igammac, mvlgamma
 from .ops.gather import gather, index_reduce, scatter, scatter_add, scatter_reduce, take_along_dim
 from .ops.index import index_add, index_copy, index_fill, index_select
 from .ops.join import (
@@ -448,7 +450,7 @@ rsqrt_, sigmoid_, sin_, sinc_, sinh_ = Tensor.rsqrt_, Tensor.sigmoid_, Tensor.si
 sqrt_, square_, tan_, tanh_, trunc_ = Tensor.sqrt_, Tensor.square_, Tensor.tan_, Tensor.tanh_, Tensor.trunc_
 xlogy_, zero_ = Tensor.xlogy_, Tensor.zero_
 native_channel_shuffle = channel_shuffle
-as_strided_, gcd_, lcm_ = Tensor.as_strided_, Tensor.gcd_, Tensor.lcm_
+as_strided_, gcd_, lcm_, i0_ = Tensor.as_strided_, Tensor.gcd_, Tensor.lcm_, Tensor.i0_
 celu_, selu_, threshold_ = nn.functional.celu_, nn.functional.selu_, nn.functional.threshold_
 
 
@@ -460,7 +462,13 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-_LATER = {"load": "serialization", "save": "serialization", "serialization": "serialization", "utils": "utils"}
+_LATER = {
+    "load": "serialization",
+    "save": "serialization",
+    "serialization": "serialization",
+    "special": "special",
+    "utils": "utils",
+}
 
 __version__ = version.__version__
 
@@ -497,10 +505,10 @@ __all__ = [  # noqa: RUF022
     "get_deterministic_debug_mode", "get_device", "get_float32_matmul_precision", "get_num_interop_threads",
     "get_num_threads", "get_rng_state", "gradient", "greater", "greater_equal", "grid_sampler", "grid_sampler_2d",
     "grid_sampler_3d", "group_norm", "gt", "half", "hamming_window", "hann_window", "hardshrink", "heaviside",
-    "hinge_embedding_loss", "histc", "histogram", "histogramdd", "hsplit", "hstack", "hypot", "iinfo", "imag",
-    "index_add", "index_copy", "index_fill", "index_put", "index_put_", "index_reduce", "index_select", "inf",
-    "inference_mode", "initial_seed", "inner", "instance_norm", "int", "int16", "int32", "int64", "int8", "inverse",
-    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_complex", "is_conj",
+    "hinge_embedding_loss", "histc", "histogram", "histogramdd", "hsplit", "hstack", "hypot", "i0", "i0_", "igamma",
+    "igammac", "iinfo", "imag", "index_add", "index_copy", "index_fill", "index_put", "index_put_", "index_reduce",
+    "index_select", "inf", "inference_mode", "initial_seed", "inner", "instance_norm", "int", "int16", "int32", "int64",
+    "int8", "inverse", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_complex", "is_conj",
     "is_deterministic_algorithms_warn_only_enabled", "is_distributed", "is_floating_point", "is_grad_enabled",
     "is_inference", "is_inference_mode_enabled", "is_neg", "is_nonzero", "is_same_size", "is_signed", "is_storage",
     "is_tensor", "is_warn_always_enabled", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf",
@@ -511,29 +519,30 @@ __all__ = [  # noqa: RUF022
     "lu", "lu_solve", "lu_unpack", "manual_seed", "margin_ranking_loss", "masked_fill", "masked_scatter",
     "masked_select", "matmul", "matrix_exp", "matrix_power", "max", "max_pool1d", "max_pool1d_with_indices",
     "max_pool2d", "max_pool3d", "maximum", "mean", "median", "memory_format", "meshgrid", "min", "minimum", "mm",
-    "mode", "moveaxis", "movedim", "msort", "mul", "multinomial", "multiply", "mv", "nan", "nan_to_num", "nan_to_num_",
-    "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "native_channel_shuffle", "ne", "neg",
-    "neg_", "negative", "negative_", "newaxis", "nextafter", "nn", "no_grad", "nonzero", "nonzero_static", "norm",
-    "normal", "not_equal", "numel", "ones", "ones_like", "optim", "orgqr", "ormqr", "outer", "pairwise_distance",
-    "pdist", "permute", "permute_copy", "pi", "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss",
-    "polygamma", "positive", "pow", "prelu", "preserve_format", "prod", "promote_types", "put", "qr", "quantile",
-    "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm",
-    "range", "ravel", "real", "reciprocal", "reciprocal_", "relu", "relu_", "remainder", "renorm", "repeat_interleave",
-    "reshape", "resize_as_", "resolve_conj", "resolve_neg", "result_type", "return_types", "rms_norm", "roll", "rot90",
-    "round", "round_", "row_stack", "rrelu", "rrelu_", "rsqrt", "rsqrt_", "rsub", "save", "scalar_tensor", "scatter",
-    "scatter_add", "scatter_reduce", "searchsorted", "seed", "select", "select_copy", "select_scatter", "selu", "selu_",
-    "serialization", "set_default_device", "set_default_dtype", "set_default_tensor_type",
-    "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal", "set_grad_enabled",
-    "set_num_interop_threads", "set_num_threads", "set_printoptions", "set_rng_state", "set_warn_always", "sgn",
-    "short", "sigmoid", "sigmoid_", "sign", "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice_copy",
-    "slice_scatter", "slogdet", "softmax", "sort", "sparse_coo", "split", "split_copy", "split_with_sizes",
-    "split_with_sizes_copy", "sqrt", "sqrt_", "square", "square_", "squeeze", "squeeze_copy", "stack", "std",
-    "std_mean", "strided", "sub", "subtract", "sum", "svd", "swapaxes", "swapdims", "t", "t_copy", "take",
-    "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tensor", "tensor_split", "tensordot", "testing", "threshold",
-    "threshold_", "tile", "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "triangular_solve",
-    "tril", "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "typename",
-    "types", "uint16", "uint32", "uint64", "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique",
-    "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze",
-    "unsqueeze_copy", "use_deterministic_algorithms", "utils", "vander", "var", "var_mean", "vdot", "version",
-    "view_copy", "vsplit", "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
+    "mode", "moveaxis", "movedim", "msort", "mul", "multinomial", "multiply", "mv", "mvlgamma", "nan", "nan_to_num",
+    "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "native_channel_shuffle",
+    "ne", "neg", "neg_", "negative", "negative_", "newaxis", "nextafter", "nn", "no_grad", "nonzero", "nonzero_static",
+    "norm", "normal", "not_equal", "numel", "ones", "ones_like", "optim", "orgqr", "ormqr", "outer",
+    "pairwise_distance", "pdist", "permute", "permute_copy", "pi", "pinverse", "pixel_shuffle", "pixel_unshuffle",
+    "poisson_nll_loss", "polygamma", "positive", "pow", "prelu", "preserve_format", "prod", "promote_types", "put",
+    "qr", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
+    "random", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "relu", "relu_", "remainder", "renorm",
+    "repeat_interleave", "reshape", "resize_as_", "resolve_conj", "resolve_neg", "result_type", "return_types",
+    "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rrelu_", "rsqrt", "rsqrt_", "rsub", "save",
+    "scalar_tensor", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "seed", "select", "select_copy",
+    "select_scatter", "selu", "selu_", "serialization", "set_default_device", "set_default_dtype",
+    "set_default_tensor_type", "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal",
+    "set_grad_enabled", "set_num_interop_threads", "set_num_threads", "set_printoptions", "set_rng_state",
+    "set_warn_always", "sgn", "short", "sigmoid", "sigmoid_", "sign", "signbit", "sin", "sin_", "sinc", "sinc_", "sinh",
+    "sinh_", "slice_copy", "slice_scatter", "slogdet", "softmax", "sort", "sparse_coo", "special", "split",
+    "split_copy", "split_with_sizes", "split_with_sizes_copy", "sqrt", "sqrt_", "square", "square_", "squeeze",
+    "squeeze_copy", "stack", "std", "std_mean", "strided", "sub", "subtract", "sum", "svd", "swapaxes", "swapdims", "t",
+    "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tensor", "tensor_split", "tensordot",
+    "testing", "threshold", "threshold_", "tile", "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz",
+    "triangular_solve", "tril", "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc",
+    "trunc_", "typename", "types", "uint16", "uint32", "uint64", "uint8", "unbind", "unbind_copy", "unflatten",
+    "unfold_copy", "unique", "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split",
+    "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy", "use_deterministic_algorithms", "utils", "vander", "var",
+    "var_mean", "vdot", "version", "view_copy", "vsplit", "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros",
+    "zeros_like",
 ]  # fmt: skip

@@ -22,6 +22,7 @@ from ._size import Size
 from .ops import (
     activation,
     arrange,
+    bessel,
     broadcast,
     choices,
     compare,
@@ -35,6 +36,7 @@ from .ops import (
     elementary,
     extrema,
     factorisations,
+    gamma_normal,
     join,
     linalg,
     masked,
@@ -172,6 +174,15 @@ class Tensor(metaclass=legacy.TensorMeta):
     lgamma, digamma, polygamma = special.lgamma, special.digamma, special.polygamma_method
     sinc, hypot, xlogy, deg2rad, rad2deg = special.sinc, special.hypot, special.xlogy, special.deg2rad, special.rad2deg
     logaddexp, logaddexp2 = special.logaddexp, special.logaddexp2
+    i0, i0_, mvlgamma, mvlgamma_ = (
+        bessel.i0,
+        in_place(bessel.i0),
+        gamma_normal.mvlgamma,
+        in_place(gamma_normal.mvlgamma),
+    )
+    igamma, igammac = gamma_normal.igamma, gamma_normal.igammac
+    igamma_, igammac_ = in_place(gamma_normal.igamma), in_place(gamma_normal.igammac)
+    polygamma_ = in_place(special.polygamma_method, "polygamma_")
     eq, ne, lt, le, gt, ge = compare.eq, compare.ne, compare.lt, compare.le, compare.gt, compare.ge
     not_equal, less, less_equal, greater = compare.ne, compare.lt, compare.le, compare.gt
     greater_equal, isclose, allclose, equal = compare.ge, compare.isclose, compare.allclose, compare.equal
