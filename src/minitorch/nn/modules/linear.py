@@ -81,6 +81,69 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
+class Bilinear(Module):
+    """``input1 @ weight[o] @ input2 + bias[o]`` for each output o.
+
+    Parameters
+    ----------
+    in1_features, in2_features, out_features : int
+        The sizes of the last dimensions of both inputs and of the output.
+    bias : bool, default True
+        Whether a bias is learnt.
+    device, dtype
+        Of the parameters.
+
+    Attributes
+    ----------
+    weight : Parameter, shape (out_features, in1_features, in2_features)
+        Starts uniform within ``1 / sqrt(in1_features)``.
+    bias : Parameter or None, shape (out_features,)
+        Starts the same way.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.Bilinear(20, 30, 40)(torch.randn(128, 20), torch.randn(128, 30)).shape
+    torch.Size([128, 40])
+    """
+
+    weight: Parameter
+    bias: Parameter | None
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got {in1_features}")
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
+        self.weight = Parameter(empty(out_features, in1_features, in2_features, device=device, dtype=dtype))
+        self.register_parameter("bias", Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new values."""
+        bound = 1 / math.sqrt(self.in1_features)
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )
+
+
 class NonDynamicallyQuantizableLinear(Linear):
     """A Linear that goes by another name where attention holds it, as in PyTorch."""
 
