@@ -87,8 +87,8 @@ def _weighed(image: Any, cell: list[np.ndarray], weight: Any) -> Any:
 
 
 def _floor(x: Any) -> np.ndarray:
-    """Whole numbers; what is no finite number is far outside."""
-    return np.nan_to_num(np.floor(x._array), nan=-1e6, posinf=-1e6, neginf=-1e6)
+    """Whole numbers; what is no finite number is far outside, within the range of float16."""
+    return np.nan_to_num(np.floor(x._array), nan=-3e4, posinf=-3e4, neginf=-3e4)
 
 
 def _linear(image: Any, places: list[Any]) -> Any:
