@@ -221,7 +221,7 @@ class Tensor(metaclass=legacy.TensorMeta):
     addcmul_, addcdiv_ = in_place(pointwise.addcmul), in_place(pointwise.addcdiv)
     pow_ = __ipow__ = in_place(powers.pow)
     square_, sqrt_, rsqrt_ = in_place(powers.square), in_place(powers.sqrt), in_place(powers.rsqrt)
-    float_power_, ldexp_ = in_place(powers.float_power), in_place(powers.ldexp)
+    float_power_, ldexp_ = in_place(powers.float_power_into, "float_power_"), in_place(powers.ldexp)
     abs_ = absolute_ = in_place(rounding.abs)
     trunc_ = fix_ = in_place(rounding.trunc)
     sign_, sgn_, copysign_ = in_place(rounding.sign), in_place(rounding.sgn), in_place(rounding.copysign)

@@ -142,3 +142,9 @@ def test_values_gradients_and_indices_equal_pytorch() -> None:
 
 def test_integers_are_averaged_towards_zero() -> None:
     assert torch.nn.functional.avg_pool1d(torch.tensor([[-1, -2, 5, 6]]), 2).tolist() == [[-1, 5]]
+
+
+@pytest.mark.parametrize("name", ["adaptive_avg_pool2d", "adaptive_max_pool2d"])
+def test_too_few_dimensions_for_a_size_in_each(name: str) -> None:
+    with pytest.raises(ValueError, match="Input dimension should be at least 3"):
+        getattr(torch.nn.functional, name)(torch.ones(2, 2), (2, 2))

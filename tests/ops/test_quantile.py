@@ -109,3 +109,15 @@ def test_against_pytorch(name: str, method: str) -> None:
         found = getattr(T, name)(x, levels, dim=1, interpolation=method)
         results.append(found.numpy())
     np.testing.assert_allclose(*results, rtol=1e-6)
+
+
+def test_the_gradient_of_the_level_is_the_distance_of_its_neighbours() -> None:
+    q = torch.tensor([0.3, 0.5], requires_grad=True)
+    values = torch.quantile(torch.tensor([1.0, 2.0, 4.0, 7.0]), q)
+    assert values.tolist() == torch.quantile(torch.tensor([1.0, 2.0, 4.0, 7.0]), q.detach()).tolist()
+    values.sum().backward()
+    assert q.grad.tolist() == [3.0, 6.0]
+    level = torch.tensor(0.3, requires_grad=True)
+    torch.nanquantile(torch.tensor([[1.0, 2.0, 4.0, float("nan")]]), level, 1, keepdim=True).sum().backward()
+    assert level.grad.item() == 2.0
+    assert not torch.quantile(torch.tensor([1.0, 2.0]), q, interpolation="lower").requires_grad

@@ -75,6 +75,38 @@ CASES: dict[str, tuple[Any, str]] = {
     ),
     "hardtanh": (lambda torch: torch.nn.functional.hardtanh(mask(torch, 1)), "Bool inputs not supported"),
     "relu6": (lambda torch: torch.nn.functional.relu6(mask(torch, 1)), "Bool inputs not supported"),
+    "isin": (lambda torch: torch.isin(mask(torch, 2), torch.tensor([1])), "Unsupported input type"),
+    "index_reduce": (
+        lambda torch: torch.index_reduce(mask(torch, 2), 0, torch.tensor([0]), mask(torch, 1), "amax"),
+        "not implemented for 'Bool'",
+    ),
+    "multi_margin_loss": (
+        lambda torch: torch.nn.functional.multi_margin_loss(torch.ones(1, 2).long(), torch.tensor([0])),
+        "not implemented for 'Long'",
+    ),
+    "multilabel_margin_loss": (
+        lambda torch: torch.nn.functional.multilabel_margin_loss(torch.ones(1, 2).long(), torch.tensor([[0, 1]])),
+        "not implemented for 'Long'",
+    ),
+    "soft_margin_loss": (
+        lambda torch: torch.nn.functional.soft_margin_loss(torch.tensor([1]), torch.tensor([1])),
+        "must be of floats|can't be cast",
+    ),
+    "max_unpool1d": (
+        lambda torch: torch.nn.functional.max_unpool1d(torch.ones(1, 1, 1).long(), torch.zeros(1, 1, 1).long(), 2),
+        "not implemented for 'Long'",
+    ),
+    "threshold": (lambda torch: torch.nn.functional.threshold(mask(torch, 1), 1, 0), "not implemented for 'Bool'"),
+    "gradient": (lambda torch: torch.gradient(torch.tensor([1, 2], dtype=torch.uint8)), "does not support uint8"),
+    "float_power_": (
+        lambda torch: torch.tensor([1.0]).float_power_(2),
+        "has dtype Float but the operation's result requires dtype Double",
+    ),
+    "dropout": (lambda torch: torch.nn.functional.dropout(torch.tensor([1]), 0.5), "floating point|can't be cast"),
+    "complex value": (
+        lambda torch: torch.masked_fill(torch.ones(1), mask(torch, 1), 1j),
+        "value cannot be converted to type float without overflow",
+    ),
     "hardtanh of bytes": (
         lambda torch: torch.nn.functional.hardtanh(torch.tensor([1], dtype=torch.uint8)),
         "unsigned type with negative limits",
@@ -118,3 +150,14 @@ def test_factors_of_integers_are_converted_to_integers() -> None:
     assert minitorch.index_add(bytes_, 0, minitorch.tensor([0]), bytes_[:1], alpha=-1).tolist() == [0, 250]
     ones = minitorch.ones(2, 2).long()
     assert minitorch.addmm(ones, ones, ones, beta=1.7, alpha=2.9).tolist() == [[5, 5], [5, 5]]
+
+
+def test_what_integers_may_do() -> None:
+    assert minitorch.nn.functional.dropout(minitorch.tensor([3]), 0.0).tolist() == [3]
+    (slope,) = minitorch.gradient(minitorch.tensor([1, 4, 9]), spacing=None)
+    assert (slope.dtype, slope.tolist()) == (minitorch.float32, [3, 4, 5])
+    assert minitorch.gradient(minitorch.tensor([1, 4, 9]), spacing=2)[0].tolist() == [1.5, 2, 2.5]
+    assert minitorch.div(7, minitorch.tensor([2, -2]), rounding_mode="floor").tolist() == [3, -4]
+    base = minitorch.tensor([3.0], dtype=minitorch.float64)
+    assert base.float_power_(2) is base
+    assert base.tolist() == [9]

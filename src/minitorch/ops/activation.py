@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, dim_of
-from .._errors import scalar_name
+from .._errors import check_kind, scalar_name
 from .._inplace import write
 from .._kernels import activation as kernels
 from .._op import documents, op
@@ -47,6 +47,7 @@ def _relu_kernel(self: np.ndarray) -> np.ndarray:
 
 
 def _threshold_kernel(self: np.ndarray, *, threshold: float, value: float) -> np.ndarray:
+    check_kind("threshold_cpu", self, "fiu")
     return np.where(self <= threshold, self.dtype.type(value), self)
 
 

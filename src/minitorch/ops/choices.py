@@ -134,6 +134,9 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     if array_of("masked_fill", mask, "mask", 2).dtype.kind != "b":
         raise RuntimeError(f"masked_fill only supports boolean masks, but got mask with dtype {mask._array.dtype}")
     if not isinstance(value, _runtime.Tensor):
+        if isinstance(value, complex):
+            kind = scalar_name(array_of("masked_fill", input).dtype).lower()
+            raise RuntimeError(f"value cannot be converted to type {kind} without overflow: {value}")
         return _masked_fill(input, mask, value)
     if value._array.ndim:
         dimensions = value._array.ndim
@@ -272,6 +275,7 @@ def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None)
     """
     if isinstance(min, _runtime.Tensor):
         return _clamp_min_tensor(input, min, out=out)
+    array_of("clamp_min", input)
     return _clamp_number_min(_bounded(input, min), min, out=out)
 
 
@@ -286,6 +290,7 @@ def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None)
     """
     if isinstance(max, _runtime.Tensor):
         return _clamp_max_tensor(input, max, out=out)
+    array_of("clamp_max", input)
     return _clamp_number_max(_bounded(input, max), max, out=out)
 
 

@@ -42,7 +42,7 @@ def _mask(like: np.ndarray, p: float, feature: bool) -> np.ndarray:
 def _dropped(input: Any, p: float, feature: bool, inplace: bool) -> Any:
     """The input times a mask, scaled so that its mean stays."""
     array = array_of("dropout", input)
-    if array.dtype.kind != "f":
+    if array.dtype.kind != "f" and 0 < p < 1 and array.size:
         raise RuntimeError(f"dropout(): expected a floating point tensor, but got {input.dtype}")
     if p == 0 or not array.size:
         return input

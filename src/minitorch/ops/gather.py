@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _runtime
 from .._args import array_of, dim_of, text
-from .._errors import broadcast_problem, scalar_name
+from .._errors import broadcast_problem, check_kind, scalar_name
 from .._kernels import scatter as kernels
 from .._kernels.scatter import positions
 from .._op import op
@@ -550,6 +550,7 @@ def index_reduce(
     size = (input._array.shape or (1,))[dim]
     if (wrong := first_outside(index._array, size)) is not None:
         raise IndexError(f"index_reduce(): index {wrong} is out of range for dimension {dim} with size {size}")
+    check_kind("index_reduce", input._array, "fiu")
     sizes = source._array.shape
     places = index._array.reshape((-1,) + (1,) * (len(sizes) - dim - 1)) if sizes else index._array.reshape(())
     spread = wrap(np.broadcast_to(places, sizes))

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._args import array_of
 from .._dtypes import INT64
-from .._errors import scalar_name
+from .._errors import check_kind, scalar_name
 from .._runtime import wrap
 from . import activation, choices, elementary, pointwise
 from . import reduce as reductions
@@ -77,6 +77,7 @@ def multi_margin_loss(
         raise ValueError(f"only p == 1 and p == 2 supported, but got {p}")
     scores, wanted = array_of("multi_margin_loss", input), array_of("multi_margin_loss", target, "target", 2)
     samples, classes = _rows("multi_margin_loss", scores)
+    check_kind("multi_margin_loss", scores)
     if wanted.ndim > 1 or wanted.size != samples:
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
@@ -147,6 +148,7 @@ def multilabel_margin_loss(
     name = "multilabel_margin_loss"
     scores, wanted = array_of(name, input), array_of(name, target, "target", 2)
     samples, classes = _rows(name, scores)
+    check_kind(name, scores)
     if wanted.shape != scores.shape:
         raise RuntimeError(f"inconsistent target size: {list(wanted.shape)} for input of size: {list(scores.shape)}")
     _need_long(wanted)
@@ -178,6 +180,8 @@ def soft_margin_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     array_of("soft_margin_loss", input)
     array_of("soft_margin_loss", target, "target", 2)
+    if input._array.dtype.kind != "f":
+        raise RuntimeError(f"soft_margin_loss(): input must be of floats, not {input._array.dtype}")
     constant("soft_margin_loss", "target", target)
     return reduced_by(reduction, elementary.log1p(elementary.exp(pointwise.neg(target) * input)))
 

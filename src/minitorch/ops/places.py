@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _runtime
+from .. import _dtypes, _runtime
 from .._args import array_of, dims_of
 from .._dtypes import promoted
 from .._runtime import deliver, traced, wrap
@@ -54,6 +54,8 @@ def isin(
         raise TypeError(f"isin(): one of elements and test_elements must be a Tensor, not {type(elements).__name__}")
     one = as_operand(elements, test_elements, "isin")._array
     other = as_operand(test_elements, elements, "isin")._array
+    if "b" in (one.dtype.kind, other.dtype.kind):
+        raise RuntimeError("Unsupported input type encountered for isin(): Bool; convert it first")
     common = promoted(one.dtype, other.dtype)
     found = np.isin(one.astype(common), other.astype(common), invert=invert)
     return wrap(np.asarray(found, bool).reshape(one.shape))
@@ -210,6 +212,12 @@ def gradient(
     (tensor([3., 4., 6., 7.]),)
     """
     array = array_of("gradient", input)
+    if array.dtype.kind in "ub":
+        raise RuntimeError(f"torch.gradient does not support {array.dtype} input: convert it to a signed dtype")
+    if array.dtype.kind != "f":
+        input = input.to(_dtypes.get_default_dtype())
+        array = input._array
+    spacing = 1 if spacing is None else spacing
     dims = tuple(np.arange(array.ndim).tolist()) if dim is None else dims_of(dim, array.ndim)
     spacings = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
     if len(spacings) != len(dims):
@@ -223,7 +231,7 @@ def gradient(
 
 def _distances(spacing: Any, array: np.ndarray, dim: int) -> np.ndarray:
     """From each sample to the next, shaped to be broadcast along a dimension."""
-    dtype = array.dtype if array.dtype.kind == "f" else np.float32
+    dtype = array.dtype
     if isinstance(spacing, _runtime.Tensor) and spacing._array.ndim:
         steps = np.diff(spacing._array).astype(dtype)
         if len(steps) != array.shape[dim] - 1:
@@ -234,9 +242,6 @@ def _distances(spacing: Any, array: np.ndarray, dim: int) -> np.ndarray:
 
 
 def _slope(input: Any, dim: int, steps: np.ndarray, edge_order: int) -> Any:
-    if input._array.dtype.kind != "f":  # of integers, the differences are those of integers divided, and cut
-        return _slope(input.double(), dim, steps.astype(np.float64), edge_order).to(input.dtype)
-
     def at(start: int, stop: int | None) -> Any:
         return input[(*(slice(None),) * dim, slice(start, stop))]
 

@@ -258,6 +258,8 @@ def _rounded(input: Tensor, other: Tensor | Number, rounding_mode: str, out: Ten
     if text(rounding_mode, "rounding_mode") not in ("trunc", "floor"):
         expected = "one of None, 'trunc', or 'floor'"
         raise RuntimeError(f"div expected rounding_mode to be {expected} but found {rounding_mode!r}")
+    if not isinstance(input, _runtime.Tensor):
+        input = as_operand(input, other, "div")
     return (_div_floor if rounding_mode == "floor" else _div_trunc)(input, other, out=out)
 
 

@@ -487,6 +487,8 @@ def avg_pool3d(
 def _adaptive_size(name: str, input: Any, output_size: Any, ndim: int) -> Sizes:
     """The output's size, None taken from the input, checked."""
     array = array_of(name, input)
+    if ndim > 1 and isinstance(output_size, (tuple, list)) and array.ndim <= ndim:
+        raise ValueError(f"{name}(): Input dimension should be at least {ndim + 1}, but it is {array.ndim}")
     if array.ndim not in (ndim + 1, ndim + 2):
         raise RuntimeError(f"{name}(): Expected {ndim + 1}D or {ndim + 2}D tensor, but got {list(array.shape)}")
     given = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * ndim

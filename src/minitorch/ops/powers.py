@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
+from .._args import array_of
 from .._dtypes import FLOAT64
+from .._errors import scalar_name
 from .._op import documents, op
 from .._types import Number
 from . import copies
@@ -205,6 +207,16 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
     if isinstance(exponent, _runtime.Tensor):
         exponent = copies.converted(exponent, FLOAT64)
     return pow(input, exponent, out=out)
+
+
+def float_power_into(input: Tensor, exponent: Tensor | Number) -> Tensor:
+    """What ``float_power_`` writes; RuntimeError unless the tensor is of float64."""
+    if array_of("float_power_", input).dtype != FLOAT64:
+        came = scalar_name(input._array.dtype)
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {came} but the operation's result requires dtype Double"
+        )
+    return float_power(input, exponent)
 
 
 @documents(_sqrt)

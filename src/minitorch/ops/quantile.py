@@ -37,6 +37,7 @@ def quantile(
         float32 or float64, not empty.
     q : float or Tensor
         Which, between 0 and 1; a 1-D tensor of *input*'s dtype for several, which then lie along a new first dimension.
+        It has a gradient with "linear" interpolation.
     dim : int, optional
         The dimension (default: over all elements).
     keepdim : bool
@@ -54,7 +55,7 @@ def quantile(
     """
     if out is not None:
         compute = partial(quantile, input, q, dim, keepdim, interpolation=interpolation)
-        return deliver("quantile", compute, (input,), out)
+        return deliver("quantile", compute, (input, q), out)
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
 
 
@@ -77,7 +78,7 @@ def nanquantile(
     """
     if out is not None:
         compute = partial(nanquantile, input, q, dim, keepdim, interpolation=interpolation)
-        return deliver("nanquantile", compute, (input,), out)
+        return deliver("nanquantile", compute, (input, q), out)
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation)
 
 
@@ -90,13 +91,18 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
     ranked = sort(line, number).values
     missing = silent(np.isnan, ranked._array).sum(number, keepdims=True)
     last = ranked._array.shape[number] - 1
+    span = np.where(missing > 0, 0, last) if name == "quantile" else np.maximum(last - missing, 0)
+    first = np.where(missing > 0, last, 0) if name == "quantile" else 0
+    kept = keepdim and array.ndim > 0
+    moving = hasattr(q, "_array") and q.requires_grad and interpolation == "linear"
     results = []
-    for level in levels.reshape(-1):
-        if name == "quantile":
-            rank = np.where(missing > 0, last, level * last)
-        else:
-            rank = level * np.maximum(last - missing, 0)
-        results.append(_between(ranked, number, rank.astype(array.dtype), keepdim and array.ndim > 0, interpolation))
+    for place, level in enumerate(levels.reshape(-1)):
+        rank = (first + level * span).astype(array.dtype)
+        shift = None
+        if moving:  # a zero that has the gradient of the rank
+            factor = (span if kept else span.squeeze(number)).astype(array.dtype)
+            shift = ((q[place] if levels.ndim else q) - wrap(np.asarray(level))) * wrap(factor)
+        results.append(_between(ranked, number, rank, kept, interpolation, shift))
     if dim is None and keepdim:
         results = [traced.view(result, size=(1,) * array.ndim) for result in results]
     return traced.stack(results) if levels.ndim else results[0]
@@ -127,7 +133,9 @@ def _checked_levels(name: str, array: np.ndarray, q: Any, interpolation: str) ->
     return np.asarray(q, array.dtype)
 
 
-def _between(ranked: Tensor, dim: int, rank: np.ndarray, keepdim: bool, interpolation: str) -> Tensor:
+def _between(
+    ranked: Tensor, dim: int, rank: np.ndarray, keepdim: bool, interpolation: str, shift: Tensor | None
+) -> Tensor:
     """The elements at fractional ranks along a dimension."""
     if interpolation == "nearest":
         rank = np.rint(rank)
@@ -140,7 +148,8 @@ def _between(ranked: Tensor, dim: int, rank: np.ndarray, keepdim: bool, interpol
         return higher
     lower = traced.take_along(ranked, dim, at_low, keepdim)
     weight = rank - low if interpolation == "linear" else np.where(rank == low, 0, 0.5).astype(rank.dtype)
-    return lower + (higher - lower) * wrap(weight if keepdim else weight.squeeze(dim))
+    part = wrap(weight if keepdim else weight.squeeze(dim))
+    return lower + (higher - lower) * (part if shift is None else part + shift)
 
 
 # -- histograms --------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _random
 from .._args import array_of, per_dim
-from .._errors import scalar_name
+from .._errors import check_kind, scalar_name
 from .._op import op
 from . import pad as padding_
 from . import pool, rounding
@@ -61,6 +61,7 @@ def _unpooled_size(size: Sizes, kernel: Sizes, stride: Sizes, pads: Sizes, given
 def _unpooled(ndim: int, input: Any, indices: Any, numbers: tuple[Any, ...], output_size: Any) -> Any:
     name = f"max_unpool{ndim}d"
     array, places = array_of(name, input), array_of(name, indices, "indices", 2)
+    check_kind(name, array)
     kernel, stride, padding = numbers
     kernels = per_dim(kernel, ndim, "kernel_size")
     strides = kernels if stride is None else per_dim(stride, ndim, "stride")
