@@ -128,3 +128,28 @@ def test_messages_like_pytorch(case: Callable[[Any], tuple[Any, ...]]) -> None:
         return f"{caught.type.__name__}: {caught.value}".replace("minitorch", "torch")
 
     assert message(minitorch) == message(theirs)
+
+
+# -- make_tensor -------------------------------------------------------------------------------------------------------
+def test_make_tensor() -> None:
+    make = torch.testing.make_tensor
+    assert make(2, 3, dtype=torch.float32).dtype is torch.float32
+    assert make((), dtype=torch.int64).shape == ()
+    assert make((100,), dtype=torch.uint8, high=3).max() < 3
+    assert make(50, dtype=torch.int64, low=-1, high=2, exclude_zero=True).abs().min() == 1
+    assert not make(2, 3, dtype=torch.float64, noncontiguous=True).is_contiguous()
+    assert make(2, dtype=torch.float64, requires_grad=True).requires_grad
+    with pytest.raises(ValueError, match="must be less than"):
+        make(2, dtype=torch.float32, low=2, high=1)
+    with pytest.raises(ValueError, match="requires_grad=True"):
+        make(2, dtype=torch.int64, requires_grad=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8", "bool"])
+def test_make_tensor_draws_what_pytorch_draws(dtype: str) -> None:
+    theirs = pytest.importorskip("torch")
+    made = []
+    for torch_ in (minitorch, theirs):
+        torch_.manual_seed(3)
+        made.append(torch_.testing.make_tensor(4, 5, dtype=getattr(torch_, dtype), device="cpu"))
+    np.testing.assert_array_equal(made[0].numpy(), made[1].numpy())

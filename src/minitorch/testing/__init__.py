@@ -1,5 +1,6 @@
 """Helpers for tests."""
 
 from ._comparison import assert_close
+from ._creation import make_tensor
 
-__all__ = ["assert_close"]
+__all__ = ["assert_close", "make_tensor"]
