@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .. import _runtime
 from .._tensor import Tensor
 from .._views import edits_of
+from ..ops.creation import empty
 
 
 class Parameter(Tensor):
@@ -116,3 +117,125 @@ def _sharing(cls: type[Tensor], data: Any) -> Any:
 def _rebuilt(cls: type[Parameter], array: np.ndarray, requires_grad: bool) -> Parameter:
     """A parameter from its pickled parts."""
     return cls(_runtime.wrap(array), requires_grad)
+
+
+# -- tensors whose shapes are not known yet ----------------------------------------------------------------------------
+_memory: Any = Tensor.__dict__["_array"]  # what a tensor without a shape hides
+
+
+class UninitializedTensorMixin:
+    """A tensor of a lazy module that has a dtype but no shape yet: `materialize` makes it an ordinary one."""
+
+    __slots__ = ()
+    cls_to_become: ClassVar[Any]
+
+    @property
+    def _array(self) -> Any:
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter or buffer, {self!r}. Call the lazy module that it belongs to "
+            "with a batch first, which gives it its shape."
+        )
+
+    @property
+    def data(self) -> Any:
+        """An empty tensor, of the dtype that this one will have."""
+        return _runtime.wrap(_memory.__get__(self))
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        _memory.__set__(self, value._array)
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype that it will have."""
+        return self.data.dtype
+
+    @property
+    def shape(self) -> Any:
+        """Nothing: there is none yet."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` to "
+            "initialize the parameters before accessing their attributes."
+        )
+
+    def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Become an ordinary tensor of this shape, whose values are not set."""
+        values = empty(tuple(shape), device=device, dtype=self.dtype if dtype is None else dtype)
+        self.__class__ = self.cls_to_become
+        self.data = values
+
+    def to(self, dtype: Any) -> Any:
+        """Take another dtype."""
+        self.data = self.data.to(dtype)
+        return self
+
+    def detach(self) -> Any:
+        """Itself: as a value of a ``state_dict()``."""
+        return self
+
+    def __repr__(self, *args: Any, **kwargs: Any) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = _without_shape(type(self), self.requires_grad, self.data.numpy())
+        return memo[id(self)]
+
+    def __reduce_ex__(self: Any, protocol: Any) -> tuple[Any, ...]:
+        return _without_shape, (type(self), self.requires_grad, self.data.numpy())
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc,override]
+    """A parameter whose shape is not known yet.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> parameter = torch.nn.UninitializedParameter()
+    >>> parameter.materialize((2, 3))
+    >>> type(parameter).__name__, parameter.shape
+    ('Parameter', torch.Size([2, 3]))
+    """
+
+    __slots__ = ()
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        return _without_shape(cls, requires_grad, empty(0, device=device, dtype=dtype)._array)
+
+    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
+        pass
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc,override]
+    """A buffer whose shape is not known yet; see UninitializedParameter.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.UninitializedBuffer()
+    <UninitializedBuffer>
+    """
+
+    __slots__ = ()
+    cls_to_become = Tensor
+
+    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> Any:
+        return _without_shape(cls, requires_grad, empty(0, device=device, dtype=dtype)._array)
+
+    def __init__(self, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> None:
+        pass
+
+
+def _without_shape(cls: Any, requires_grad: bool, array: np.ndarray) -> Any:
+    """A tensor of class *cls* with the dtype of *array* and no shape."""
+    tensor = _sharing(cls.cls_to_become, _runtime.wrap(array))
+    tensor.requires_grad_(requires_grad)
+    tensor.__class__ = cls
+    return tensor
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a parameter or buffer has no shape yet."""
+    return isinstance(param, UninitializedTensorMixin)

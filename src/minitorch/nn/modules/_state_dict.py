@@ -9,7 +9,7 @@ from typing import Any
 from ..._extras import RemovableHandle
 from ..._modes import no_grad
 from ..._tensor import Tensor
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy
 from ._hooks import registered
 
 EXTRA_STATE = "_extra_state"
@@ -229,9 +229,13 @@ def load_from_state_dict(
                 f"checkpoint but received {type(given)}"
             )
             continue
-        if tensor._array.shape == () and given._array.shape == (1,):
+        if is_lazy(tensor):
+            if is_lazy(given):
+                continue
+            tensor.materialize(given.shape)
+        if tensor.shape == () and given.shape == (1,):
             given = given[0]
-        if given._array.shape != tensor._array.shape:
+        if given.shape != tensor.shape:
             error_msgs.append(
                 f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in "
                 f"current model is {tensor.shape}."
