@@ -48,7 +48,7 @@ class TestTensor:
         [
             (lambda: torch.Tensor(1.5), TypeError, r"data must be a sequence \(got float\)"),
             (lambda: torch.Tensor("ab"), TypeError, "invalid data type 'str'"),
-            (lambda: torch.Tensor(2, "a"), TypeError, "sizes must be ints"),
+            (lambda: torch.Tensor(2, "a"), TypeError, r"tuple of ints"),
             (lambda: torch.Tensor([1], dtype=torch.float32), TypeError, "unexpected keyword argument 'dtype'"),
             (lambda: torch.Tensor([[1, 2], [3]]), ValueError, "expected sequence of length 2 at dim 1"),
             (lambda: torch.Tensor([1], device="cuda"), AssertionError, "CUDA"),
