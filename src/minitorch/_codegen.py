@@ -6,8 +6,8 @@ or one of ``_op``'s (see ``_op._shared_names``).  To see what they make of a row
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from ._args import CONVERTERS
 
@@ -34,6 +34,14 @@ LOCALS = frozenset(
     ]
 )
 """What the written code calls its own variables: no input or parameter may have these names."""
+
+
+def constants(kernel: Callable[..., Any]) -> dict[str, str]:
+    """A kernel's keyword-only parameters, each with its default as written in a signature."""
+    code = kernel.__code__
+    names = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    defaults = kernel.__kwdefaults__ or {}
+    return {name: f"={defaults[name]!r}" if name in defaults else "" for name in names}
 
 
 def source(row: Row) -> str:
@@ -319,8 +327,13 @@ def backward_lines(row: Row) -> Iterator[str]:
         yield f"    {' = '.join(f'node.saved_{n}' for n in row.kept)} = None"
     for n in row.constants:
         yield f"{n} = node.saved_{n}"
-    if row.outputs:
+    if row.outputs and not row.together:
         yield "g = filled(node, g, F)"
+    if row.together:
+        reads = row.reads[row.inputs[0]]
+        needed = "[edge is not None for edge in edges]"
+        yield f"return {row.inputs[0]}_formula({', '.join(['F', 'g', needed, *reads])})"
+        return
     calls = {i: f"{i}_formula({', '.join(['F', 'g', *reads])})" for i, reads in row.reads.items()}
     if len(calls) > 1:
         targets = [*(f"{i}_edge" for i in calls), *["_"] * row.absent]

@@ -52,10 +52,10 @@ class Row:
         self.variadic = inputs[0].startswith("*")
         self.inputs = tuple([i.lstrip("*") for i in inputs])
         self.is_ufunc = isinstance(kernel, np.ufunc)
-        self.params = {} if self.is_ufunc else constants(kernel)
+        self.params = {} if self.is_ufunc else _codegen.constants(kernel)
         self.declared = {p: getattr(kernel, "__annotations__", {}).get(p, "") for p in self.params}
         self.view: bool | str = False
-        self.multiple = self.outputs = self.floats = self.elementwise = self.broadcasts = False
+        self.multiple = self.outputs = self.floats = self.elementwise = self.broadcasts = self.together = False
         self.numbers: bool | str = True
         self.tangent: Any = None
         self.instead: dict[str, Callable[..., Any]] = {}
@@ -117,6 +117,7 @@ def op(
     rarely: dict[str, tuple[Any, Callable[..., Any]]] | None = None,
     shows: dict[str, Callable[[Any], Any] | str] | None = None,
     hides: tuple[str, ...] = (),
+    together: Callable[..., Any] | None = None,
     **formulas: Callable[..., Any] | None,
 ) -> Any:
     """Declare an operation and return its recording function.
@@ -161,6 +162,10 @@ def op(
         the name of a saved value, which is then not shown under that one.
     hides : tuple of str
         Saved values that people do not see.
+    together : callable
+        One formula for all inputs, where their derivatives have most of their work in common:
+        ``function(F, g, needed, *saved)`` returns a sequence of gradients; *needed* says of each whether it is wanted.  Of
+        several outputs, *g* has the gradients that came, by number.
     **formulas
         The derivative for each differentiable input: ``lambda F, g, *saved: gradient``.  The node's edges are in this
         order.  None, after the others, is for an input that PyTorch's node has and this row has not: an edge to nowhere.
@@ -180,6 +185,9 @@ def op(
     row.formulas = {i: formula for i, formula in formulas.items() if formula is not None}
     row.absent = len(formulas) - len(row.formulas)
     row.reads = {i: parameters(f)[2:] for i, f in row.formulas.items()}
+    if together is not None:
+        row.together, row.formulas = True, dict.fromkeys(row.inputs, together)
+        row.reads = dict.fromkeys(row.inputs, parameters(together)[3:])
     check(row)
     row.call = recorder(row, "call")
     rows[name] = row
@@ -192,14 +200,6 @@ def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names of a function's positional parameters."""
     code = function.__code__
     return code.co_varnames[: code.co_argcount]
-
-
-def constants(kernel: Callable[..., Any]) -> dict[str, str]:
-    """A kernel's keyword-only parameters, each with its default as written in a signature."""
-    code = kernel.__code__
-    names = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    defaults = kernel.__kwdefaults__ or {}
-    return {name: f"={defaults[name]!r}" if name in defaults else "" for name in names}
 
 
 def check(row: Row) -> None:

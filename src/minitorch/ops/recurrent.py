@@ -1,0 +1,250 @@
+"""Recurrent layers and cells.
+
+A layer in one direction is a row: its kernel makes all steps, and so does its way back, which has one formula for all
+inputs.  Where derivatives are to be differentiated again, the way back is the gradient of the same layer composed of
+elementary operations, which stands here too, and serves as the plain description of what the kernels compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._differentiate import grad
+from .._kernels import recurrent as kernels
+from .._kernels.recurrent import Sizes
+from .._modes import enable_grad, grad_on
+from .._op import op
+from .._runtime import raw, traced, wrap
+from . import activation, elementary, join, linear, shape, special
+from .dropout import dropout
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+States = tuple[Any, ...]
+Cell = Callable[..., States]
+
+
+# -- cells, composed of elementary operations --------------------------------------------------------------------------
+def _lstm_step(weights: Sequence[Any], x: Any, h: Any, c: Any) -> States:
+    """One step of an LSTM; with a fifth weight, the hidden state is projected."""
+    w_ih, w_hh, b_ih, b_hh, *projection = weights
+    gates = linear.linear(x, w_ih, b_ih) + linear.linear(h, w_hh, b_hh)
+    into, forget, new, out = join.chunk(gates, 4, 1)
+    c = special.sigmoid(forget) * c + special.sigmoid(into) * elementary.tanh(new)
+    h = special.sigmoid(out) * elementary.tanh(c)
+    return linear.linear(h, projection[0]) if projection else h, c
+
+
+def _gru_step(weights: Sequence[Any], x: Any, h: Any) -> States:
+    w_ih, w_hh, b_ih, b_hh = weights
+    of_input = join.chunk(linear.linear(x, w_ih, b_ih), 3, 1)
+    of_state = join.chunk(linear.linear(h, w_hh, b_hh), 3, 1)
+    reset, update = (special.sigmoid(a + b) for a, b in zip(of_input[:2], of_state[:2]))
+    new = elementary.tanh(of_input[2] + reset * of_state[2])
+    return (new + update * (h - new),)
+
+
+def _tanh_step(weights: Sequence[Any], x: Any, h: Any) -> States:
+    w_ih, w_hh, b_ih, b_hh = weights
+    return (elementary.tanh(linear.linear(x, w_ih, b_ih) + linear.linear(h, w_hh, b_hh)),)
+
+
+def _relu_step(weights: Sequence[Any], x: Any, h: Any) -> States:
+    w_ih, w_hh, b_ih, b_hh = weights
+    return (activation.relu(linear.linear(x, w_ih, b_ih) + linear.linear(h, w_hh, b_hh)),)
+
+
+def _composed(step: Cell, x: Any, firsts: States, weights: Sequence[Any], batch_sizes: Sizes, reverse: bool) -> States:
+    """A layer: the hidden states of all elements, and the last states; see ``_kernels.recurrent`` for the order."""
+    states: Any = None
+    outputs, ended = [], []
+    for start, end in kernels.steps(batch_sizes, reverse):
+        size = end - start
+        if states is None:
+            states = [first[:size] for first in firsts]
+        elif size < len(states[0]):
+            ended.append([state[size:] for state in states])
+            states = [state[:size] for state in states]
+        elif size > len(states[0]):
+            states = [join.cat([state, first[len(state) : size]]) for state, first in zip(states, firsts)]
+        states = step(weights, x[start:end], *states)
+        outputs.append(states[0])
+    lasts = [join.cat([state, *[e[i] for e in reversed(ended)]]) for i, state in enumerate(states)]
+    return join.cat(outputs[::-1] if reverse else outputs), *lasts
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+def _by_composition(step: Cell, states: int) -> Callable[..., Any]:
+    """The way back on Tensors: the gradient of the composed layer, recorded."""
+
+    def backward(g: Any, needed: list[bool], *inputs: Any, batch_sizes: Sizes, reverse: bool, **_: Any) -> list[Any]:
+        recording = grad_on()
+        with enable_grad():
+            own = [shape.view(t, tuple(t.shape)) for t in inputs]  # hooks of the inputs are none of its business
+            outputs = _composed(step, own[0], tuple(own[1 : 1 + states]), own[1 + states :], batch_sizes, reverse)
+            wanted = [t for t, wanted in zip(own, needed) if wanted]
+            came = [outputs[number] for number in g], wanted, list(g.values())
+            found = iter(grad(*came, create_graph=recording, allow_unused=True))
+        return [next(found) if wanted else None for wanted in needed]
+
+    return backward
+
+
+def _way_back(name: str, kernel: Callable[..., Any], composition: Callable[..., Any]) -> None:
+    """Give ``F`` the way back: a kernel on ndarrays, the composition's gradient on Tensors."""
+    setattr(raw, name, kernel)
+    setattr(traced, name, composition)
+
+
+def _raw_backward(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    def backward(g: Any, needed: list[bool], *inputs: Any, result: Any, **params: Any) -> Any:
+        return kernel(g, needed, *inputs[:-2], result, **params)  # biases do not matter
+
+    return backward
+
+
+def _cell_by_composition(g: Any, needed: list[bool], x: Any, *inputs: Any, result: Any) -> list[Any]:
+    came = {number + 1: gradient for number, gradient in g.items()}  # a cell has its last state only
+    return _by_composition(_lstm_step, 2)(came, needed, x, *inputs, batch_sizes=(len(x),), reverse=False)
+
+
+_way_back("lstm_backward", _raw_backward(kernels.lstm_backward), _by_composition(_lstm_step, 2))
+_way_back("lstm_cell_backward", _raw_backward(kernels.lstm_cell_backward), _cell_by_composition)
+_way_back("gru_backward", _raw_backward(kernels.gru_backward), _by_composition(_gru_step, 1))
+_way_back("rnn_tanh_backward", _raw_backward(kernels.rnn_tanh_backward), _by_composition(_tanh_step, 1))
+_way_back("rnn_relu_backward", _raw_backward(kernels.rnn_relu_backward), _by_composition(_relu_step, 1))
+
+_lstm_row = op(
+    "lstm_layer", "LstmBackward0", kernels.lstm, ("self", "hx", "cx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=True,
+    together=lambda F, g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, result, batch_sizes, reverse: F.lstm_backward(
+        g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, result=result, batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
+_cell_row = op(
+    "lstm_cell", "LstmCellBackward0", kernels.lstm_cell, ("self", "hx", "cx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=True,
+    together=lambda F, g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, result: F.lstm_cell_backward(
+        g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, result=result))  # fmt: skip
+_gru_row = op(
+    "gru_layer", "GruBackward0", kernels.gru, ("self", "hx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=True,
+    together=lambda F, g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, result, batch_sizes, reverse: F.gru_backward(
+        g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, result=result, batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
+_tanh_row = op(
+    "rnn_tanh_layer", "RnnTanhBackward0", kernels.rnn_tanh, ("self", "hx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=True,
+    together=lambda F, g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, result, batch_sizes, reverse: F.rnn_tanh_backward(
+        g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, result=result, batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
+_relu_row = op(
+    "rnn_relu_layer", "RnnReluBackward0", kernels.rnn_relu, ("self", "hx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=True,
+    together=lambda F, g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, result, batch_sizes, reverse: F.rnn_relu_backward(
+        g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, result=result, batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "LSTM": _lstm_row, "GRU": _gru_row, "RNN_TANH": _tanh_row, "RNN_RELU": _relu_row,
+}  # fmt: skip
+
+
+# -- layers ------------------------------------------------------------------------------------------------------------
+def layer(kind: str, x: Any, firsts: States, weights: Sequence[Any], batch_sizes: Sizes, reverse: bool) -> States:
+    """One layer in one direction: the hidden states of all elements, and the last states.
+
+    *weights* are ``w_ih, w_hh``, then ``b_ih, b_hh`` or none, then ``w_hr`` where the LSTM's hidden state is projected.
+    """
+    matrices, rest = list(weights[:2]), list(weights[2:])
+    if len(rest) < 2:  # no biases
+        zeros = wrap(np.zeros(len(matrices[0]), matrices[0]._array.dtype))
+        rest = [zeros, zeros, *rest]
+    if len(rest) == 3:
+        return _composed(_lstm_step, x, firsts, [*matrices, *rest], batch_sizes, reverse)
+    out = ROWS[kind](x, *firsts, *matrices, *rest, batch_sizes=batch_sizes, reverse=reverse)
+    return tuple(out[: 1 + len(firsts)])
+
+
+def layers(
+    kind: str,
+    x: Any,
+    firsts: States,
+    weights: Sequence[Sequence[Any]],
+    batch_sizes: Sizes,
+    bidirectional: bool,
+    drop: float,
+) -> tuple[Any, States]:
+    """Layers on top of each other, each in one direction or both: the last one's hidden states, and all last states.
+
+    *firsts* and the last states are ``(layers * directions, batch, hidden)``; *weights* are in that order.
+    """
+    directions = 2 if bidirectional else 1
+    lasts = []
+    for start in range(0, len(weights), directions):
+        if drop and start:
+            x = dropout(x, drop, True)
+        outputs = []
+        for number in range(start, start + directions):
+            own = tuple([first[number] for first in firsts])
+            out, *last = layer(kind, x, own, weights[number], batch_sizes, number > start)
+            outputs.append(out)
+            lasts.append(last)
+        x = outputs[0] if directions == 1 else join.cat(outputs, 1)
+    return x, tuple([join.stack(states) for states in zip(*lasts)])
+
+
+# -- public functions --------------------------------------------------------------------------------------------------
+def cell(kind: str, x: Any, states: Sequence[Any], w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> States:
+    """The states after one step, with sizes checked."""
+    batch, size = x._array.shape
+    if w_ih._array.shape[1] != size:
+        raise RuntimeError(f"input has inconsistent input_size: got {size} expected {w_ih._array.shape[1]}")
+    hidden = w_hh._array.shape[1]
+    for number, state in enumerate(states):
+        rows, width = state._array.shape
+        if rows != batch:
+            raise RuntimeError(f"Input batch size {batch} doesn't match hidden{number} batch size {rows}")
+        if width != hidden:
+            raise RuntimeError(f"hidden{number} has inconsistent hidden_size: got {width}, expected {hidden}")
+    if kind == "LSTM" and b_ih is not None:
+        return tuple(_cell_row(x, *states, w_ih, w_hh, b_ih, b_hh)[:2])
+    weights = [w_ih, w_hh] if b_ih is None else [w_ih, w_hh, b_ih, b_hh]
+    return layer(kind, x, tuple(states), weights, (batch,), False)[1:]
+
+
+def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+              b_hh: Tensor | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """One step of long short-term memory: see ``nn.LSTMCell``.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(batch, input_size)``.
+    hx : (Tensor, Tensor)
+        The hidden state and the cell, ``(batch, hidden_size)``.
+    w_ih, w_hh : Tensor
+        ``(4 * hidden_size, input_size)`` and ``(4 * hidden_size, hidden_size)``.
+    b_ih, b_hh : Tensor, optional
+        ``(4 * hidden_size,)``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> h, c = torch.lstm_cell(torch.ones(1, 1), [torch.zeros(1, 1)] * 2, torch.ones(4, 1), torch.ones(4, 1))
+    >>> h, c
+    (tensor([[0.3696]]), tensor([[0.5568]]))
+    """
+    return cell("LSTM", input, hx, w_ih, w_hh, b_ih, b_hh)
+
+
+def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+             b_hh: Tensor | None = None) -> Tensor:  # fmt: skip
+    """One step of a gated recurrent unit: see ``nn.GRUCell``; weights as for ``lstm_cell``, for three gates."""
+    return cell("GRU", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+
+
+def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+                  b_hh: Tensor | None = None) -> Tensor:  # fmt: skip
+    """One step of a plain recurrent layer: see ``nn.RNNCell``; weights as for ``lstm_cell``, for one gate."""
+    return cell("RNN_TANH", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+
+
+def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+                  b_hh: Tensor | None = None) -> Tensor:  # fmt: skip
+    """One step of a plain recurrent layer with relu: see ``nn.RNNCell``; weights as for ``lstm_cell``, for one gate."""
+    return cell("RNN_RELU", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
