@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minitorch
+from against import same_as_pytorch
 from backend import torch
 
 F = torch.nn.functional
@@ -123,3 +124,24 @@ def test_every_size_as_in_pytorch(mode: str) -> None:
 def test_shuffles_of_nothing() -> None:
     assert torch.nn.functional.pixel_shuffle(torch.ones(2, 0, 1, 1), 2).shape == (2, 0, 2, 2)
     assert torch.nn.functional.pixel_unshuffle(torch.ones(0, 1, 2, 2), 2).shape == (0, 4, 1, 1)
+
+
+def test_cubic_convolution_keeps_constants_and_smoothing_keeps_means() -> None:
+    line = torch.arange(8.0).expand(1, 1, 4, 8)
+    wide = torch.nn.functional.interpolate(torch.ones(1, 1, 3, 2), scale_factor=2, mode="bicubic")
+    torch.testing.assert_close(wide, torch.ones(1, 1, 6, 4))
+    small = torch.nn.functional.interpolate(line, size=(1, 2), mode="bilinear", antialias=True)
+    torch.testing.assert_close(small.mean(), line.mean())
+    with pytest.raises(ValueError, match="restricted to bilinear and bicubic"):
+        torch.nn.functional.interpolate(line, size=(1, 2), antialias=True)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("antialias", [False, True])
+def test_planes_as_in_pytorch(mode: str, antialias: bool) -> None:
+    x = np.random.default_rng(0).normal(size=(2, 3, 7, 6))
+    sizes: list[dict[str, Any]] = [{"size": (3, 4)}, {"size": (9, 12)}, {"size": (1, 7)}, {"scale_factor": 0.6},
+                                   {"scale_factor": 2.0, "recompute_scale_factor": True}]  # fmt: skip
+    for size, corners in itertools.product(sizes, (False, True)):
+        options = {"mode": mode, "antialias": antialias, "align_corners": corners, **size}
+        same_as_pytorch(lambda t, x: t.nn.functional.interpolate(x, **options), x, second=False)  # noqa: B023

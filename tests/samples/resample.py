@@ -34,6 +34,11 @@ RESAMPLED: dict[str, list[Sample]] = {
         call("interpolate", (1, 2, 2, 3), scale_factor=2, mode="bilinear"),
         curved("interpolate", (1, 1, 3, 2), size=(1, 5), mode="bilinear", align_corners=True),
     ],
+    "upsample_bicubic2d": [
+        call("interpolate", (1, 2, 2, 3), scale_factor=2, mode="bicubic"),
+        call("interpolate", (1, 1, 5, 4), size=(3, 2), mode="bicubic", antialias=True),
+        curved("interpolate", (1, 1, 3, 2), size=(1, 5), mode="bicubic", align_corners=True),
+    ],
     "upsample_trilinear3d": [call("interpolate", (1, 1, 2, 2, 1), scale_factor=2, mode="trilinear")],
 }
 

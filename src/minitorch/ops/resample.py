@@ -312,8 +312,25 @@ class _Axis:
         return result
 
 
+class _Weighted(_Axis):
+    """How one dimension is resampled where a result is made of more than two elements: by a matrix."""
+
+    __slots__ = ("weights",)
+
+    def __init__(self, weights: np.ndarray) -> None:
+        self.weights = weights
+
+    def matrix(self, dtype: np.dtype[Any]) -> np.ndarray:
+        return self.weights.astype(dtype, copy=False)
+
+
 def _upsampled(self: np.ndarray, *, axes: tuple[_Axis, ...]) -> np.ndarray:
     for number, axis in enumerate(axes, self.ndim - len(axes)):
+        if isinstance(axis, _Weighted):
+            self = np.ascontiguousarray(
+                np.matmul(self.swapaxes(number, -1), axis.matrix(self.dtype).T).swapaxes(number, -1)
+            )
+            continue
         result = self.take(axis.low, number)
         if axis.share is not None:
             share = axis.share.astype(self.dtype).reshape(-1, *[1] * (self.ndim - number - 1))
@@ -351,6 +368,7 @@ _UPSAMPLINGS = {
     "nearest-exact": _NEAREST_EXACT,
     "linear": {1: _upsampling("upsample_linear1d", "UpsampleLinear1DBackward0")},
     "bilinear": {2: _upsampling("upsample_bilinear2d", "UpsampleBilinear2DBackward0")},
+    "bicubic": {2: _upsampling("upsample_bicubic2d", "UpsampleBicubic2DBackward0")},
     "trilinear": {3: _upsampling("upsample_trilinear3d", "UpsampleTrilinear3DBackward0")},
 }
 _AVERAGES = {1: pool.adaptive_avg_pool1d, 2: pool.adaptive_avg_pool2d, 3: pool.adaptive_avg_pool3d}
@@ -370,6 +388,51 @@ def _axis(mode: str, size: int, out: int, factor: float | None, align_corners: b
     low = np.minimum(source.astype(np.intp), size - 1)
     share = np.clip(source - low.astype(dtype), 0, 1)
     return _Axis(size, low, np.minimum(low + 1, size - 1), share)
+
+
+def _cubic(x: np.ndarray, a: float) -> np.ndarray:
+    """The weight of an element at a distance of less than two; see R. G. Keys, "Cubic Convolution Interpolation", 1981."""
+    x = np.abs(x)
+    near, far = ((a + 2) * x - (a + 3)) * x * x + 1, ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0)).astype(x.dtype)
+
+
+def _cubic_axis(size: int, out: int, factor: float | None, align_corners: bool, dtype: Any) -> _Axis:
+    """The axis of cubic convolution: four neighbours, those outside being the last inside."""
+    places = np.arange(out, dtype=dtype)
+    if align_corners:
+        source = places * dtype((size - 1) / (out - 1) if out > 1 else 0)
+    else:
+        source = dtype(size / out if factor is None else 1 / factor) * (places + dtype(0.5)) - dtype(0.5)
+    floor = np.floor(source)
+    weights = np.zeros((out, size), dtype)
+    for tap in range(-1, 3):
+        column = np.clip(floor.astype(np.intp) + tap, 0, size - 1)
+        np.add.at(weights, (np.arange(out), column), _cubic(source - floor - dtype(tap), -0.75))
+    return _Weighted(weights)
+
+
+def _smooth_axis(mode: str, size: int, out: int, factor: float | None, align_corners: bool, dtype: Any) -> _Axis:
+    """The axis without aliasing: the filter is as wide as a result's part of the input."""
+    scale = size / out if factor is None else 1 / factor
+    if align_corners:
+        scale = (size - 1) / (out - 1) if out > 1 else 0.0
+    widening, reach = max(scale, 1.0), 1 if mode == "bilinear" else 2
+    centres = (scale * (np.arange(out) + 0.5))[:, None]
+    cells, support = np.arange(size), reach * widening
+    inside = (cells >= np.trunc(centres - support + 0.5)) & (cells < np.trunc(centres + support + 0.5))
+    away = (cells + 0.5 - centres) / widening
+    weights = np.where(inside, np.maximum(1 - np.abs(away), 0) if mode == "bilinear" else _cubic(away, -0.5), 0)
+    total = weights.sum(1, keepdims=True)
+    return _Weighted(np.divide(weights, total, out=np.zeros_like(weights), where=total != 0).astype(dtype))
+
+
+def _axis_of(kind: str, mode: str, size: int, out: int, factor: float | None, corners: bool, dtype: Any) -> _Axis:
+    if kind == "smooth":
+        return _smooth_axis(mode, size, out, factor, corners, dtype)
+    if kind == "cubic":
+        return _cubic_axis(size, out, factor, corners, dtype)
+    return _axis(mode, size, out, factor, corners, dtype)
 
 
 def _sizes(array: np.ndarray, size: Any, scale_factor: Any, recompute: bool | None) -> tuple[Sizes, list[float | None]]:
@@ -415,14 +478,15 @@ def interpolate(
         The spatial sizes of the result.
     scale_factor : float or sequence of float, optional
         Instead of *size*: how many times as large the result is, rounded down.
-    mode : {"nearest", "nearest-exact", "linear", "bilinear", "trilinear", "area"}
-        What a new value is made of: the nearest old one; those beside it, in proportion; the mean of those it covers.
+    mode : {"nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear", "area"}
+        What a new value is made of: the nearest old one; those beside it, in proportion or by cubic convolution; the mean
+        of those it covers.
     align_corners : bool, optional
         Whether the linear modes take an image to reach from the centre, not the edge, of its corner values.
     recompute_scale_factor : bool, optional
         Whether the rounded sizes, not *scale_factor*, say where the new values lie.
     antialias : bool
-        Must be False.
+        Whether the bilinear and bicubic modes, for smaller images, take all old values that a new one covers.
 
     Raises
     ------
@@ -440,15 +504,17 @@ def interpolate(
     """
     array = array_of("interpolate", input)
     ndim = array.ndim - 2
-    linear = mode in ("linear", "bilinear", "trilinear")
+    linear = mode in ("linear", "bilinear", "bicubic", "trilinear")
     if align_corners is not None and not linear:
         raise ValueError(
             "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
         )
     elif align_corners is not None:
         flag(align_corners, "align_corners")
-    if antialias:
-        raise NotImplementedError("interpolate(): antialias=True is not supported")
+    if antialias and (ndim != 2 or mode not in ("bilinear", "bicubic")):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input"
+        )
     sizes, factors = _sizes(array, size, scale_factor, recompute_scale_factor)
     if ndim not in (1, 2, 3) or mode not in (*_UPSAMPLINGS, "area"):
         raise NotImplementedError(
@@ -468,9 +534,8 @@ def interpolate(
         )
     dtype = np.float64 if linear and array.itemsize == 8 else np.float32
     corners = bool(align_corners)
-    axes = tuple(
-        [_axis(mode, n, out, factor, corners, dtype) for n, out, factor in zip(array.shape[2:], sizes, factors)]
-    )
+    kind = "smooth" if antialias else "cubic" if mode == "bicubic" else ""
+    axes = tuple([_axis_of(kind, mode, *axis, corners, dtype) for axis in zip(array.shape[2:], sizes, factors)])
     return _UPSAMPLINGS[mode][ndim](input, axes)
 
 
