@@ -342,8 +342,9 @@ def prod_backward(grad: Array, x: Array, dim: int | None) -> Array:
 def linear_recurrence(factor: Array, x: Array, dim: int, reverse: bool = False) -> Array:
     """Solve ``y[i] = x[i] + factor[i] * y[i - 1]`` along an axis, or ``y[i] = x[i] + factor[i] * y[i + 1]`` in reverse.
 
-    The first factor (in reverse, the last) has no effect. Each of a logarithmic number of steps composes the maps over
-    twice as many elements (W. D. Hillis and G. L. Steele, "Data parallel algorithms", Comm. ACM 29, 1986).
+    The first factor (in reverse, the last) has no effect. Many rows go on one element at a time; of few, each of a
+    logarithmic number of steps composes the maps over twice as many elements (W. D. Hillis and G. L. Steele, "Data
+    parallel algorithms", Comm. ACM 29, 1986).
 
     Parameters
     ----------
@@ -359,16 +360,19 @@ def linear_recurrence(factor: Array, x: Array, dim: int, reverse: bool = False) 
     ndarray
         A fresh array of `x`'s shape and dtype.
     """
-    result = np.array(x, order="C")
-    if x.ndim == 0:
-        return result
-    scale = np.moveaxis(np.array(factor, order="C"), dim, 0)
-    total = np.moveaxis(result, dim, 0)
+    if x.size == 0 or x.ndim == 0:
+        return np.array(x, order="C")
+    result, scale = np.array(np.moveaxis(x, dim, 0), order="C"), np.array(np.moveaxis(factor, dim, 0), order="C")
+    total = result
     if reverse:
         scale, total = scale[::-1], total[::-1]
-    step = 1
-    while step < len(total):
-        total[step:] += scale[step:] * total[:-step]
-        scale[step:] *= scale[:-step]
-        step *= 2
-    return result
+    if total[0].size >= _CHUNK:
+        for index in range(1, len(total)):
+            total[index] += scale[index] * total[index - 1]
+    else:
+        step = 1
+        while step < len(total):
+            total[step:] += scale[step:] * total[:-step]
+            scale[step:] *= scale[:-step]
+            step *= 2
+    return np.ascontiguousarray(np.moveaxis(result, 0, dim))
