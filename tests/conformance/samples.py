@@ -83,6 +83,17 @@ def samples(part: Part) -> list[Sample]:
     return kept
 
 
+def some(parts: list[Part], count: int) -> list[Sample]:
+    """A few samples, without making all."""
+    found = []
+    for number in range(count):
+        part = parts[number % len(parts)]
+        axes: tuple[Any, ...] = (part.forms, part.shapes, part.dtypes, part.layouts, part.needs)
+        choice = [a[zlib.crc32(f"{part.name} {number} {i}".encode()) % len(a)] for i, a in enumerate(axes)]
+        found.append(Sample(part, *choice))
+    return found
+
+
 # -- wrong calls -------------------------------------------------------------------------------------------------------
 STRANGE = ("'x'", "None", "object()", "[object()]")
 NUMBERS = ("9", "-9", "1.5")
