@@ -148,7 +148,7 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
     return converted(input, array_of("type_as", other, "other", 2).dtype)
 
 
-def cpu(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def cpu(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """The tensor on the CPU, where it is.
 
     Examples
@@ -168,7 +168,7 @@ def cuda(
     return input
 
 
-def double(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def double(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """The tensor as float64.
 
     Examples
@@ -180,7 +180,7 @@ def double(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     return converted(input, _dtypes.FLOAT64)
 
 
-def float(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def float(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """The tensor as float32.
 
     Examples
@@ -192,7 +192,7 @@ def float(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     return converted(input, _dtypes.FLOAT32)
 
 
-def half(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def half(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """The tensor as float16.
 
     Examples
@@ -204,12 +204,12 @@ def half(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     return converted(input, _dtypes.float16.numpy)
 
 
-def bfloat16(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def bfloat16(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """Refused: there is no bfloat16 here."""
     return converted(input, _dtypes.bfloat16.numpy)
 
 
-def long(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def long(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """The tensor as int64.
 
     Examples
@@ -221,7 +221,7 @@ def long(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     return converted(input, _dtypes.INT64)
 
 
-def int(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def int(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """The tensor as int32.
 
     Examples
@@ -233,7 +233,7 @@ def int(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     return converted(input, _dtypes.int32.numpy)
 
 
-def short(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def short(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """The tensor as int16.
 
     Examples
@@ -245,7 +245,7 @@ def short(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     return converted(input, _dtypes.int16.numpy)
 
 
-def char(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def char(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """The tensor as int8.
 
     Examples
@@ -257,7 +257,7 @@ def char(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     return converted(input, _dtypes.int8.numpy)
 
 
-def byte(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def byte(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """The tensor as uint8.
 
     Examples
@@ -269,7 +269,7 @@ def byte(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     return converted(input, _dtypes.UINT8)
 
 
-def bool(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def bool(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """The tensor as bool: what is not zero is True.
 
     Examples

@@ -70,6 +70,7 @@ def samples(part: Part) -> list[Sample]:
     if len(part.tensors) == 1:
         axes = (*axes[:4], tuple([n for n in part.needs if n in ("all", "none")]) or part.needs)
     every = [Sample(part, *choice) for choice in itertools.product(*axes)]
+    every = [s for s in every if s.needs == "none" or "=out" not in s.form or "none" not in part.needs]
     every.sort(key=lambda s: s.key)
     covered: set[Any] = set()
     kept = []

@@ -11,6 +11,7 @@ import numpy as np
 from .._args import array_of, dim_of, dims_of, integer, integers, sizes_given
 from .._device import check_device
 from .._dtypes import INT64, to_numpy
+from .._errors import scalar_name
 from .._op import documents, op
 from .._runtime import deliver, traced, wrap
 from . import broadcast, copies
@@ -74,7 +75,7 @@ def tile(input: Tensor, *times: Any, dims: Sequence[int] | None = None) -> Tenso
 
 
 def repeat_interleave(
-    input: Tensor, repeats: int | Tensor, dim: int | None = None, *, output_size: int | None = None
+    input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
     """A copy in which each element, or slice along *dim*, comes several times in a row.
 
@@ -95,12 +96,19 @@ def repeat_interleave(
     >>> torch.tensor([1, 2]).repeat_interleave(torch.tensor([0, 3]))
     tensor([2, 2, 2])
     """
+    if repeats is None:  # the input says how often each of its places is repeated
+        counts = array_of("repeat_interleave", input)
+        if counts.ndim != 1 or counts.dtype.kind not in "iu":
+            raise RuntimeError(
+                f"repeats must be a 1-d tensor of integers, but has shape {counts.shape} and dtype {counts.dtype}"
+            )
+        return wrap(np.repeat(np.arange(len(counts)), counts))
     if dim is None:
         input, dim = shapes.flatten(input), 0
     dim = dim_of(dim, array_of("repeat_interleave", input).ndim)
     shape = input._array.shape or (1,)
     counts = getattr(repeats, "_array", None)
-    if counts is not None and counts.size > 1:
+    if counts is not None and counts.size != 1:
         if counts.shape != (shape[dim],):
             raise RuntimeError(
                 f"repeats must have the same size as input along dim, but got repeats.shape = {list(counts.shape)} and "
@@ -109,6 +117,8 @@ def repeat_interleave(
         if counts.min() < 0:
             raise RuntimeError("repeats can not be negative")
         return traced.index_select(input, wrap(np.repeat(np.arange(shape[dim]), counts)), dim=dim)
+    if counts is not None and counts.dtype.kind not in "iu":
+        raise NotImplementedError(f'"repeat_interleave_cpu" not implemented for {scalar_name(counts.dtype)!r}')
     times = integer(repeats, "repeats")
     if times < 0:
         raise RuntimeError("Repeats must be non-negative")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
-from .._args import array_of
+from .._args import array_of, wrong_type
 from .._errors import scalar_name
 from .._op import documents, op
 from .._types import Number
@@ -133,6 +133,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     """
     if array_of("masked_fill", mask, "mask", 2).dtype.kind != "b":
         raise RuntimeError(f"masked_fill only supports boolean masks, but got mask with dtype {mask._array.dtype}")
+    dtype = array_of("masked_fill", input).dtype
     if not isinstance(value, _runtime.Tensor):
         if isinstance(value, complex):
             kind = scalar_name(array_of("masked_fill", input).dtype).lower()
@@ -141,7 +142,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     if value._array.ndim:
         dimensions = value._array.ndim
         raise RuntimeError(f"masked_fill only supports a 0-dimensional value tensor, but got one with {dimensions}.")
-    return _masked_fill_tensor(input, copies.converted(value, input._array.dtype), mask)
+    return _masked_fill_tensor(input, copies.converted(value, dtype), mask)
 
 
 # -- bounds ------------------------------------------------------------------------------------------------------------
@@ -252,8 +253,8 @@ def clamp(
     >>> torch.clamp(torch.tensor([-1.0, 0.5, 3.0]), min=0, max=1)
     tensor([0.0000, 0.5000, 1.0000])
     """
+    array_of("clamp", input)
     if min is None and max is None:
-        array_of("clamp", input)
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if not isinstance(min, _runtime.Tensor) and not isinstance(max, _runtime.Tensor):
         return _clamp(_bounded(input, min, max), min, max, out=out)
@@ -261,6 +262,9 @@ def clamp(
         return _clamp_low(input, min, out=out)
     if min is None:
         return _clamp_high(input, max, out=out)
+    for name, bound in (("min", min), ("max", max)):
+        if not isinstance(bound, _runtime.Tensor):
+            raise wrong_type(bound, name, "Tensor, as the other bound is")
     return _clamp_tensors(input, min, max, out=out)
 
 

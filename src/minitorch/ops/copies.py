@@ -60,8 +60,8 @@ def _to_kernel(self: np.ndarray, *, dtype: np.dtype[Any], copy: bool = False) ->
 to_dtype = op("to", "ToCopyBackward0", _to_kernel, ("self",), broadcasts=True, tangent="linear",
               self=lambda F, g: g)  # the engine casts it back  # fmt: skip
 
-_clone = op("clone", "CloneBackward0", lambda self: self.copy(order="K"), ("self",), tangent="linear",
-            self=lambda F, g: g)  # fmt: skip
+_clone = op("clone", "CloneBackward0", lambda self: self.copy("C" if 0 in self.strides else "K"), ("self",),
+            tangent="linear", self=lambda F, g: g)  # fmt: skip
 _contiguous = op("contiguous", "CloneBackward0", lambda self: self.copy(), ("self",), tangent="linear",
                  self=lambda F, g: g)  # fmt: skip
 
@@ -105,7 +105,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     return _clone(input)
 
 
-def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
+def contiguous(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself where its elements lie in row-major order, otherwise a copy that does.
 
     Examples
@@ -184,6 +184,7 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     tensor([7., 7.])
     """
     if isinstance(value, _runtime.Tensor):
+        array_of("fill", input)
         return _fill_tensor(input, _scalar(value, input, "fill"))
     return _fill(input, value)
 

@@ -109,6 +109,11 @@ def margin_ranking_loss(
     check_tensors("margin_ranking_loss", input1=input1, input2=input2, target=target)
     reduction = reduction_of(reduction, size_average, reduce)
     margin = real(margin, "margin")
+    if not input1._array.ndim == input2._array.ndim == target._array.ndim:
+        sizes = ", ".join([str(t._array.shape) for t in (input1, input2, target)])
+        raise RuntimeError(
+            f"margin_ranking_loss: the inputs should have the same number of dimensions, but got {sizes}"
+        )
     return reduced_by(reduction, (-target * (input1 - input2) + margin).clamp_min(0))
 
 
@@ -132,6 +137,10 @@ def cosine_embedding_loss(
     """
     check_tensors("cosine_embedding_loss", input1=input1, input2=input2, target=target)
     reduction, margin = reduction_of(reduction, size_average, reduce), real(margin, "margin")
+    if target._array.ndim > 1:
+        raise RuntimeError(
+            f"cosine_embedding_loss: a 0-d or 1-d target is expected, but got {target._array.ndim} dimensions"
+        )
     squares = [reductions.sum(x * x, -1) + 1e-12 for x in (input1, input2)]
     cosine = reductions.sum(input1 * input2, -1) / powers.sqrt(squares[0] * squares[1])
     zero = _zero(cosine)
@@ -160,6 +169,11 @@ def triplet_margin_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     if real(margin, "margin") <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor._array.ndim == positive._array.ndim == negative._array.ndim:
+        came = f"{anchor._array.ndim}, {positive._array.ndim} and {negative._array.ndim}"
+        raise RuntimeError(
+            f"triplet_margin_loss: the inputs should have the same number of dimensions, but have {came}"
+        )
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if flag(swap, "swap"):
         far = far.minimum(pairwise_distance(positive, negative, p, eps))

@@ -37,6 +37,8 @@ def _view_kernel(self: np.ndarray, *, size: tuple[int, ...]) -> np.ndarray:
         out = self.reshape(size)
     except ValueError:
         raise _invalid_shape(self, size) from None
+    if out.shape != size and min(size, default=0) < -1:
+        raise _invalid_shape(self, size)
     owner = out.base
     if owner is self or (owner is not None and owner is self.base):
         return out

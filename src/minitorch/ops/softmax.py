@@ -72,7 +72,7 @@ def _converted(name: str, input: Tensor, dtype: Any) -> Tensor:
     return input
 
 
-def softmax(input: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
+def softmax(input: Tensor, dim: int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
     """``exp(input) / exp(input).sum(dim)``, without overflow.
 
     Parameters
@@ -100,7 +100,7 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor 
     return _softmax(input, dim_of(dim, array.ndim))
 
 
-def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
+def log_softmax(input: Tensor, dim: int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of `softmax`, exact also where that is too small to represent.
 
     Examples

@@ -346,14 +346,14 @@ op(
 )
 op(
     "linalg.eigh",
-    "@(a).eigenvalues; @(A=a)[0]; @(a, 'L')[0]; @(a, UPLO='U').eigenvalues; @(a).eigenvectors.abs(); @(a)[1] ** 2",
+    "@(a).eigenvalues; @(a, 'L')[0]; @(a, UPLO='U').eigenvalues; @(a).eigenvectors.abs(); @(a)[1] ** 2",
     **square,
     a=definite,
     bad=SQUARE_BAD + "@(a, 'x'); @(a, UPLO=1)",
 )
 op(
     "linalg.eigvalsh",
-    "@(a); @(A=a); @(a, 'L'); @(a, UPLO='U'); @(a, out=out); @(a) * 2",
+    "@(a); @(a, 'L'); @(a, UPLO='U'); @(a, out=out); @(a) * 2",
     **square,
     a=definite,
     bad=SQUARE_BAD + "@(a, 'x'); @(a, UPLO=1)",
@@ -398,7 +398,7 @@ op(
 )
 op(
     "linalg.pinv",
-    "@(a); @(A=a); a.pinverse(); torch.pinverse(a); @(a, rtol=1e-3); @(a, atol=0.01, rtol=0.01); @(a, out=out)",
+    "@(a); a.pinverse(); torch.pinverse(a); @(a, rtol=1e-3); @(a, atol=0.01, rtol=0.01); @(a, out=out)",
     shapes=(*WIDE, (0, 3)),
     dtypes=FLOATS,
     layouts=PLAIN,
@@ -421,7 +421,7 @@ NORM_BAD = (
 )
 op(
     "linalg.norm",
-    "@(a); @(A=a); @(a, 2, 0); @(a, 1, -1, True); @(a, dim=1); @(a, inf, 0); "
+    "@(a); @(a, 2, 0); @(a, 1, -1, True); @(a, dim=1); @(a, inf, 0); "
     "@(a, ord=-inf, dim=1); @(a, 0, 1); @(a, 3, dim=0, keepdim=True); @(a, dim=(0, 1)); @(a, None, None, True); "
     "@(a, dtype=torch.float64); "
     "@(a, out=out)",

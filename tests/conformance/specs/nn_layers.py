@@ -237,6 +237,7 @@ op(
         ((2, 1, 3, 4), (4,), (4,)),
     ),
     dtypes=(*FLOATS, "float16"),
+    layouts=LAYOUTS,
     **XW,
     bad=NORMS,
 )
@@ -256,8 +257,9 @@ op(
     "@(x, 2); @(x, 1, w, b); @(input=x, num_groups=2, weight=w, bias=b, eps=1e-2); @(x, 4, w); "
     "@(x, 2, bias=b); torch.group_norm(x, 2, w, b); "
     "@(x, 2, None, None, 0.1)",
-    shapes=(((3, 4), (4,), (4,)), ((2, 4, 3), (4,), (4,)), ((2, 4, 2, 3), (4,), (4,)), ((1, 4, 5), (4,), (4,))),
+    shapes=(((3, 4, 2), (4,), (4,)), ((2, 4, 3), (4,), (4,)), ((2, 4, 2, 3), (4,), (4,)), ((1, 4, 5), (4,), (4,))),
     dtypes=FLOATS,
+    layouts=LAYOUTS,
     **XW,
     bad="@(); @(x); @('x', 2); @(x, 'x'); @(x, 3); @(x, 0); @(x, 2, torch.ones(7)); @(x, 2, nonsense=1); "
     "@(x, 1.5); @(x, 2, 'x'); @(x[0, 0], 1); @(x, -1); @(x, 2, w, torch.ones(7))",

@@ -20,7 +20,7 @@ op(
     a=values.distinct,
     bad=BAD + "@(a, descending='x'); @(a, 0, True, True)",
 )
-op("sort", "@(a, stable=True); @(a, 0, stable=True)", shapes=("ties",), dtypes=(*DTYPES, "bool"))
+op("sort", "@(a, stable=True); @(a, dim=0, stable=True)", shapes=("ties",), dtypes=(*DTYPES, "bool"))
 op("sort", "@(a, stable=True, dim=-1, descending=True); @(a).values", shapes=("ties",), dtypes=(*DTYPES, "bool"))
 op(
     "argsort",
