@@ -97,12 +97,12 @@ def repeat_interleave(
     tensor([2, 2, 2])
     """
     if repeats is None:  # the input says how often each of its places is repeated
-        counts = array_of("repeat_interleave", input)
-        if counts.ndim != 1 or counts.dtype.kind not in "iu":
+        times_of = array_of("repeat_interleave", input)
+        if times_of.ndim != 1 or times_of.dtype.kind not in "iu":
             raise RuntimeError(
-                f"repeats must be a 1-d tensor of integers, but has shape {counts.shape} and dtype {counts.dtype}"
+                f"repeats must be a 1-d tensor of integers, but has shape {times_of.shape} and dtype {times_of.dtype}"
             )
-        return wrap(np.repeat(np.arange(len(counts)), counts))
+        return wrap(np.repeat(np.arange(len(times_of)), times_of))
     if dim is None:
         input, dim = shapes.flatten(input), 0
     dim = dim_of(dim, array_of("repeat_interleave", input).ndim)

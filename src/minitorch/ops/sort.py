@@ -213,17 +213,17 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
 
 
 # -- unique ------------------------------------------------------------------------------------------------------------
-def _chosen_values(name: str, node_name: str) -> Any:
+def _no_derivative(F: Any, g: Any) -> Any:
+    raise NotImplementedError("the derivative for unique is not implemented; take the values by their indices")
+
+
+def _found_values(name: str, node_name: str) -> Any:
     """A row of values that are found beforehand and have no derivative, as in PyTorch."""
-
-    def refused(F: Any, g: Any) -> Any:
-        raise NotImplementedError(f"the derivative for {name!r} is not implemented; take the values by their indices")
-
-    return op(name, node_name, lambda self, *, values: values, ("self",), hides=("values",), self=refused)
+    return op(name, node_name, lambda self, *, values: values, ("self",), hides=("values",), self=_no_derivative)
 
 
-_unique, _unique_dim = _chosen_values("unique", "Unique2Backward0"), _chosen_values("unique_dim", "UniqueDimBackward0")
-_unique_consecutive = _chosen_values("unique_consecutive", "UniqueConsecutiveBackward0")
+_unique, _unique_dim = _found_values("unique", "Unique2Backward0"), _found_values("unique_dim", "UniqueDimBackward0")
+_unique_consecutive = _found_values("unique_consecutive", "UniqueConsecutiveBackward0")
 
 
 def unique(
