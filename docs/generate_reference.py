@@ -268,18 +268,22 @@ def is_zero(formula: Callable[..., Any]) -> bool:
 def declared_in() -> dict[str, str]:
     """The file of each row: where its name stands in a call at module level, or where its functions come from."""
     names: list[tuple[Any, str]] = []
-    for path in sorted((SOURCE / "ops").glob("*.py")):
+    files = {
+        path: path.relative_to(SOURCE).as_posix()
+        for path in [*sorted((SOURCE / "ops").glob("*.py")), SOURCE / "special.py"]
+    }
+    for path, shown in files.items():
         for statement in parsed(str(path))[1].body:
             if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
                 continue
             for node in ast.walk(statement):
                 if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-                    names.append((node.args[0].value, path.name))
-    found = {name: filename for name, filename in reversed(names) if name in _op.rows}
+                    names.append((node.args[0].value, shown))
+    found = {name: shown for name, shown in reversed(names) if name in _op.rows}
     for name, row in _op.rows.items():
         functions = [row.kernel, *row.formulas.values()]
         paths = [Path(f.__code__.co_filename) for f in functions if hasattr(f, "__code__")]
-        found.setdefault(name, next((p.name for p in paths if p.parent.name == "ops" and p.name != "copies.py"), "?"))
+        found.setdefault(name, next((files[p] for p in paths if p in files and p.name != "copies.py"), "?"))
     return found
 
 
@@ -292,8 +296,13 @@ def operations() -> str:
         families[places[name]].append(row)
     lines = [INTRODUCTION]
     for filename in sorted(families):
-        first = (ast.get_docstring(parsed(str(SOURCE / "ops" / filename))[1]) or "").splitlines()[0]
-        lines += [f"## {filename.removesuffix('.py')}", "", f"{first} [Source](../../src/minitorch/ops/{filename})", ""]
+        first = (ast.get_docstring(parsed(str(SOURCE / filename))[1]) or "").splitlines()[0]
+        lines += [
+            f"## {filename.removeprefix('ops/').removesuffix('.py')}",
+            "",
+            f"{first} [Source](../../src/minitorch/{filename})",
+            "",
+        ]
         lines += ["| Row, node | Called as | Derivatives | Saves | Order |", "|---|---|---|---|---|"]
         lines += [
             line_of(row, use_of(row.name, own[row.name], others[row.name], callers[row.name]))
@@ -309,7 +318,8 @@ def line_of(row: _op.Row, use: str) -> str:
     title = "<br>".join(
         [code(row.name), row.node_name or "(no node)", *[f"*{k}*" for k, true in kinds.items() if true]]
     )
-    formulas = "<br>".join([f"{code(i)}: {code(written(f))}" for i, f in row.formulas.items()])
+    shown = {", ".join(row.inputs): next(iter(row.formulas.values()))} if row.together else row.formulas
+    formulas = "<br>".join([f"{code(i)}: {code(written(f))}" for i, f in shown.items()])
     saves = ", ".join([code(n) for n in (*row.kept, *row.constants)])
     return f"| {title} | {use} | {formulas} | {saves} | {order(row)} |"
 

@@ -36,7 +36,7 @@ def test_each_row_has_a_family_and_a_use(generator: Any) -> None:
     places, (own, others) = generator.declared_in(), generator.forms()
     callers = generator.serves({name: own[name] + others[name] for name in _op.rows})
     lost = [name for name, place in places.items() if place == "?"]
-    assert not lost, f"no file of ops declares {lost}"
+    assert not lost, f"no file declares {lost}"
     unused = [n for n in _op.rows if generator.use_of(n, own[n], others[n], callers[n]) == "in "]
     assert not unused, f"nothing calls {unused}"
 
@@ -50,7 +50,10 @@ def test_the_order_is_that_of_the_samples(generator: Any) -> None:
                 f"{name} has no sample of its gradient"
             )
             for call in calls_of(name)[:1]:
-                inputs = call.tensors()
+                known = [
+                    i for i in call.differentiable if row.variadic or not generator.raises(row.formulas[row.inputs[i]])
+                ]
+                inputs = call.tensors(known)
                 out = [o for o in call.run(inputs) if o.requires_grad]
                 found = vjp(out, inputs, [minitorch.ones_like(o, requires_grad=True) for o in out], create_graph=True)
                 again = any(f.requires_grad for f in found)

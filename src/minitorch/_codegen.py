@@ -211,7 +211,7 @@ def node_lines(row: Row, active: list[str], nodes: list[str]) -> Iterator[str]:
     if row.outputs and row.view:
         yield "node.layout = [(array.shape, array.dtype) for array in out_arrays]"
     elif row.outputs:
-        yield "node.layout = [intern_layout(array) for array in out_arrays]"
+        yield f"node.layout = [intern_layout(array) for array in {shown_outputs(row)}]"
     elif row.elementwise:
         yield "if layout is None:"
         yield "    out._layout = layout = intern_layout(out_array)"
@@ -223,13 +223,18 @@ def node_lines(row: Row, active: list[str], nodes: list[str]) -> Iterator[str]:
     yield "node.extras = None"
 
 
+def shown_outputs(row: Row) -> str:
+    """Those of a kernel's arrays that are outputs; the others are for the formulas only."""
+    return "out_arrays" if row.outputs is True else f"out_arrays[:{row.outputs}]"
+
+
 def closing_lines(row: Row, operands: str, params: str) -> Iterator[str]:
     """Make views of what shares memory, tell the observers, return."""
     first = argument(row.inputs[0])
     if row.outputs and row.view:
         yield f"out = views_of(node, out_arrays, {first}, row, {params})"
     elif row.outputs:
-        yield "out = outputs_of(node, out_arrays)"
+        yield f"out = outputs_of(node, {shown_outputs(row)})"
     elif row.view:
         yield f"if shares_memory(out_array, {row.inputs[0]}_array):"
         yield f"    attach_view(out, {first}, row, {params})"

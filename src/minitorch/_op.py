@@ -55,7 +55,8 @@ class Row:
         self.params = {} if self.is_ufunc else _codegen.constants(kernel)
         self.declared = {p: getattr(kernel, "__annotations__", {}).get(p, "") for p in self.params}
         self.view: bool | str = False
-        self.multiple = self.outputs = self.floats = self.elementwise = self.broadcasts = self.together = False
+        self.outputs: bool | int = False
+        self.multiple = self.floats = self.elementwise = self.broadcasts = self.together = False
         self.numbers: bool | str = True
         self.tangent: Any = None
         self.instead: dict[str, Callable[..., Any]] = {}
@@ -63,9 +64,8 @@ class Row:
         self.shows: dict[str, Callable[[Any], Any] | str] = {}
         self.hides: tuple[str, ...] = ()
         self.formulas: dict[str, Callable[..., Any]] = {}
-        self.absent = 0
         self.reads: dict[str, tuple[str, ...]] = {}
-        self.source = ""
+        self.source, self.absent = "", 0
         self.node_type: Any = None
         self.call: Any = None
 
@@ -107,7 +107,7 @@ def op(
     elementwise: bool | None = None,
     broadcasts: bool | None = None,
     view: bool | str = False,
-    outputs: bool = False,
+    outputs: bool | int = False,
     multiple: bool = True,
     floats: bool = False,
     numbers: bool | str = True,
@@ -141,8 +141,8 @@ def op(
         of several inputs do).  Where the op is not elementwise, inputs without a formula keep their dtype.
     view : bool or "maybe"
         Whether the output shares the input's memory.
-    outputs : bool
-        Whether the kernel returns several arrays; formulas then get a list of gradients.
+    outputs : bool or int
+        Whether the kernel returns several arrays, or how many of them are outputs (others are in ``result``, for formulas).
     multiple : bool
         Whether the several outputs, being views, refuse to be written in place.
     floats, casts : bool

@@ -160,7 +160,7 @@ def rewrapped(node: Node, result: Any) -> Any:
     if node.several:
         outputs = []
         for index, array in enumerate(result):
-            floats = array.dtype.kind == "f"
+            floats = index < len(node.layout) and array.dtype.kind == "f"
             outputs.append(wrap(array, output_node(node, index, node.layout[index]) if floats else None))
         return tuple(outputs)
     tensor = wrap(result, node)

@@ -89,6 +89,7 @@ def _polynomial(name: str, text: str) -> Callable[..., Tensor]:
         return row(input, n, out=out)
 
     public.__name__ = public.__qualname__ = name
+    public.row = row.row  # type: ignore[attr-defined]  # as recording functions have it
     public.__doc__ = f"{text} of degree *n* at *input*, elementwise; one of them may be a number."
     return public
 

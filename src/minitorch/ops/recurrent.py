@@ -119,23 +119,23 @@ _way_back("rnn_tanh_backward", _raw_backward(kernels.rnn_tanh_backward), _by_com
 _way_back("rnn_relu_backward", _raw_backward(kernels.rnn_relu_backward), _by_composition(_relu_step, 1))
 
 _lstm_row = op(
-    "lstm_layer", "LstmBackward0", kernels.lstm, ("self", "hx", "cx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=True,
+    "lstm_layer", "LstmBackward0", kernels.lstm, ("self", "hx", "cx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=3,
     together=lambda F, g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, result, batch_sizes, reverse: F.lstm_backward(
         g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, result=result, batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
 _cell_row = op(
-    "lstm_cell", "LstmCellBackward0", kernels.lstm_cell, ("self", "hx", "cx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=True,
+    "lstm_cell", "LstmCellBackward0", kernels.lstm_cell, ("self", "hx", "cx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=2,
     together=lambda F, g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, result: F.lstm_cell_backward(
         g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, result=result))  # fmt: skip
 _gru_row = op(
-    "gru_layer", "GruBackward0", kernels.gru, ("self", "hx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=True,
+    "gru_layer", "GruBackward0", kernels.gru, ("self", "hx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=2,
     together=lambda F, g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, result, batch_sizes, reverse: F.gru_backward(
         g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, result=result, batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
 _tanh_row = op(
-    "rnn_tanh_layer", "RnnTanhBackward0", kernels.rnn_tanh, ("self", "hx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=True,
+    "rnn_tanh_layer", "RnnTanhBackward0", kernels.rnn_tanh, ("self", "hx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=2,
     together=lambda F, g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, result, batch_sizes, reverse: F.rnn_tanh_backward(
         g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, result=result, batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
 _relu_row = op(
-    "rnn_relu_layer", "RnnReluBackward0", kernels.rnn_relu, ("self", "hx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=True,
+    "rnn_relu_layer", "RnnReluBackward0", kernels.rnn_relu, ("self", "hx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=2,
     together=lambda F, g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, result, batch_sizes, reverse: F.rnn_relu_backward(
         g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, result=result, batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
 
@@ -157,7 +157,7 @@ def layer(kind: str, x: Any, firsts: States, weights: Sequence[Any], batch_sizes
     if len(rest) == 3:
         return _composed(_lstm_step, x, firsts, [*matrices, *rest], batch_sizes, reverse)
     out = ROWS[kind](x, *firsts, *matrices, *rest, batch_sizes=batch_sizes, reverse=reverse)
-    return tuple(out[: 1 + len(firsts)])
+    return tuple(out)
 
 
 def layers(
@@ -202,7 +202,7 @@ def cell(kind: str, x: Any, states: Sequence[Any], w_ih: Any, w_hh: Any, b_ih: A
         if width != hidden:
             raise RuntimeError(f"hidden{number} has inconsistent hidden_size: got {width}, expected {hidden}")
     if kind == "LSTM" and b_ih is not None:
-        return tuple(_cell_row(x, *states, w_ih, w_hh, b_ih, b_hh)[:2])
+        return tuple(_cell_row(x, *states, w_ih, w_hh, b_ih, b_hh))
     weights = [w_ih, w_hh] if b_ih is None else [w_ih, w_hh, b_ih, b_hh]
     return layer(kind, x, tuple(states), weights, (batch,), False)[1:]
 
