@@ -123,7 +123,7 @@ def test_every_size_as_in_pytorch(mode: str) -> None:
 
 def test_shuffles_of_nothing() -> None:
     assert torch.nn.functional.pixel_shuffle(torch.ones(2, 0, 1, 1), 2).shape == (2, 0, 2, 2)
-    assert torch.nn.functional.pixel_unshuffle(torch.ones(0, 1, 2, 2), 2).shape == (0, 4, 1, 1)
+    assert torch.nn.functional.pixel_unshuffle(torch.ones(0, 1, 2, 2), 2).shape == (0, 1, 2, 2)
 
 
 def test_cubic_convolution_keeps_constants_and_smoothing_keeps_means() -> None:
