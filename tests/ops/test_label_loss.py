@@ -76,3 +76,10 @@ def test_as_in_pytorch(reduction: str) -> None:
     check("multilabel_soft_margin_loss", x, generator.uniform(size=(4, 5)))
     for options in ({}, {"swap": True, "margin": 0.5}):
         check("triplet_margin_with_distance_loss", x, y, x[::-1].copy(), **options)
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (4,), (4, 1), (1, 5), (1, 1), (5,)])
+def test_shapes_of_variances_as_in_pytorch(shape: tuple[int, ...]) -> None:
+    generator = np.random.default_rng(0)
+    x, y, var = generator.normal(size=(4, 5)), generator.normal(size=(4, 5)), generator.uniform(0.5, 2, size=shape)
+    same_as_pytorch(lambda t, x, y, v: t.nn.functional.gaussian_nll_loss(x, y, v, full=True), x, y, var)

@@ -74,3 +74,15 @@ def test_as_in_pytorch(shape: tuple[int, ...]) -> None:
                 same_as_pytorch(lambda t, x: getattr(t.nn.functional, name)(x, kernel, **output), x, second=False)  # noqa: B023
         for size in (1, 2, 3):
             same_as_pytorch(lambda t, x: t.nn.functional.local_response_norm(x, size, 0.3, 0.6, 0.7), x)  # noqa: B023
+
+
+def test_samples_that_are_given() -> None:
+    generator = np.random.default_rng(0)
+    x, samples = generator.normal(size=(2, 6, 5)), generator.uniform(size=(1, 2, 2))
+    for given in (samples, samples.repeat(2, 0)):
+        same_as_pytorch(
+            lambda t, x, s: t.nn.functional.fractional_max_pool2d(x, 2, 3, _random_samples=s.detach()),
+            x,
+            given,
+            second=False,
+        )

@@ -181,6 +181,11 @@ def triplet_margin_loss(
 
 
 # -- likelihoods -------------------------------------------------------------------------------------------------------
+def _fits(shape: tuple[int, ...], variances: tuple[int, ...]) -> bool:
+    """Whether variances have the input's shape but for one dimension, of size 1."""
+    return len(shape) == len(variances) and [m for n, m in zip(shape, variances) if n != m] == [1]
+
+
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
@@ -191,7 +196,7 @@ def gaussian_nll_loss(
     input, target : Tensor
         Of one shape, or broadcasting.
     var : Tensor or float
-        Variances: the input's shape, or without its last dimension, or with size 1 there.  Below *eps* they count as
+        Variances: the input's shape, or without its last dimension, or with size 1 in one dimension.  Below *eps* they count as
         *eps*, without a gradient of their own.
     full : bool
         Whether the constant ``log(2 pi) / 2`` is added.
@@ -214,7 +219,7 @@ def gaussian_nll_loss(
     if variances._array.shape != array_of("gaussian_nll_loss", input).shape:
         if input._array.shape[:-1] == variances._array.shape:
             variances = variances.unsqueeze(-1)
-        elif input._array.shape[:-1] != variances._array.shape[:-1] or variances._array.shape[-1:] != (1,):
+        elif not _fits(input._array.shape, variances._array.shape):
             raise ValueError(
                 f"var is of incorrect size: {list(variances._array.shape)} for an input of {list(input._array.shape)}"
             )

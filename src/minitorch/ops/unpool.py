@@ -282,7 +282,7 @@ def _fractional_pool(
     if samples is None:
         drawn = _random.default_generator.uniform((*lead, ndim), array.dtype)
     else:
-        drawn = array_of(name, samples, "_random_samples").reshape(*lead, ndim)
+        drawn = array_of(name, samples, "_random_samples").reshape(-1, lead[1], ndim)[: lead[0]]
     planes = array.reshape(math.prod(lead), *size)
     indices = _fractional_indices(planes, drawn.reshape(-1, ndim), kernel, out).reshape(*array.shape[:-ndim], *out)
     return pool._chosen(_fractional, ndim, input, indices, return_indices)
