@@ -19,12 +19,20 @@ def integer(value: Any, argument: str, function: str = "", expected: str = "int"
     ------
     TypeError
         Something else.
+    ValueError
+        No 64-bit integer.
     """
     if value.__class__ is not bool and value.__class__ is not np.bool_:
         try:
-            return operator.index(value)
+            number = operator.index(value)
         except TypeError:
             pass
+        else:
+            if -(2**63) <= number < 2**63:
+                return number
+            raise ValueError(
+                f"{function or calling()}(): Overflow when unpacking long long: argument '{argument}' is {number}"
+            )
     raise wrong_type(value, argument, expected, function)
 
 
@@ -136,17 +144,11 @@ def dim_of(dim: Any, ndim: int, argument: str = "dim") -> int:
         dim = integer(dim, argument)
     size = ndim or 1
     if not -size <= dim < size:
-        within_64_bits(dim, argument)
+        integer(dim, argument)
         raise IndexError(
             f"{calling()}(): Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})"
         )
     return dim % size
-
-
-def within_64_bits(value: int, argument: str) -> None:
-    """Raise ValueError where an integer is none of 64 bits, as PyTorch's are."""
-    if not -(2**63) <= value < 2**63:
-        raise ValueError(f"{calling()}(): Overflow when unpacking long long: argument '{argument}' is {value}")
 
 
 def dims_of(dim: Any, ndim: int, argument: str = "dim") -> tuple[int, ...]:

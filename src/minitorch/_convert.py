@@ -147,6 +147,7 @@ def itself(input: Tensor) -> Tensor:
 
 def imag(input: Tensor) -> Tensor:
     """Refused: real numbers have no imaginary part to view."""
+    _tensor("imag", input)
     raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
 
 
@@ -193,7 +194,7 @@ def is_signed(input: Tensor) -> bool:
     >>> torch.tensor([1, 2]).is_signed()
     True
     """
-    return input._array.dtype.kind in "if"
+    return _tensor("is_signed", input)._array.dtype.kind in "if"
 
 
 def is_tensor(obj: Any) -> bool:

@@ -83,11 +83,16 @@ def explained(error: Exception, row: Any, inputs: tuple[Any, ...]) -> Exception:
     if isinstance(error, ValueError) and "broadcast" in said:
         shapes = [t._array.shape for t in inputs]
         return RuntimeError(f"{function}(): {broadcast_problem(shapes)}; {came}; reshape or unsqueeze one of them")
+    said = f"{said if function in said else f'{function}(): {said}'}; {came}"
     if isinstance(error, RuntimeError):  # the kernel's own, which says what it expected
-        return type(error)(f"{said}; {came}")
-    wrong_type = isinstance(error, TypeError) and not row.view  # views do no arithmetic: there it is an argument's
-    kind = RuntimeError if wrong_type or type(error) is ValueError else type(error)
-    return kind(f"{'' if said.startswith(function) else function + '(): '}{said}; {came}")
+        return type(error)(said)
+    if isinstance(error, IndexError):
+        return IndexError(said)
+    if type(error) is ValueError and "unpacking" in said:  # no 64-bit integer: see _args.integer
+        return ValueError(said)
+    if isinstance(error, TypeError) and row.view:  # views do no arithmetic: it is an argument's type
+        return TypeError(said)
+    return RuntimeError(said)
 
 
 def broadcast_problem(shapes: list[tuple[int, ...]]) -> str:

@@ -285,7 +285,10 @@ def deliver(
                     f"{name}(): functions with out=... arguments don't support automatic differentiation, "
                     f"but {which} requires grad."
                 )
-    result = compute()._array
+    computed = compute()
+    if not isinstance(computed, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(computed)} Tensors, not Tensor")
+    result = computed._array
     given = out._array.dtype
     if given is not result.dtype and given != result.dtype:
         if not casts:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ._args import flag
+
 __all__ = [
     "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_float32_matmul_precision",
     "get_num_interop_threads", "get_num_threads", "is_deterministic_algorithms_warn_only_enabled",
@@ -114,7 +116,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     True
     >>> torch.use_deterministic_algorithms(False)
     """
-    _now["mode"] = 0 if not mode else 1 if warn_only else 2
+    _now["mode"] = 0 if not flag(mode, "mode", "use_deterministic_algorithms") else 1 if warn_only else 2
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -135,6 +137,8 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     RuntimeError
         For anything else.
     """
+    if not isinstance(debug_mode, (str, int)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode).__name__}")
     level = _MODES.index(debug_mode) if debug_mode in _MODES else debug_mode
     if level not in (0, 1, 2):
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, 2, or one of {_MODES}, but got {debug_mode!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from .._args import array_of
 from .._inplace import in_place, write
 from ..ops import activation as _activation
 from ..ops import softmax as _softmax
@@ -291,19 +292,19 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     tensor([0.5000, 0.5000])
     """
     if dim is None:
-        dim = _implicit_dim("softmax", input.dim(), _stacklevel - 1)
+        dim = _implicit_dim("softmax", array_of("softmax", input).ndim, _stacklevel - 1)
     return _softmax.softmax(input, dim, dtype=dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
     """The logarithm of `softmax`, exact also where that is too small to represent."""
     if dim is None:
-        dim = _implicit_dim("log_softmax", input.dim(), _stacklevel - 1)
+        dim = _implicit_dim("log_softmax", array_of("log_softmax", input).ndim, _stacklevel - 1)
     return _softmax.log_softmax(input, dim, dtype=dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
     """`softmax` of the negated input."""
     if dim is None:
-        dim = _implicit_dim("softmin", input.dim(), _stacklevel - 1)
+        dim = _implicit_dim("softmin", array_of("softmin", input).ndim, _stacklevel - 1)
     return _softmax.softmin(input, dim, dtype=dtype)

@@ -105,7 +105,10 @@ def chosen(row: Any, kind: Callable[..., Any], input: Any, dim: int, index: np.n
 def deliver_pair(name: str, compute: Callable[[], Any], inputs: tuple[Any, ...], out: Any) -> Any:
     """``out=(values, indices)`` of a function that returns a named tuple."""
     results = compute()
-    return type(results)([deliver(name, partial(_itself, r), inputs, o) for r, o in zip(results, out, strict=True)])
+    if not isinstance(out, (tuple, list)) or len(out) != len(results):
+        came = f"{len(out)} of them" if isinstance(out, (tuple, list)) else type(out).__name__
+        raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(results)} Tensors, not {came}")
+    return type(results)([deliver(name, partial(_itself, r), inputs, o) for r, o in zip(results, out)])
 
 
 def _itself(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of
+from .._args import array_of, check_tensors, flag
 from .._dtypes import BOOL
 from .._errors import scalar_name
 from .._kernels import softmax as kernels
@@ -147,7 +147,7 @@ def scaled_dot_product_attention(
     tensor([[1.0000, 0.0000],
             [0.3302, 0.6698]])
     """
-    _check_attention(query, key, value, attn_mask, is_causal)
+    _check_attention(query, key, value, attn_mask, flag(is_causal, "is_causal"))
     if enable_gqa:
         key, value = _repeated_heads(query, key, value)
     q, k = query._array, key._array
@@ -197,6 +197,7 @@ def additive_mask(mask: Any, name: str, like: Any, other: Any = None, other_name
 
 def _check_ranks(query: Any, key: Any, value: Any, padding: Any, mask: Any, heads: int) -> bool:
     """Whether there is a batch; AssertionError where numbers of dimensions do not fit together."""
+    check_tensors("multi_head_attention_forward", query=query, key=key, value=value)
     ndim = query.dim()
     if ndim not in (2, 3):
         raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {ndim}-D query tensor")

@@ -100,6 +100,7 @@ def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
     """``nn.functional.embedding`` with the table first; a negative *padding_idx* is none."""
+    array_of("embedding", weight, "weight"), array_of("embedding", indices, "indices", 2)
     return index.embedding(
         indices, weight, padding_idx if padding_idx >= 0 else None, scale_grad_by_freq=scale_grad_by_freq
     )

@@ -217,7 +217,7 @@ _clamp_max_tensor = _clamp_max("clamp_max_tensor", "ClampMaxBackward1")
 
 def _bounded(input: Tensor, *bounds: Any) -> Tensor:
     """The input in the dtype that it takes beside these numbers."""
-    if input._array.dtype.kind != "f":
+    if array_of("", input).dtype.kind != "f":
         for bound in bounds:
             if bound is not None:
                 input = to_dtype_of(input, copies.as_operand(bound, input, "clamp"))

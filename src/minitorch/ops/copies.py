@@ -198,6 +198,7 @@ def written(input: Tensor, value: Tensor | Number) -> Tensor:
 
 def _scalar(value: Tensor, input: Tensor, name: str) -> Tensor:
     """A 0-d value in the dtype of the tensor that it fills."""
+    array_of(name, input)
     if value._array.ndim:
         dimensions = value._array.ndim
         raise RuntimeError(f"{name} only supports 0-dimension value tensor but got one with {dimensions} dimensions.")

@@ -64,6 +64,8 @@ def _batch_dropped(input: Any, p: float, batched: bool, inplace: bool) -> Any:
 
 def _alpha_dropped(input: Any, p: float, feature: bool, inplace: bool) -> Any:
     array = array_of("alpha_dropout", input)
+    if array.dtype.kind != "f":
+        raise RuntimeError(f"alpha_dropout(): expected a floating point tensor, but got {input.dtype}")
     if p == 0 or not array.size:
         return input
     if p == 1:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from .._args import dims_of
+from .._args import array_of, dims_of
 from .._op import op
 from .._runtime import deliver
 from . import copies, linalg, pointwise
@@ -271,6 +271,8 @@ def einsum(*args: Any) -> Tensor:
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
             "subscripts list"
         )
+    if len(args) < 2 and not isinstance(args[0], str):
+        raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(args[0]).__name__}")
     if isinstance(args[0], str):
         equation, operands = args[0], list(args[1:])
         if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
@@ -280,6 +282,8 @@ def einsum(*args: Any) -> Tensor:
         operands = list(args[: len(args) // 2 * 2 : 2])
         subscripts = [_listed(numbers) for numbers in args[1::2]]
         output = _listed(args[-1]) if len(args) % 2 else None
+    for position, operand in enumerate(operands, 2):
+        array_of("einsum", operand, "operands", position)
     if len(operands) != len(subscripts):
         more = "fewer" if len(operands) < len(subscripts) else "more"
         raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")

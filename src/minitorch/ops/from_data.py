@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _dtypes, _runtime
-from .._args import flag
+from .._args import flag, integer
 from .._device import check_device
 from .._dtypes import dtype as Dtype
 from .._errors import scalar_name
@@ -171,7 +171,11 @@ def converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     if dtype.kind in "iu" and array.size:
         info = np.iinfo(dtype)
         low = -int(info.max) if dtype.kind == "u" else int(info.min)
-        if (array.dtype.kind == "f" and not np.isfinite(array).all()) or array.max() > info.max or array.min() < low:
+        if (
+            (array.dtype.kind == "f" and not np.isfinite(array).all())
+            or array.max().item() > info.max
+            or array.min().item() < low
+        ):
             raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
         if array.dtype.kind == "f" and dtype.kind == "u":
             array = array.astype(np.int64)
@@ -496,6 +500,7 @@ def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, r
     >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
     tensor([1, 2], dtype=torch.int16)
     """
+    count, offset = integer(count, "count", "frombuffer"), integer(offset, "offset", "frombuffer")
     array = np.frombuffer(buffer, _dtypes.to_numpy(dtype), count, offset)
     warn_unless_writable(array)
     return leaf(array, requires_grad)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
-from .._args import array_of
+from .._args import array_of, integer
 from .._kernels.special import lgamma
 from .._op import documents, op
 from .._types import Number
@@ -248,6 +248,7 @@ def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     >>> torch.mvlgamma(torch.tensor([2.0, 3.5]), 2)
     tensor([0.4516, 2.4665])
     """
-    if p < 1:
+    array_of("mvlgamma", input)
+    if integer(p, "p") < 1:
         raise RuntimeError(f"p has to be greater than or equal to 1, but got {p}")
     return _mvlgamma(input, p, out=out)

@@ -417,7 +417,7 @@ def embedding(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"{scalar_name(indices.dtype)} instead (while checking arguments for embedding)"
         )
-    if weight._array.ndim != 2:
+    if array_of("embedding", weight, "weight", 2).ndim != 2:
         raise RuntimeError(f"embedding(): 'weight' must be 2-D, but has shape {list(weight._array.shape)}")
     rows = weight._array.shape[0]
     padding = -1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, arrays_of, dim_of, integer, sizes_given, text
+from .._args import array_of, arrays_of, dim_of, integer, integer_or_integers, sizes_given, text
 from .._op import op
 from .._runtime import deliver, traced
 from . import broadcast
@@ -118,6 +118,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out
         return deliver("cat", lambda: cat(tensors, dim), tuple(tensors), out, casts=True, refusal=TypeError)
     if not _listed("cat", tensors):
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    if dim is None:
+        raise TypeError("cat(): argument 'dim' (position 2) must be int, not NoneType")
     try:
         return _cat(tensors, dim)
     except RuntimeError:
@@ -404,7 +406,8 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     dim = dim_of(dim, len(shape))
     given = getattr(indices_or_sections, "_array", indices_or_sections)
     given = given.tolist() if isinstance(given, np.ndarray) else given
-    if isinstance(given, (tuple, list)):
+    given = integer_or_integers(given, "indices_or_sections")
+    if isinstance(given, tuple):
         starts, ends = (0, *given), (*given, shape[dim])
     elif given <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {given}")

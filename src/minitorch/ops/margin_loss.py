@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, check_tensors, flag, integer, real, text
-from .._runtime import wrap
+from .._runtime import silent, wrap
 from . import broadcast, elementary, pointwise, powers, vector_norm
 from . import reduce as reductions
 from .loss import reduced_by, reduction_of
@@ -212,7 +212,7 @@ def gaussian_nll_loss(
     text(reduction, "reduction")
     variances: Any = var
     if isinstance(var, float):
-        variances = wrap(np.full(input._array.shape, var, input._array.dtype))
+        variances = wrap(silent(np.full, input._array.shape, var, input._array.dtype))
     array_of("gaussian_nll_loss", variances, "var", 3)
     if (variances._array < 0).any():
         raise ValueError("var has negative entry/entries")
@@ -225,7 +225,7 @@ def gaussian_nll_loss(
             )
     if variances._array.dtype.kind != "f":
         raise RuntimeError(f"gaussian_nll_loss(): var must be of floats, not {variances._array.dtype}")
-    below = np.maximum(real(eps, "eps") - variances._array, 0).astype(variances._array.dtype)
+    below = silent(np.maximum(real(eps, "eps") - variances._array, 0).astype, variances._array.dtype)
     bounded = variances + wrap(below)
     loss = 0.5 * (elementary.log(bounded) + (input - target) ** 2 / bounded)
     if flag(full, "full"):

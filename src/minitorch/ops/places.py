@@ -103,7 +103,7 @@ def _edges(bins: Any, column: np.ndarray, low_high: Sequence[float] | None) -> n
 
 def _counted(name: str, samples: Any, edges: list[np.ndarray], weight: Any, density: bool) -> np.ndarray:
     data = samples._array
-    weights = None if weight is None else weight._array.reshape(-1)
+    weights = None if weight is None else array_of(name, weight, "weight", 0).reshape(-1)
     counts = np.histogramdd(data.reshape(-1, len(edges)), edges, weights=weights, density=density)[0]
     return np.asarray(counts, data.dtype)
 

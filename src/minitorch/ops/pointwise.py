@@ -521,7 +521,10 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     >>> torch.addcdiv(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([2.0]), value=2)
     tensor([4.])
     """
-    if array_of("addcdiv", tensor1, "tensor1", 2).dtype.kind != "f" and tensor2._array.dtype.kind != "f":
+    if (
+        array_of("addcdiv", tensor1, "tensor1", 2).dtype.kind != "f"
+        and array_of("addcdiv", tensor2, "tensor2", 3).dtype.kind != "f"
+    ):
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported: convert tensor1 or tensor2 to a float dtype, or use "
             "addcmul with div(..., rounding_mode='trunc')."

@@ -178,9 +178,10 @@ def _spaced(name: str, start: Number, end: Number, steps: int, dtype: np.dtype[A
     step = (last - first) / inner.type(max(steps - 1, 1))
     wide = {2: inner, 4: _dtypes.FLOAT64}.get(inner.itemsize, np.dtype(np.longdouble))  # products and sums rounded once
     index = np.arange(steps, dtype=wide)
-    up, down = first + step * index, last - step * index[::-1]
-    spaced = np.where(index < max(steps // 2, steps == 1), up, down)
-    return silent(silent(spaced.astype, inner).astype, dtype)
+    with np.errstate(all="ignore"):
+        up, down = first + step * index, last - step * index[::-1]
+        spaced = np.where(index < max(steps // 2, steps == 1), up, down)
+        return spaced.astype(inner).astype(dtype)
 
 
 def logspace(

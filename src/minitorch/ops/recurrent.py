@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._args import array_of
 from .._differentiate import grad
 from .._kernels import recurrent as kernels
 from .._kernels.recurrent import Sizes
@@ -191,7 +192,16 @@ def layers(
 # -- public functions --------------------------------------------------------------------------------------------------
 def cell(kind: str, x: Any, states: Sequence[Any], w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> States:
     """The states after one step, with sizes checked."""
-    batch, size = x._array.shape
+    array = array_of("", x)
+    for name, weight in (("w_ih", w_ih), ("w_hh", w_hh), *[("hx", state) for state in states]):
+        if array_of("", weight, name, 0).ndim != 2:
+            raise RuntimeError(f"{name} must have 2 dimensions, but has shape {list(weight._array.shape)}")
+    for name, bias in (("b_ih", b_ih), ("b_hh", b_hh)):
+        if bias is not None:
+            array_of("", bias, name, 0)
+    if array.ndim != 2:
+        raise RuntimeError(f"input must have 2 dimensions, but has shape {list(array.shape)}")
+    batch, size = array.shape
     if w_ih._array.shape[1] != size:
         raise RuntimeError(f"input has inconsistent input_size: got {size} expected {w_ih._array.shape[1]}")
     hidden = w_hh._array.shape[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from .._args import array_of
 from .._inplace import LEAF, LEAF_VIEW
 from .._modes import grad_on
 from .._op import op, rows
@@ -82,4 +83,5 @@ def squeeze_(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 
 def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """Give the tensor itself other sizes and strides; see `as_strided`."""
+    array_of("as_strided_", input)
     return _become(input, as_strided, size, stride, storage_offset)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._args import array_of
 from .._runtime import deliver, traced
 from . import broadcast, join, memory, shape, subscript
 
@@ -23,13 +24,19 @@ def _copying(view: Callable[..., Any], name: str) -> Callable[..., Any]:
     return function
 
 
+def _detach(input: Any) -> Any:
+    array_of("detach_copy", input)
+    return input.detach()
+
+
 def _slice(input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+    array_of("slice_copy", input)
     return input[(slice(None),) * (dim % input.ndim) + (slice(start, end, step),)]
 
 
 alias_copy = _copying(subscript.alias, "alias_copy")
 as_strided_copy = _copying(memory.as_strided, "as_strided_copy")
-detach_copy = _copying(lambda input: input.detach(), "detach_copy")
+detach_copy = _copying(_detach, "detach_copy")
 diagonal_copy = _copying(shape.diagonal, "diagonal_copy")
 expand_copy = _copying(broadcast.expand, "expand_copy")
 permute_copy = _copying(shape.permute, "permute_copy")

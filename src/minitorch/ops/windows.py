@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _dtypes
+from .._args import integer, real
+from .._runtime import silent
 from .creation import Options, made_by, settled
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ def _window(
     dtype, _ = settled(name, options, _dtypes.default())
     if dtype.kind != "f":  # type: ignore[union-attr]
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
+    length = integer(length, "window_length")
     if length < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
 
@@ -31,7 +34,7 @@ def _window(
         if length < 2:
             return np.ones(length, dtype)
         steps = length if periodic else length - 1
-        return shape(np.arange(length) / steps).astype(dtype)
+        return silent(lambda: shape(np.arange(length) / steps).astype(dtype))
 
     return made_by(name, make, _dtypes.default(), None, options)
 
@@ -82,7 +85,9 @@ def hamming_window(
     >>> torch.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
-    return _window("hamming_window", window_length, periodic, options, _cosines(alpha, beta))
+    return _window(
+        "hamming_window", window_length, periodic, options, _cosines(real(alpha, "alpha"), real(beta, "beta"))
+    )
 
 
 def blackman_window(window_length: int, periodic: bool = True, **options: Unpack[Options]) -> Tensor:
