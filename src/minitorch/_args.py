@@ -171,7 +171,7 @@ def sizes_of(size: Sequence[Any], argument: str = "size") -> tuple[int, ...]:
 def sizes_given(name: str, given: tuple[Any, ...], named: Any = None, argument: str = "size") -> tuple[int, ...]:
     """The integers of ``f(2, 3)``, ``f((2, 3))`` or ``f(size=(2, 3))``."""
     if named is not None:
-        given = (named,)
+        return integers(named, argument, name)
     elif not given:
         raise TypeError(f'{name}() missing 1 required positional arguments: "{argument}"')
     sizes = tuple(given[0]) if isinstance(given[0], (tuple, list)) and len(given) == 1 else given

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _dtypes, _runtime
 from ._args import array_of, flag
-from ._device import check_device
+from ._device import check_device, check_memory_format
 from ._legacy import TensorType, type_name, type_of_name
 from .ops.copies import converted
 
@@ -177,6 +177,7 @@ def double(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tenso
     >>> torch.tensor([1, 2]).double()
     tensor([1., 2.], dtype=torch.float64)
     """
+    check_memory_format(memory_format)
     return converted(input, _dtypes.FLOAT64)
 
 
@@ -189,6 +190,7 @@ def float(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor
     >>> torch.tensor([1, 2]).float()
     tensor([1., 2.])
     """
+    check_memory_format(memory_format)
     return converted(input, _dtypes.FLOAT32)
 
 
@@ -201,6 +203,7 @@ def half(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     >>> torch.tensor([1, 2]).half()
     tensor([1., 2.], dtype=torch.float16)
     """
+    check_memory_format(memory_format)
     return converted(input, _dtypes.float16.numpy)
 
 
@@ -218,6 +221,7 @@ def long(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     >>> torch.tensor([1.7]).long()
     tensor([1])
     """
+    check_memory_format(memory_format)
     return converted(input, _dtypes.INT64)
 
 
@@ -230,6 +234,7 @@ def int(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     >>> torch.tensor([1.7]).int()
     tensor([1], dtype=torch.int32)
     """
+    check_memory_format(memory_format)
     return converted(input, _dtypes.int32.numpy)
 
 
@@ -242,6 +247,7 @@ def short(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor
     >>> torch.tensor([1.7]).short()
     tensor([1], dtype=torch.int16)
     """
+    check_memory_format(memory_format)
     return converted(input, _dtypes.int16.numpy)
 
 
@@ -254,6 +260,7 @@ def char(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     >>> torch.tensor([1.7]).char()
     tensor([1], dtype=torch.int8)
     """
+    check_memory_format(memory_format)
     return converted(input, _dtypes.int8.numpy)
 
 
@@ -266,6 +273,7 @@ def byte(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     >>> torch.tensor([-1]).byte()
     tensor([255], dtype=torch.uint8)
     """
+    check_memory_format(memory_format)
     return converted(input, _dtypes.UINT8)
 
 
@@ -278,6 +286,7 @@ def bool(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     >>> torch.tensor([0, 2]).bool()
     tensor([False,  True])
     """
+    check_memory_format(memory_format)
     return converted(input, _dtypes.BOOL)
 
 

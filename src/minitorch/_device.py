@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._args import wrong_type
+
 _TYPES = (
     "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
     "privateuseone"
@@ -167,6 +169,12 @@ class memory_format(_Name):
 strided, sparse_coo = layout("strided"), layout("sparse_coo")
 contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
 channels_last, channels_last_3d = memory_format("channels_last"), memory_format("channels_last_3d")
+
+
+def check_memory_format(given: Any) -> None:
+    """Raise TypeError where a ``memory_format=`` argument is neither None nor a memory format."""
+    if given is not None and not isinstance(given, memory_format):
+        raise wrong_type(given, "memory_format", "torch.memory_format")
 
 
 def _named(name: str) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import _dtypes, _runtime
 from .._args import array_of
+from .._device import check_memory_format
 from .._errors import calling, scalar_name
 from .._modes import grad_on
 from .._op import op
@@ -102,6 +103,8 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     >>> y is x, y
     (False, tensor([1.]))
     """
+    if memory_format is not None:
+        check_memory_format(memory_format)
     return _clone(input)
 
 
@@ -115,6 +118,8 @@ def contiguous(input: Tensor, *, memory_format: Any = None) -> Tensor:
     tensor([[1., 3.],
             [2., 4.]])
     """
+    if memory_format is not None:
+        check_memory_format(memory_format)
     return input if input._array.flags.c_contiguous else _contiguous(input)
 
 

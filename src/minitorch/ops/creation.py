@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _dtypes, _runtime
 from .._args import flag, sizes_of
-from .._device import check_device, check_layout, preserve_format
+from .._device import check_device, check_layout, check_memory_format, preserve_format
 from .._errors import scalar_name
 from .._runtime import deliver, wrap
 from .._types import Number
@@ -260,6 +260,7 @@ def like(
     if not isinstance(input, _runtime.Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     dtype, requires_grad = settled(name, options, input._array.dtype)
+    check_memory_format(memory_format)
     preserved = memory_format in (None, preserve_format) and 0 not in input._array.strides
     order: Any = "K" if preserved else "C"
     return leaf(make(np.empty_like(input._array, dtype, order)), requires_grad)
