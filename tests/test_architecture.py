@@ -37,7 +37,8 @@ LAYERS = [
     ["nn"],
     ["optim", "utils", "serialization"],
     ["_settings", "version", "types", "functional"],
-    ["cuda", ""],
+    ["amp", "_sparse"],
+    ["cuda", "backends", "accelerator", "mps", "xpu", "compiler", "hub", "jit", "multiprocessing", "profiler", ""],
 ]
 """Modules by layer, lowest first: a module imports from its own layer or lower ones."""
 

@@ -4,7 +4,7 @@ from .._anomaly import detect_anomaly, record_sites, set_detect_anomaly
 from .._differentiate import backward, grad
 from .._legacy import Variable
 from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
-from . import function, grad_mode, graph
+from . import function, grad_mode, graph, profiler
 from .function import Function
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .tape import Entry, Tape
@@ -26,6 +26,7 @@ __all__ = [
     "graph",
     "inference_mode",
     "no_grad",
+    "profiler",
     "record_sites",
     "set_detect_anomaly",
     "set_grad_enabled",

@@ -1,6 +1,6 @@
 """Neural networks: modules, functions, initial values."""
 
-from . import functional, init, utils
+from . import functional, init, parallel, utils
 from .modules.activation import (
     CELU,
     ELU,
@@ -151,6 +151,7 @@ from .modules.unpooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
+from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [
@@ -197,6 +198,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -317,5 +319,6 @@ __all__ = [
     "ZeroPad3d",
     "functional",
     "init",
+    "parallel",
     "utils",
 ]
