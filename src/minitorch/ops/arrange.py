@@ -114,7 +114,7 @@ def repeat_interleave(
                 f"repeats must have the same size as input along dim, but got repeats.shape = {list(counts.shape)} and "
                 f"input.shape = {list(shape)}"
             )
-        if counts.min() < 0:
+        if (counts < 0).any():
             raise RuntimeError("repeats can not be negative")
         return traced.index_select(input, wrap(np.repeat(np.arange(shape[dim]), counts)), dim=dim)
     if counts is not None and counts.dtype.kind not in "iu":
