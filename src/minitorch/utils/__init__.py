@@ -1,5 +1,5 @@
-"""What training loops need beside the model: data loading."""
+"""What training loops need beside the model: data loading, checkpointing."""
 
-from . import data
+from . import checkpoint, data
 
-__all__ = ["data"]
+__all__ = ["checkpoint", "data"]
