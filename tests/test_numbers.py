@@ -55,6 +55,22 @@ def test_numpys_warnings_stay_inside(name: str) -> None:
     assert np.geterr() == before
 
 
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda x: x * torch.tensor(1e300, dtype=torch.float64), [inf, -inf]),
+        (lambda x: x.half() + torch.tensor(70000), [inf, inf]),
+        (lambda x: x.clamp(max=torch.tensor(-1e300, dtype=torch.float64)), [-inf, -inf]),
+        (lambda x: x.sub_(torch.tensor([1e300, 0.0], dtype=torch.float64)), [-inf, -1.0]),
+        (lambda x: torch.where(x > 0, x.half(), torch.tensor(1e9)), [1.0, inf]),
+    ],
+)
+def test_what_is_too_large_for_the_common_dtype_is_infinite(call: Callable[[Any], Any], expected: list[float]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert call(torch.tensor([1.0, -1.0])).tolist() == expected
+
+
 def test_users_own_numpy_still_warns() -> None:
     torch.tensor([0.0]).log()
     with pytest.warns(RuntimeWarning, match="divide by zero"):

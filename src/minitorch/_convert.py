@@ -19,6 +19,7 @@ from ._runtime import silent
 from ._size import Size
 from ._views import current_node
 from .ops.from_data import checked_array, warn_of_gradient
+from .ops.memory import owner
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -440,12 +441,26 @@ def deepcopied(input: Tensor, memo: dict[int, Any]) -> Tensor:
         return memo[id(input)]
     if not input.is_leaf:
         raise RuntimeError(LEAVES_ONLY)
-    twin = rebuilt(type(input), input._array.copy(order="K"), input.requires_grad)
+    twin = rebuilt(type(input), _twin(input._array, memo), input.requires_grad)
     memo[id(input)] = twin
     if input.grad is not None:
         twin.grad = copying.deepcopy(input.grad, memo)
     twin.__dict__.update(copying.deepcopy(input.__dict__, memo))
     return twin
+
+
+def _twin(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
+    """A copy of the array with its strides; copies of arrays that show one memory show one memory too."""
+    memory = owner(array)
+    twin = memo.get(id(memory))
+    if twin is None:
+        memo[id(memory)] = twin = memory.copy(order="K")
+    if array is memory:
+        return twin
+    if twin.strides != memory.strides:  # the memory has gaps
+        return array.copy(order="K")
+    begin = array.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
+    return np.ndarray(array.shape, array.dtype, twin.ravel(order="K"), begin, array.strides)
 
 
 def reduced(input: Tensor, protocol: Any) -> tuple[Any, ...]:

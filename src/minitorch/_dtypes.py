@@ -208,10 +208,18 @@ def can_cast(source: np.dtype[Any], to: np.dtype[Any]) -> _bool:
     return _CATEGORY[source.kind] <= _CATEGORY[to.kind]
 
 
+def brought(array: np.ndarray, common: np.dtype[Any]) -> np.ndarray:
+    """The array in another dtype; what is too large for a smaller float becomes infinite, without NumPy's warning."""
+    if common.kind != "f" or (common.itemsize > 2 and array.dtype.kind != "f"):
+        return array.astype(common)
+    with np.errstate(over="ignore"):
+        return array.astype(common)
+
+
 def promote(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     """The arrays in their common dtype."""
     common = result_dtype(arrays)
-    return tuple([a if a.dtype is common else a.astype(common) for a in arrays])
+    return tuple([a if a.dtype is common else brought(a, common) for a in arrays])
 
 
 def floating(array: np.ndarray) -> np.ndarray:

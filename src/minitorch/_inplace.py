@@ -17,7 +17,7 @@ from ._dtypes import can_cast
 from ._errors import scalar_name
 from ._layouts import layout_of, layouts
 from ._modes import grad_on, inference_mode_on, observers
-from ._runtime import _observing, observe_write, operand, quiet, wrap
+from ._runtime import _observing, observe_write, operand, quiet, silent, wrap
 from ._tape import AccumulateGrad, Output, next_position, output_hooks
 from ._views import INFERENCE_WRITE, Edits, current_node, edited, edits_of, path_to, refusal_of, root_of, take_step
 
@@ -213,7 +213,7 @@ def write(
         if made.saves_result:
             made.result_edits = (edits,)
     if tensor._array.flags.writeable:
-        np.copyto(tensor._array, result, casting="unsafe")
+        silent(np.copyto, tensor._array, result, casting="unsafe")
     else:
         _fill_in(tensor._array, result)
     if made is not None and made.saves_result and made.saved_result is result:  # one array, and its edits are known

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ._dtypes import floating, promote, result_dtype
+from ._dtypes import brought, floating, promote, result_dtype
 
 Layout: TypeAlias = tuple[tuple[int, ...], np.dtype[Any]]
 
@@ -75,7 +75,7 @@ def settle_all(*tensors: Any) -> tuple[Any, ...]:
     if all([layout_of(tensor) == first for tensor in tensors]):
         return (*arrays, first, None)
     common = result_dtype(arrays)
-    return (*[a if a.dtype is common else a.astype(common) for a in arrays], None, layouts(*tensors))
+    return (*[a if a.dtype is common else brought(a, common) for a in arrays], None, layouts(*tensors))
 
 
 def floated(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:

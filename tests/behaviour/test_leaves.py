@@ -372,6 +372,18 @@ class TestCopies:
         assert copied["a"] is copied["b"][0]
         assert copied["a"] is not x
 
+    def test_deepcopy_keeps_views_of_one_memory_together(self) -> None:
+        flat = torch.arange(6.0)
+        parts = copy.deepcopy([flat[4:], flat, flat.view(2, 3).t(), flat[:1].expand(2)])
+        parts[1][4] = 40.0
+        parts[2][0, 0] = -1.0
+        assert [part.tolist() for part in parts] == [
+            [40.0, 5.0], [-1.0, 1.0, 2.0, 3.0, 40.0, 5.0], [[-1.0, 3.0], [1.0, 40.0], [2.0, 5.0]], [-1.0, -1.0],
+        ]  # fmt: skip
+        assert [part.stride() for part in parts] == [(1,), (1,), (1, 3), (0,)]
+        assert flat.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+        assert copy.deepcopy(torch.from_numpy(np.arange(6.0)[::2])).tolist() == [0.0, 2.0, 4.0]
+
     def test_deepcopy_of_a_result_raises(self) -> None:
         y = torch.ones(2, requires_grad=True) * 2
         with pytest.raises(RuntimeError, match="graph leaves"):

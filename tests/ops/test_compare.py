@@ -185,6 +185,14 @@ def test_nan_to_num() -> None:
     assert gradients(out, x) == [[0.0, 0.0, 0.0, 1.0]]
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("and", [2, 0]), ("or", [7, 14]), ("xor", [5, 14]), ("left_shift", [48, 1536]), ("right_shift", [0, 0])],
+)
+def test_bits_of_a_number_and_a_tensor(name: str, expected: list[int]) -> None:
+    assert getattr(torch, f"bitwise_{name}")(6, torch.tensor([3, 8])).tolist() == expected
+
+
 @given(st.lists(st.floats(-10, 10), min_size=2, max_size=2, unique=True))
 def test_gradients_of_maximum_and_minimum_share_the_whole(pair: list[float]) -> None:
     for x, y in ((leaf(pair[0]), leaf(pair[1])), (leaf(pair[0]), leaf(pair[0]))):

@@ -305,6 +305,8 @@ class TestFactories:
             (lambda: torch.arange(1, 5, 0), RuntimeError, "step must be nonzero"),
             (lambda: torch.arange(0, float("inf")), RuntimeError, "unsupported range"),
             (lambda: torch.arange(2**63), RuntimeError, "overflow"),
+            (lambda: torch.arange(), TypeError, "missing 1 required argument: 'end'"),
+            (lambda: torch.linspace(0, 1e39, 3), RuntimeError, "without overflow"),
             (lambda: torch.arange("a"), TypeError, "must be Number, not str"),
             (lambda: torch.arange(3, dtype=torch.bool), NotImplementedError, "arange_cpu"),
             (lambda: torch.arange(3, requires_grad=True), RuntimeError, "Only Tensors of floating point"),

@@ -11,6 +11,7 @@ from .._args import array_of, dim_of, flag, integer, number, text
 from .._errors import scalar_name
 from .._runtime import deliver, silent, traced, wrap
 from .._types import Number
+from .from_data import number_array
 from .sort import sort
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0, *, o
         raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
     if max < min:
         raise RuntimeError("histc(): max must be larger than min")
-    low, high = float(min), float(max)
+    low, high = [float(number_array(bound, array.dtype, "histc")) for bound in (min, max)]
     if low == high and array.size:
         low, high = float(array.min()), float(array.max())
     if low == high:

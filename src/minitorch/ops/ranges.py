@@ -14,6 +14,7 @@ from .._args import real
 from .._runtime import silent
 from .._types import Number
 from .creation import made_by
+from .from_data import number_array
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -32,7 +33,7 @@ def number(name: str, argument: str, value: Any) -> Number:
 
 
 def arange(
-    start: Number = 0,
+    start: Number | None = None,
     end: Number | None = None,
     step: Number = 1,
     *,
@@ -64,6 +65,8 @@ def arange(
     ------
     RuntimeError
         If *step* is 0 or leads away from *end*.
+    TypeError
+        If there is no *end*.
 
     Examples
     --------
@@ -74,8 +77,10 @@ def arange(
     tensor([1.0000, 1.2500, 1.5000, 1.7500])
     """
     if end is None:
-        start, end = 0, start
-    first, stop, by = number("arange", "start", start), number("arange", "end", end), number("arange", "step", step)
+        start, end = end, start
+    if end is None:
+        raise TypeError("arange(): missing 1 required argument: 'end'")
+    first, stop, by = number("arange", "start", 0 if start is None else start), number("arange", "end", end), number("arange", "step", step)
     floats = isinstance(first, float) or isinstance(stop, float) or isinstance(by, float)
     default = _dtypes.default() if floats else _dtypes.INT64
 
@@ -174,7 +179,7 @@ def _spaced(name: str, start: Number, end: Number, steps: int, dtype: np.dtype[A
     inner = dtype if dtype.kind == "f" else _dtypes.FLOAT64
     if dtype.kind in "iu":
         start, end = int(start), int(end)
-    first, last = inner.type(start), inner.type(end)
+    first, last = number_array(start, inner, name)[()], number_array(end, inner, name)[()]
     step = (last - first) / inner.type(max(steps - 1, 1))
     wide = {2: inner, 4: _dtypes.FLOAT64}.get(inner.itemsize, np.dtype(np.longdouble))  # products and sums rounded once
     index = np.arange(steps, dtype=wide)
