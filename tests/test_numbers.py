@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import numpy as np

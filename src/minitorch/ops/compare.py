@@ -368,12 +368,22 @@ def _bitwise_not_kernel(self: np.ndarray) -> np.ndarray:
     return np.invert(self, out=...)
 
 
-_bitwise_and = op("bitwise_and", "", _bits("bitwise_and", np.bitwise_and), ("self", "other"), elementwise=True, numbers="either")
-_bitwise_or = op("bitwise_or", "", _bits("bitwise_or", np.bitwise_or), ("self", "other"), elementwise=True, numbers="either")
-_bitwise_xor = op("bitwise_xor", "", _bits("bitwise_xor", np.bitwise_xor), ("self", "other"), elementwise=True, numbers="either")
+_bitwise_and = op(
+    "bitwise_and", "", _bits("bitwise_and", np.bitwise_and), ("self", "other"), elementwise=True, numbers="either"
+)
+_bitwise_or = op(
+    "bitwise_or", "", _bits("bitwise_or", np.bitwise_or), ("self", "other"), elementwise=True, numbers="either"
+)
+_bitwise_xor = op(
+    "bitwise_xor", "", _bits("bitwise_xor", np.bitwise_xor), ("self", "other"), elementwise=True, numbers="either"
+)
 _bitwise_not = op("bitwise_not", "", _bitwise_not_kernel, ("self",), elementwise=True, casts=False)
-_bitwise_left_shift = op("bitwise_left_shift", "", _left_shift_kernel, ("self", "other"), elementwise=True, numbers="either")
-_bitwise_right_shift = op("bitwise_right_shift", "", _right_shift_kernel, ("self", "other"), elementwise=True, numbers="either")
+_bitwise_left_shift = op(
+    "bitwise_left_shift", "", _left_shift_kernel, ("self", "other"), elementwise=True, numbers="either"
+)
+_bitwise_right_shift = op(
+    "bitwise_right_shift", "", _right_shift_kernel, ("self", "other"), elementwise=True, numbers="either"
+)
 
 
 @documents(_bitwise_and)

@@ -80,7 +80,11 @@ def arange(
         start, end = end, start
     if end is None:
         raise TypeError("arange(): missing 1 required argument: 'end'")
-    first, stop, by = number("arange", "start", 0 if start is None else start), number("arange", "end", end), number("arange", "step", step)
+    first, stop, by = (
+        number("arange", "start", 0 if start is None else start),
+        number("arange", "end", end),
+        number("arange", "step", step),
+    )
     floats = isinstance(first, float) or isinstance(stop, float) or isinstance(by, float)
     default = _dtypes.default() if floats else _dtypes.INT64
 
