@@ -36,7 +36,7 @@ LAYERS = [
     ["testing", "nn.functional"],
     ["nn"],
     ["optim", "utils", "serialization"],
-    ["_settings", "version", "types", "functional"],
+    ["_settings", "version", "types", "functional", "func"],
     ["amp", "_sparse"],
     ["cuda", "backends", "accelerator", "mps", "xpu", "compiler", "hub", "jit", "multiprocessing", "profiler", ""],
 ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -285,3 +286,25 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     for column in range(columns):
         values[default_generator.randperm(rows)[: math.ceil(sparsity * rows)], column] = 0
     return _filled(tensor, values)
+
+
+# -- old names ---------------------------------------------------------------------------------------------------------
+def _renamed(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function under its old name, without the underscore."""
+    new = function.__name__
+
+    def old(*args: Any, **kwargs: Any) -> Tensor:
+        warnings.warn(
+            f"`nn.init.{new[:-1]}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2
+        )
+        return function(*args, **kwargs)
+
+    old.__name__ = old.__qualname__ = new[:-1]
+    old.__doc__ = f"``{new}``, by its old name."
+    return old
+
+
+uniform, normal, constant, eye, dirac = [_renamed(f) for f in (uniform_, normal_, constant_, eye_, dirac_)]
+xavier_uniform, xavier_normal = _renamed(xavier_uniform_), _renamed(xavier_normal_)
+kaiming_uniform, kaiming_normal = _renamed(kaiming_uniform_), _renamed(kaiming_normal_)
+orthogonal, sparse = _renamed(orthogonal_), _renamed(sparse_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -62,20 +63,76 @@ def clip_grad_norm_(
     (tensor(5.), tensor([0.6000, 0.8000]))
     """
     gradients = _gradients(parameters)
+    total = get_total_norm(gradients, norm_type, error_if_nonfinite, foreach)
+    _scale(gradients, max_norm, total)
+    return total
+
+
+def get_total_norm(
+    tensors: Tensor | Iterable[Tensor],
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The norm of the elements of all tensors together; the arguments are those of ``clip_grad_norm_``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
+    tensor(5.)
+    """
+    given = [tensors] if isinstance(tensors, _runtime.Tensor) else list(tensors)
     with no_grad():
-        if not gradients:
+        if not given:
             return zeros(())
-        norms = [vector_norm(g, norm_type) for g in gradients]
-        total = vector_norm(stack(norms), norm_type)
+        total = vector_norm(stack([vector_norm(t, norm_type) for t in given]), norm_type)
         if error_if_nonfinite and not total.isfinite().item():
             raise RuntimeError(
                 f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. "
                 "To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
             )
+    return total
+
+
+def clip_grads_with_norm_(
+    parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Scale gradients in place as ``clip_grad_norm_`` does, given the norm of all of them.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> w = torch.zeros(2, requires_grad=True)
+    >>> w.grad = torch.tensor([3.0, 4.0])
+    >>> torch.nn.utils.clip_grads_with_norm_(w, 1.0, torch.tensor(5.0))
+    >>> w.grad
+    tensor([0.6000, 0.8000])
+    """
+    _scale(_gradients(parameters), max_norm, total_norm)
+
+
+def _scale(gradients: list[Tensor], max_norm: float, total: Tensor) -> None:
+    with no_grad():
         factor = clamp(max_norm / (total + 1e-6), max=1.0)
         for gradient in gradients:
             gradient.mul_(factor)
-    return total
+
+
+def clip_grad_norm(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """``clip_grad_norm_``, by its old name."""
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
