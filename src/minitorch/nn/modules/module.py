@@ -14,6 +14,7 @@ from ..parameter import Buffer, Parameter
 from . import _state_dict
 from ._hooks import ModuleHooks, call_with_hooks, registered
 from ._registry import Registry
+from ._where import note_place
 
 _Module = TypeVar("_Module", bound="Module")
 
@@ -74,9 +75,13 @@ class Module:
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._hooks is None:
-            return self.forward(*args, **kwargs)
-        return call_with_hooks(self, args, kwargs)
+        try:
+            if self._hooks is None:
+                return self.forward(*args, **kwargs)
+            return call_with_hooks(self, args, kwargs)
+        except Exception as error:
+            note_place(error, Module.__call__.__code__)
+            raise
 
     # -- attributes ----------------------------------------------------------------------------------------------------
     if TYPE_CHECKING:
