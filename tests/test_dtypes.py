@@ -65,6 +65,17 @@ class TestDefault:
         finally:
             torch.set_default_dtype(torch.float32)
 
+    def test_numbers_beside_integers_follow_it(self) -> None:
+        i = torch.arange(2)
+        dtypes = []
+        for default in (torch.float32, torch.float64, torch.float16, torch.float32):
+            torch.set_default_dtype(default)
+            try:
+                dtypes.append([(i * 1.5).dtype, (2.5 + i).dtype, i.clamp(max=0.5).dtype, (i / 2).dtype])
+            finally:
+                torch.set_default_dtype(torch.float32)
+        assert dtypes == [[d] * 4 for d in (torch.float32, torch.float64, torch.float16, torch.float32)]
+
 
 class TestPromotion:
     @pytest.mark.parametrize(

@@ -152,6 +152,7 @@ def set_default_dtype(d: dtype) -> None:
         raise TypeError(f"only floating-point types are supported as the default type, got {d!r}")
     _Default.numpy = d.numpy
     weak_dtype.cache_clear()
+    weak_numbers.clear()
 
 
 def get_default_dtype() -> dtype:
@@ -164,6 +165,10 @@ def get_default_dtype() -> dtype:
     torch.float32
     """
     return of_numpy(_Default.numpy)
+
+
+weak_numbers: dict[tuple[type, np.dtype[Any]], Any] = {}
+"""For ``_runtime.operand``: what a Python number becomes beside a dtype, with its layout; forgotten with the default dtype."""
 
 
 # -- promotion ---------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._args import CONVERTERS
-from ._dtypes import can_cast, weak_dtype
+from ._dtypes import can_cast, weak_dtype, weak_numbers
 from ._errors import explained, not_a_tensor, public_name, scalar_name
 from ._layouts import intern_layout
 from ._modes import grad_on, inference_mode_on, observers
@@ -51,7 +51,7 @@ def operand(value: Any, like: Any) -> Any:
     if not isinstance(like, Tensor):
         return value if isinstance(value, Tensor) else NotImplemented
     dtype = like._array.dtype
-    weak = _weak.get((value.__class__, dtype))
+    weak = weak_numbers.get((value.__class__, dtype))
     if weak is None:
         if isinstance(value, np.ndarray):
             return wrap(value)
@@ -61,7 +61,7 @@ def operand(value: Any, like: Any) -> Any:
             return NotImplemented
         weak = weak_dtype(type(value), dtype)  # type: ignore[arg-type]
         limit = 0.0 if weak.kind != "f" or weak.itemsize == 8 else float(np.finfo(weak).max)
-        _weak[value.__class__, dtype] = weak = weak, intern_layout(np.empty((), weak)), limit
+        weak_numbers[value.__class__, dtype] = weak = weak, intern_layout(np.empty((), weak)), limit
     tensor = new_tensor()
     try:
         if weak[2] and not -weak[2] < value < weak[2]:  # becomes infinite, without a warning
@@ -79,11 +79,6 @@ def operand(value: Any, like: Any) -> Any:
 def float_operand(value: Any, like: Any) -> Any:
     """``operand`` for a function of floats: an integer is not wrapped into a small integer dtype."""
     return operand(float(value) if isinstance(value, (int, np.integer)) else value, like)
-
-
-_weak: dict[
-    tuple[type, np.dtype[Any]], Any
-] = {}  # (type of a number, dtype it meets) -> dtype and layout of the number
 
 
 def wrapped(value: int, dtype: np.dtype[Any]) -> np.ndarray:

@@ -527,7 +527,12 @@ def transposed_matrices(input: Tensor) -> Tensor:
 
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions swapped (numbers here are real: nothing is conjugated)."""
-    return _transpose(input, -2, -1)
+    ndim = array_of("adjoint", input).ndim
+    if ndim == 1:
+        raise RuntimeError(
+            "adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor; use x as it is"
+        )
+    return _transpose(input, -2 if ndim else -1, -1)
 
 
 def adjoint_matrix(input: Tensor) -> Tensor:
