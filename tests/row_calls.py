@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,11 +31,17 @@ def filled(numbers: np.ndarray, shape: Sequence[int]) -> np.ndarray:
     return np.resize(numbers, tuple(shape))
 
 
+def refuses(formula: Callable[..., Any]) -> bool:
+    """Whether a formula only raises: nobody knows the derivative, or it is refused as in PyTorch."""
+    names = [i.opname for i in dis.get_instructions(formula)]
+    return "RAISE_VARARGS" in names and not any(name.startswith("RETURN") for name in names)
+
+
 def rows_of(family: str, wanted: Callable[[_op.Row], Any]) -> Iterator[_op.Row]:
     """A family's differentiable rows of a kind."""
     for name in FAMILIES[family]:
         row = _op.rows[name]
-        if row.formulas and wanted(row):
+        if not all(map(refuses, row.formulas.values())) and wanted(row):
             yield row
 
 
@@ -60,7 +67,8 @@ class Call:
     def differentiable(self) -> list[int]:
         """Which inputs have a gradient."""
         names = self.row.inputs * len(self.inputs) if self.row.variadic else self.row.inputs
-        return [i for i, (n, a) in enumerate(zip(names, self.inputs)) if n in self.row.formulas and a.dtype.kind == "f"]
+        known = {n for n, formula in self.row.formulas.items() if not refuses(formula)}
+        return [i for i, (n, a) in enumerate(zip(names, self.inputs)) if n in known and a.dtype.kind == "f"]
 
     @property
     def has_places(self) -> bool:

@@ -10,11 +10,16 @@ from hypothesis import strategies as st
 
 import minitorch
 from minitorch import _op, _runtime
-from row_calls import CHOICES, NUMBERS, Call, array_of, close, dot, filled, law, vjp
+from row_calls import CHOICES, NUMBERS, SAMPLES, Call, array_of, close, dot, filled, law, vjp
 
 
 def every(row: _op.Row) -> bool:
     return True
+
+
+def twice(row: _op.Row) -> bool:
+    """Whether the row's gradients can be differentiated again."""
+    return max(case.order for case in SAMPLES[row.name]) > 1
 
 
 def linear(row: _op.Row) -> bool:
@@ -57,7 +62,7 @@ def test_arrays_and_tensors_carry_the_same_gradients(call: Call, x: np.ndarray, 
     close(vjp(out, inputs, starts, create_graph=True), vjp_again(out, inputs, starts), 1e-12)
 
 
-@law(every, x=NUMBERS, g=NUMBERS, v=NUMBERS)
+@law(twice, x=NUMBERS, g=NUMBERS, v=NUMBERS)
 def test_transposing_twice_gives_the_jacobian(call: Call, x: np.ndarray, g: np.ndarray, v: np.ndarray) -> None:
     """``<g, J v> = <J^T g, v>``, where J v is the derivative of ``<J^T g, v>`` by g: of a linear row, the row itself."""
     call = call.varied(x)
