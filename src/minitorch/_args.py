@@ -44,9 +44,9 @@ def flag(value: Any, argument: str, function: str = "") -> bool:
 
 
 def number(value: Any, argument: str, function: str = "", expected: str = "Number") -> Any:
-    """A Python number: of NumPy's scalars and of 0-d tensors their value; TypeError for anything else."""
+    """A Python number: of NumPy's scalars and of 0-d tensors without gradient their value; TypeError for anything else."""
     array = getattr(value, "_array", value)
-    if isinstance(value, np.generic) or (array is not value and array.ndim == 0):
+    if isinstance(value, np.generic) or (array is not value and array.ndim == 0 and not value.requires_grad):
         if array.dtype.kind in "biuf":
             return array.item()
     elif isinstance(value, (int, float)):

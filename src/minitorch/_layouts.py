@@ -29,6 +29,11 @@ def intern_layout(array: np.ndarray) -> Layout:
     return layout
 
 
+def row_major(array: np.ndarray) -> np.ndarray:
+    """The array, or a copy, in row-major order, where PyTorch's result is so whatever its inputs' order."""
+    return array if array.flags.c_contiguous else array.copy()
+
+
 def layout_of(tensor: Any) -> Layout:
     """The tensor's layout, remembered on it."""
     layout: Layout = tensor._layout

@@ -113,6 +113,19 @@ def test_floor_divide_has_no_derivative() -> None:
         out.sum().backward()
 
 
+def test_numbers_from_tensors_without_dimensions() -> None:
+    x, two = torch.tensor([1.0, 3.0]), torch.tensor(2.0)
+    assert x.add(x, alpha=two).tolist() == [3.0, 9.0]
+    assert torch.sub(x, x, alpha=torch.tensor(2)).tolist() == [-1.0, -3.0]
+    assert x.clone().add_(1, alpha=two).tolist() == [3.0, 5.0]
+    assert x.clamp(0, two).tolist() == [1.0, 2.0]
+    for alpha in (two.clone().requires_grad_(), torch.tensor([2.0])):
+        with pytest.raises(TypeError, match="'alpha' must be Number, not Tensor"):
+            x.add(x, alpha=alpha)
+        with pytest.raises(TypeError, match="'max' must be Number, not Tensor"):
+            x.clamp(0, alpha)
+
+
 def test_alpha() -> None:
     x, y = leaf(1.0), leaf(2.0)
     out = torch.add(x, y, alpha=3)

@@ -157,6 +157,34 @@ class TestOrder:
         assert arange(2, 3, 4).movedim((0, -1), (-1, 0)).shape == (4, 3, 2)
         assert torch.tensor(1).transpose(0, -1).tolist() == 1
 
+    def test_adjoint_needs_matrices(self) -> None:
+        assert arange(2, 3).adjoint().shape == (3, 2)
+        assert torch.tensor(2.0).adjoint().item() == 2.0
+        with pytest.raises(RuntimeError, match="only supported on matrices"):
+            arange(2).adjoint()
+
+    @pytest.mark.parametrize(
+        "function",
+        [
+            lambda x: torch.cat([x, x]),
+            lambda x: torch.stack([x, x], 1),
+            lambda x: x.roll(1, 0),
+            lambda x: x.masked_fill(x > 3, 0),
+            lambda x: x.masked_fill(x > 3, torch.tensor(0.0)),
+            lambda x: x.cumsum(0),
+            lambda x: x.cumprod(1),
+            lambda x: x.long().cumsum(1),
+            lambda x: torch.nn.functional.one_hot(x.long()),
+        ],
+    )
+    def test_results_in_row_major_order(self, function: Callable[[Any], Any]) -> None:
+        turned, straight = (
+            function(torch.arange(12.0).view(3, 4).t()),
+            function(torch.arange(12.0).view(3, 4).t().contiguous()),
+        )
+        assert turned.is_contiguous()
+        assert turned.view(-1).tolist() == straight.flatten().tolist()
+
     def test_reversing_more_than_two_dimensions_warns(self) -> None:
         with pytest.warns(UserWarning, match="x.T"):
             assert arange(2, 3, 4).T.shape == (4, 3, 2)

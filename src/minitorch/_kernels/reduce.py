@@ -250,7 +250,7 @@ def _scan(ufunc: np.ufunc, x: Array, dim: int) -> Array:
         lines = result.reshape(-1, size, inner)
         for index in range(1, size):
             ufunc(lines[:, index - 1], lines[:, index], lines[:, index])
-    return result if integral else result.astype(x.dtype, copy=False)
+    return result.astype(np.int64 if integral else x.dtype, order="C", copy=False)
 
 
 def var(x: Array, dims: tuple[int, ...] | None, correction: float = 1, keepdim: bool = False) -> Array:

@@ -12,6 +12,7 @@ from .._args import array_of, dim_of, dims_of, integer, integers, sizes_given
 from .._device import check_device
 from .._dtypes import INT64, to_numpy
 from .._errors import scalar_name
+from .._layouts import row_major
 from .._op import documents, op
 from .._runtime import deliver, traced, wrap
 from . import broadcast, copies
@@ -136,7 +137,7 @@ def _rot90_kernel(self: np.ndarray, *, k: int, dims: tuple[int, int]) -> np.ndar
 
 
 def _roll_kernel(self: np.ndarray, *, shifts: tuple[int, ...], dims: tuple[int, ...]) -> np.ndarray:
-    return np.roll(self, shifts, dims) if dims else np.roll(self, shifts[0])
+    return row_major(np.roll(self, shifts, dims) if dims else np.roll(self, shifts[0]))
 
 
 _flip = op(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
-from .._args import array_of, wrong_type
+from .._args import array_of, number
 from .._errors import scalar_name
+from .._layouts import row_major
 from .._op import documents, op
 from .._types import Number
 from . import copies
@@ -35,11 +36,11 @@ def _where_kernel(self: np.ndarray, other: np.ndarray, condition: np.ndarray) ->
 
 
 def _masked_fill_kernel(self: np.ndarray, mask: np.ndarray, *, value: Number) -> np.ndarray:
-    return np.where(mask, filler(value, self.dtype), self)
+    return row_major(np.where(mask, filler(value, self.dtype), self))
 
 
 def _masked_fill_tensor_kernel(self: np.ndarray, value: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    return np.where(mask, value, self)
+    return row_major(np.where(mask, value, self))
 
 
 # What a mask lets through, and 0 elsewhere: its own adjoint, and what the gradients of choices are made of.
@@ -262,9 +263,8 @@ def clamp(
         return _clamp_low(input, min, out=out)
     if min is None:
         return _clamp_high(input, max, out=out)
-    for name, bound in (("min", min), ("max", max)):
-        if not isinstance(bound, _runtime.Tensor):
-            raise wrong_type(bound, name, "Tensor, as the other bound is")
+    if not isinstance(min, _runtime.Tensor) or not isinstance(max, _runtime.Tensor):
+        return clamp(input, number(min, "min", "clamp"), number(max, "max", "clamp"), out=out)
     return _clamp_tensors(input, min, max, out=out)
 
 

@@ -486,4 +486,4 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError(
             f"Class values must be smaller than num_classes: got {classes.max()} for {num_classes} classes."
         )
-    return wrap((classes[..., None] == np.arange(num_classes)).astype(np.int64))
+    return wrap((classes[..., None] == np.arange(num_classes)).astype(np.int64, order="C"))

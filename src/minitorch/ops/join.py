@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, arrays_of, dim_of, integer, integer_or_integers, sizes_given, text
+from .._layouts import row_major
 from .._op import op
 from .._runtime import deliver, traced
 from . import broadcast
@@ -24,7 +25,7 @@ ALL: Any = slice(None)
 # -- joining -----------------------------------------------------------------------------------------------------------
 def _cat_kernel(tensors: list[np.ndarray], *, dim: int = 0) -> np.ndarray:
     try:
-        return np.concatenate(tensors, dim)
+        return row_major(np.concatenate(tensors, dim))
     except ValueError:
         raise _misfit(tensors, dim) from None
 
@@ -61,7 +62,7 @@ def _stack_kernel(tensors: list[np.ndarray], *, dim: int = 0) -> np.ndarray:
     ndim = tensors[0].ndim + 1
     place = (ALL,) * (dim if dim >= 0 else dim + ndim) + (None,)
     try:
-        return np.concatenate([array[place] for array in tensors], dim)
+        return row_major(np.concatenate([array[place] for array in tensors], dim))
     except (ValueError, IndexError):
         dim_of(dim, ndim)
         which, other = next((i, array) for i, array in enumerate(tensors) if array.shape != tensors[0].shape)

@@ -47,7 +47,7 @@ def _scaled(name: str) -> Callable[..., Any]:
 
     def scaled(input: Tensor, other: Any, alpha: Number, out: Tensor | None = None) -> Tensor:
         if not isinstance(alpha, (int, float)):
-            raise TypeError(f"{name}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
+            alpha = number(alpha, "alpha", name)
         if not isinstance(input, _runtime.Tensor):
             input = as_operand(input, other, name)
         elif name == "sub":
