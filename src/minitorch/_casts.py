@@ -56,6 +56,8 @@ def to(
     ------
     AssertionError, RuntimeError
         If another device is asked for.
+    TypeError
+        If the arguments are none of these combinations.
 
     Examples
     --------
@@ -69,22 +71,35 @@ def to(
     rest = args
     if rest:
         first, rest = rest[0], rest[1:]
+        twice = device is not None
         if isinstance(first, _runtime.Tensor):
-            wanted = first._array.dtype
+            wanted, twice = first._array.dtype, twice or dtype is not None
         elif _is_dtype(first):
-            wanted = first
+            wanted, twice = first, twice or dtype is not None
         else:
             device = first
-            if rest and (rest[0] is None or _is_dtype(rest[0])):
+            if rest:
+                twice = twice or dtype is not None or not (rest[0] is None or _is_dtype(rest[0]))
                 wanted, rest = rest[0], rest[1:]
-    if len(rest) > 2:
-        raise TypeError(f"to() received an invalid combination of arguments: got {len(args)} positional arguments")
-    if len(rest) == 2:
-        copy = rest[1]
+        if twice or len(rest) > 2:
+            raise _no_such_call(args, dtype=dtype, device=device)
+        if rest:
+            non_blocking = rest[0]
+            copy = rest[1] if len(rest) == 2 else copy
     if copy.__class__ is not builtins.bool:
         flag(copy, "copy")
+    if non_blocking.__class__ is not builtins.bool:
+        flag(non_blocking, "non_blocking")
     check_device(device)
     return converted(input, input._array.dtype if wanted is None else _dtypes.to_numpy(wanted), copy)
+
+
+def _no_such_call(args: tuple[Any, ...], **named: Any) -> TypeError:
+    came = [builtins.type(a).__name__ for a in args] + [k for k, v in named.items() if v is not None]
+    return TypeError(
+        f"to() received an invalid combination of arguments - got ({', '.join(came)}), but expected a dtype, a device and "
+        "a dtype, or a tensor; then non_blocking and copy"
+    )
 
 
 def type(input: Tensor, dtype: Any = None, non_blocking: builtins.bool = False) -> Any:

@@ -80,6 +80,10 @@ def test_fill() -> None:
     [
         (lambda: torch.ones(2).copy_(torch.ones(3)), RuntimeError, r"tensor a \(2\) must match"),
         (lambda: torch.ones(2).copy_("a"), TypeError, "copy_"),
+        (lambda: torch.ones(2).to(torch.float32, "x"), TypeError, "'non_blocking' must be bool"),
+        (lambda: torch.ones(2).to("cpu", non_blocking=1), TypeError, "'non_blocking' must be bool"),
+        (lambda: torch.ones(2).to(torch.float32, dtype=torch.float64), TypeError, "invalid combination of arguments"),
+        (lambda: torch.ones(2).to("cpu", True), TypeError, "invalid combination of arguments"),
         (lambda: torch.ones(2).fill_(torch.ones(1)), RuntimeError, "0-dimension value tensor"),
         (lambda: torch.tensor([1], dtype=torch.uint8).fill_(300), RuntimeError, "without overflow"),
         (lambda: torch.ones(2, requires_grad=True).zero_(), RuntimeError, "a leaf Variable that requires grad"),

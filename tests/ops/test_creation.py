@@ -311,6 +311,9 @@ class TestFactories:
             (lambda: torch.arange(3, dtype=torch.bool), NotImplementedError, "arange_cpu"),
             (lambda: torch.arange(3, requires_grad=True), RuntimeError, "Only Tensors of floating point"),
             (lambda: torch.linspace(0, 1, -1), RuntimeError, "non-negative"),
+            (lambda: torch.linspace(torch.ones(2), 1, 5), RuntimeError, "0-dimensional start and end"),
+            (lambda: torch.zeros(size=9), TypeError, "'size' must be tuple of ints, not int"),
+            (lambda: torch.ones(2, size=(3,)), TypeError, "multiple values for argument 'size'"),
             (lambda: torch.linspace(0, 1, 2.0), TypeError, "must be int, not float"),
         ],
     )

@@ -69,6 +69,12 @@ class TestAlongOneDimension:
                 "index 5 is out of bounds for dimension 0 with size 2",
             ),
             (lambda x: x.index_copy(0, tensor([0], np.int32), x[:1]), RuntimeError, "Expected a long tensor for index"),
+            (lambda x: x.index_copy(0, tensor([0]), x[0]), IndexError, "as many dimensions"),
+            (lambda x: x.index_select(0, tensor([[0.5]])), IndexError, "supposed to be a vector"),
+            (lambda x: x.index_fill(0, tensor([[0]]), 1.0), RuntimeError, "a vector or a scalar"),
+            (lambda x: x.gather(0, tensor([[0]]), sparse_grad=1), TypeError, "'sparse_grad' must be bool"),
+            (lambda x: x.take_along_dim(tensor([0]), "x"), TypeError, "'dim' must be int"),
+            (lambda x: x.bool().index_put((tensor([True] * 3),), x[0]), IndexError, "mask"),
             (
                 lambda x: x.index_fill(0, tensor([5]), 1.0),
                 IndexError,

@@ -55,6 +55,11 @@ class Options(TypedDict, total=False):
 # -- arguments ---------------------------------------------------------------------------------------------------------
 def shape_of(name: str, sizes: Sequence[Any], size: Any = None) -> tuple[int, ...]:
     """The shape in ``f(2, 3)``, ``f((2, 3))``, ``f([2, 3])`` or ``f(size=(2, 3))``."""
+    if size is not None:
+        if sizes:
+            raise TypeError(f"{name}() got multiple values for argument 'size'")
+        if not isinstance(size, (tuple, list)):
+            raise TypeError(f"{name}(): argument 'size' must be tuple of ints, not {type(size).__name__}")
     given = sizes if size is None else (size,)
     if not given:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
@@ -113,7 +118,9 @@ def write_out(name: str, array: np.ndarray, out: Any) -> Any:
 
 
 # -- constants ---------------------------------------------------------------------------------------------------------
-def zeros(*sizes: Sizes, size: Sizes | None = None, out: Tensor | None = None, **options: Unpack[Options]) -> Tensor:
+def zeros(
+    *sizes: Sizes, size: Sequence[int] | None = None, out: Tensor | None = None, **options: Unpack[Options]
+) -> Tensor:
     """A tensor of zeros.
 
     Parameters
@@ -145,7 +152,9 @@ def zeros(*sizes: Sizes, size: Sizes | None = None, out: Tensor | None = None, *
     return made_by("zeros", lambda dtype: np.zeros(shape, dtype), _dtypes.default(), out, options)
 
 
-def ones(*sizes: Sizes, size: Sizes | None = None, out: Tensor | None = None, **options: Unpack[Options]) -> Tensor:
+def ones(
+    *sizes: Sizes, size: Sequence[int] | None = None, out: Tensor | None = None, **options: Unpack[Options]
+) -> Tensor:
     """A tensor of ones; arguments are those of ``zeros``.
 
     Examples
@@ -160,7 +169,7 @@ def ones(*sizes: Sizes, size: Sizes | None = None, out: Tensor | None = None, **
 
 def empty(
     *sizes: Sizes,
-    size: Sizes | None = None,
+    size: Sequence[int] | None = None,
     out: Tensor | None = None,
     memory_format: MemoryFormat | None = None,
     **options: Unpack[Options],
@@ -343,7 +352,7 @@ def _of_own_dtype(input: Tensor, options: Options) -> Options:
     return options
 
 
-def new_zeros(input: Tensor, *sizes: Sizes, size: Sizes | None = None, **options: Unpack[Options]) -> Tensor:
+def new_zeros(input: Tensor, *sizes: Sizes, size: Sequence[int] | None = None, **options: Unpack[Options]) -> Tensor:
     """A tensor of zeros of this tensor's dtype; arguments are those of ``zeros``.
 
     Examples
@@ -355,7 +364,7 @@ def new_zeros(input: Tensor, *sizes: Sizes, size: Sizes | None = None, **options
     return zeros(shape_of("new_zeros", sizes, size), **_of_own_dtype(input, options))
 
 
-def new_ones(input: Tensor, *sizes: Sizes, size: Sizes | None = None, **options: Unpack[Options]) -> Tensor:
+def new_ones(input: Tensor, *sizes: Sizes, size: Sequence[int] | None = None, **options: Unpack[Options]) -> Tensor:
     """A tensor of ones of this tensor's dtype; arguments are those of ``zeros``.
 
     Examples
@@ -367,7 +376,7 @@ def new_ones(input: Tensor, *sizes: Sizes, size: Sizes | None = None, **options:
     return ones(shape_of("new_ones", sizes, size), **_of_own_dtype(input, options))
 
 
-def new_empty(input: Tensor, *sizes: Sizes, size: Sizes | None = None, **options: Unpack[Options]) -> Tensor:
+def new_empty(input: Tensor, *sizes: Sizes, size: Sequence[int] | None = None, **options: Unpack[Options]) -> Tensor:
     """A tensor of this tensor's dtype that holds whatever the memory does; arguments are those of ``zeros``.
 
     Examples

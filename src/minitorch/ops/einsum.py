@@ -252,6 +252,8 @@ def einsum(*args: Any) -> Tensor:
     ------
     RuntimeError
         If the equation does not fit the operands.
+    TypeError
+        If the first argument is neither an equation nor a tensor.
 
     Examples
     --------
@@ -271,13 +273,13 @@ def einsum(*args: Any) -> Tensor:
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
             "subscripts list"
         )
-    if len(args) < 2 and not isinstance(args[0], str):
-        raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(args[0]).__name__}")
     if isinstance(args[0], str):
         equation, operands = args[0], list(args[1:])
         if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
             operands = list(operands[0])
         subscripts, output = _parsed(equation)
+    elif not hasattr(args[0], "_array"):
+        raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(args[0]).__name__}")
     else:
         operands = list(args[: len(args) // 2 * 2 : 2])
         subscripts = [_listed(numbers) for numbers in args[1::2]]

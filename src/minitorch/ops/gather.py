@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
-from .._args import array_of, dim_of, text
+from .._args import array_of, dim_of, flag, integer, text
 from .._errors import broadcast_problem, check_kind, scalar_name
 from .._kernels import scatter as kernels
 from .._kernels.scatter import positions
@@ -279,6 +279,8 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
     tensor([[1],
             [4]])
     """
+    if sparse_grad is not False:
+        flag(sparse_grad, "sparse_grad")
     if out is not None:
         return deliver("gather", lambda: gather(input, dim, index), (input, index), out)
     return _gather(input, index, _checked("gather", input, dim, index))
@@ -472,6 +474,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     if out is not None:
         return deliver("take_along_dim", lambda: take_along_dim(input, indices, dim), (input, indices), out)
     array_of("take_along_dim", input)
+    if dim is not None and dim.__class__ is not int:
+        dim = integer(dim, "dim")
     if array_of("take_along_dim", indices, "indices", 2).dtype != np.int64:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {scalar_name(indices._array.dtype)}"

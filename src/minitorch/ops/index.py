@@ -100,14 +100,14 @@ def checked_slices(name: str, index: Any, input: Any, dim: Any, source: Any = No
     """The dimension, for an operation on slices along it whose index and source fit."""
     sizes, array = array_of(name, input).shape, array_of(name, index, "index", 3)
     dim = dim_of(dim, len(sizes))
+    if array.ndim > 1:
+        raise IndexError(
+            f"{name}(): Index is supposed to be a vector, but got dim: {array.ndim} and size: {list(array.shape)}"
+        )
     if array.dtype not in (np.int64, np.int32):
         raise RuntimeError(
             f"{name}(): Expected dtype int32/int64 for index but got: {scalar_name(array.dtype)} "
             f"(shape {list(array.shape)})"
-        )
-    if array.ndim > 1:
-        raise IndexError(
-            f"{name}(): Index is supposed to be a vector, but got dim: {array.ndim} and size: {list(array.shape)}"
         )
     if source is not None:
         given = array_of(name, source, "source", 4)
@@ -250,7 +250,13 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: T
     if out is not None:
         compute = lambda: index_copy(input, dim, index, source)  # noqa: E731
         return deliver("index_copy", compute, (input, index, source), out)
-    if array_of("index_copy", index, "index", 3).dtype != np.int64:
+    own, given = array_of("index_copy", input).ndim, array_of("index_copy", source, "source", 4).ndim
+    if own != given and own and given:
+        raise IndexError(
+            f"index_copy_(): source must have as many dimensions as the tensor it is copied into, but they have {given} "
+            f"and {own}"
+        )
+    if array_of("index_copy", index, "index", 3).dtype != np.int64 and index._array.ndim < 2:
         raise RuntimeError(
             f"index_copy_(): Expected a long tensor for index, but got {scalar_name(index._array.dtype)}"
         )
@@ -290,6 +296,10 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -
     """
     if array_of("index_fill", index, "index", 3).dtype != np.int64:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, but got {scalar_name(index._array.dtype)}")
+    if index._array.ndim > 1:
+        raise RuntimeError(
+            f"index_fill_(): Index has to be a vector or a scalar, but has shape {list(index._array.shape)}"
+        )
     dim = checked_slices("index_fill_", index, input, dim)
     shape = input._array.shape
     size = shape[dim] if shape else 1

@@ -330,6 +330,12 @@ def _check_batches(a: np.ndarray, b: np.ndarray) -> None:
         )
 
 
+def _need_batches(a: np.ndarray, b: np.ndarray) -> None:
+    """Refuse operands that lack a dimension, with the class of error of ``baddbmm``."""
+    if a.ndim < 2 or b.ndim < 3:
+        raise IndexError(f"batch1 and batch2 must be 3D tensors, got a {a.ndim}-D and a {b.ndim}-D tensor")
+
+
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of a matrix ``(n, k)`` and a vector ``(k,)``.
 
@@ -465,8 +471,15 @@ def _add(
     name: str, recorder: Any, inputs: tuple[Tensor, ...], beta: Number, alpha: Number, out: Tensor | None
 ) -> Tensor:
     """Record ``beta * inputs[0] + alpha * product`` after the checks that all of these share."""
-    arrays = _operands(name, *inputs)
-    if name in ("addbmm", "baddbmm"):
+    batches = name in ("addbmm", "baddbmm")
+    try:
+        arrays = _operands(name, *inputs)
+    except RuntimeError:  # the dtypes differ; missing dimensions are the greater error
+        if batches:
+            _need_batches(inputs[1]._array, inputs[2]._array)
+        raise
+    if batches:
+        _need_batches(*arrays[1:])
         _check_batches(*arrays[1:])
     else:
         dims = {"addmm": (2, 2), "addmv": (2, 1)}[name]

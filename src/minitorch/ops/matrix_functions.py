@@ -167,6 +167,15 @@ def _tolerances(name: str, array: np.ndarray, atol: Any, rtol: Any) -> tuple[np.
     return tolerances[0], tolerances[1]
 
 
+def _refuse_both(name: str, argument: str, older: Any, atol: Any, rtol: Any) -> None:
+    """Raise TypeError where a tolerance comes under its older name and a newer one too."""
+    if older is not None and (atol is not None or rtol is not None):
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments: got {argument} together with "
+            f"{'rtol' if atol is None else 'atol'}; leave {argument} out"
+        )
+
+
 def pinv(
     input: Tensor,
     rcond: Any = None,
@@ -210,6 +219,7 @@ def pinv(
         )
     if flag(hermitian, "hermitian"):
         check_matrices("linalg.eigh", array)
+    _refuse_both(name, "rcond", rcond, atol, rtol)
     relative, absolute = _tolerances(name, array, atol, rcond if rtol is None else rtol)
     return _pinv_row(input, relative, absolute, hermitian)
 
@@ -263,7 +273,8 @@ def matrix_rank(
     if array.dtype.kind != "f" or array.dtype.itemsize < 4:
         raise RuntimeError(f"{name}: This function doesn't handle types other than float and double")
     check_matrices(f"torch.{name}", array, square=flag(hermitian, "hermitian"))
-    if tol is not None and atol is None and rtol is None:
+    _refuse_both(name, "tol", tol, atol, rtol)
+    if tol is not None:
         rtol, atol = 0.0, tol
     relative, absolute = _tolerances(name, array, atol, rtol)
     values = silent(_magnitudes, array, hermitian)

@@ -122,7 +122,7 @@ _normal_both = op("normal_both", "NormalBackward3", _normal_kernel, ("mean", "st
 # -- factories ---------------------------------------------------------------------------------------------------------
 def rand(
     *sizes: Sizes,
-    size: Sizes | None = None,
+    size: Sequence[int] | None = None,
     generator: Generator | None = None,
     out: Tensor | None = None,
     **options: Unpack[Options],
@@ -159,7 +159,7 @@ def rand(
 
 def randn(
     *sizes: Sizes,
-    size: Sizes | None = None,
+    size: Sequence[int] | None = None,
     generator: Generator | None = None,
     out: Tensor | None = None,
     **options: Unpack[Options],

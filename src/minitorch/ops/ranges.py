@@ -173,7 +173,16 @@ def _linear(name: str, start: Any, end: Any, steps: Any) -> tuple[Number, Number
         raise TypeError(f"{name}(): argument 'steps' must be int, not {type(steps).__name__}") from None
     if count < 0:
         raise RuntimeError(f"{name}(): number of steps must be non-negative, got {count}")
-    return number(name, "start", start), number(name, "end", end), count
+    return _end(name, "start", start), _end(name, "end", end), count
+
+
+def _end(name: str, argument: str, value: Any) -> Number:
+    if isinstance(value, _runtime.Tensor) and value._array.ndim:
+        raise RuntimeError(
+            f"{name} only supports 0-dimensional start and end tensors, but got {argument} with {value._array.ndim} "
+            "dimension(s)"
+        )
+    return number(name, argument, value)
 
 
 def _spaced(name: str, start: Number, end: Number, steps: int, dtype: np.dtype[Any]) -> np.ndarray:

@@ -602,7 +602,6 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
         if not isinstance(given, _runtime.Tensor):
             raise TypeError(f"index_put(): expected Tensor as element {i} of 'indices', but got {type(given).__name__}")
     array_of("index_put", input), array_of("index_put", values, "values", 3)
-    _check_put(input, values)
     placed: dict[int, Any] = {}
     dim = 0
     for given in indices:
@@ -611,4 +610,6 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
         dim += _dims_taken(part)
     if dim > input._array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {input._array.ndim} (got {dim})")
-    return _index_put(input, values, _placed(placed, input._array), accumulate)
+    places = _placed(placed, input._array)
+    _check_put(input, values)
+    return _index_put(input, values, places, accumulate)

@@ -113,15 +113,16 @@ op(
 )
 ADDED = (
     "@(c, a, b); c.@(a, b); @(c, a, b, beta=2); @(c, a, b, alpha=0.5, beta=-1); c.@(a, b, beta=0); "
-    "c.@_(a, b); c.@_(a, b, alpha=2); @(c, a, b, out=out); "
+    "@(c, a, b, out=out); "
 )
+ADDED_IN_PLACE = "c.@_(a, b); c.@_(a, b, alpha=2)"
 ADD_BAD = (
     "@(); @(c); @(c, a); @(c, a, 'x'); @(c, 1, b); @(c, a, b, alpha='x'); @(c, a, torch.ones(7, 7)); "
     "@(torch.ones(7, 7), a, b); @(c, a, b.int()); c.@_(a, a); @(1.0, a, b); @(c, a, b, nonsense=1); "
 )
 op(
     "addmm",
-    ADDED + "@(c, mat1=a, mat2=b, beta=1)",
+    ADDED + ADDED_IN_PLACE + "; @(c, mat1=a, mat2=b, beta=1)",
     shapes=(
         ((3, 4), (4, 2), (3, 2)),
         ((3, 4), (4, 2), (2,)),
@@ -157,6 +158,15 @@ op(
     **TWO,
     c=values.normal,
     bad=ADD_BAD,
+)
+op(  # into an expanded tensor PyTorch adds up as its loops happen to run
+    "baddbmm",
+    ADDED_IN_PLACE,
+    shapes=(((2, 3, 4), (2, 4, 2), (2, 3, 2)), ((1, 3, 2), (1, 2, 5), (1, 3, 5))),
+    dtypes=(*FLOATS, "float16"),
+    layouts=PLAIN,
+    **TWO,
+    c=values.normal,
 )
 op(
     "tensordot",
