@@ -39,6 +39,7 @@ LAYERS = [
     ["_settings", "version", "types", "functional", "func"],
     ["amp", "_sparse"],
     ["cuda", "backends", "accelerator", "mps", "xpu", "compiler", "hub", "jit", "multiprocessing", "profiler", ""],
+    ["_as_torch", "__main__"],
 ]
 """Modules by layer, lowest first: a module imports from its own layer or lower ones."""
 

@@ -15,10 +15,16 @@ from __future__ import annotations
 import builtins
 from typing import Any, NoReturn
 
+from .nn import Module
+
 __all__ = [
-    "annotate", "export", "freeze", "ignore", "is_scripting", "is_tracing", "isinstance", "load",
-    "optimize_for_inference", "save", "script", "script_if_tracing", "trace", "trace_module", "unused",
+    "ScriptModule", "annotate", "export", "freeze", "ignore", "is_scripting", "is_tracing", "isinstance", "load",
+    "optimize_for_inference", "save", "script", "script_if_tracing", "script_method", "trace", "trace_module", "unused",
 ]  # fmt: skip
+
+
+class ScriptModule(Module):
+    """A module, for programs that ask whether one is scripted: none is, unless its class says so."""
 
 
 def script(obj: Any, *args: Any, **options: Any) -> Any:
@@ -44,7 +50,7 @@ def script_if_tracing(fn: Any) -> Any:
     return fn
 
 
-export = unused = freeze = optimize_for_inference = script
+export = unused = script_method = freeze = optimize_for_inference = script
 
 
 def ignore(drop: Any = False, **options: Any) -> Any:

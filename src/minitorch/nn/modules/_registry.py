@@ -6,7 +6,7 @@ kinds, their names in order of registration.  ``module._parameters`` and its kin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import ItemsView, Iterator, MutableMapping
 from typing import Any
 
 
@@ -37,8 +37,15 @@ class Registry(MutableMapping[str, Any]):
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
 
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self.names)
+
     def __len__(self) -> int:
         return len(self.names)
+
+    def items(self) -> ItemsView[str, Any]:
+        """Names and values as they are now, also in reverse, as a dictionary gives them."""
+        return {name: self.attributes[name] for name in self.names}.items()
 
     def __repr__(self) -> str:
         return repr(dict(self))

@@ -1,0 +1,5 @@
+"""The handles of hooks."""
+
+from .._extras import RemovableHandle
+
+__all__ = ["RemovableHandle"]
