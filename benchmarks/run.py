@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+import networks
 import processes
 import sections
 import workloads
@@ -25,6 +26,8 @@ GROUPS = {
     "large": (sections.elementwise, 11, "Elementwise and reductions at 1M float32"),
     "activations": (sections.activations, 21, "softmax/layer_norm/gelu 256x1024"),
     "matmul": (sections.matmuls, 21, "Matmul shapes"),
+    "networks": (networks.networks, 21, "Training steps of networks"),
+    "memory": (networks.memory, 3, "Memory"),
     "long-chain": (processes.long_chain, 3, "A long chain"),
     "import": (processes.importing, 11, "Importing"),
 }

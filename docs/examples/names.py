@@ -50,8 +50,9 @@ def main(steps: int = 600, cell: str = "LSTM", width: int = 96, batch: int = 32,
     losses = []
     for _ in trange(steps):
         chosen = [names[i] for i in torch.randint(len(names), (batch,)).tolist()]
-        letters = pack_sequence([name[:-1] for name in chosen], enforce_sorted=False)
-        following = pack_sequence([name[1:] for name in chosen], enforce_sorted=False)
+        chosen.sort(key=len, reverse=True)
+        letters = pack_sequence([name[:-1] for name in chosen])
+        following = pack_sequence([name[1:] for name in chosen])
         loss = criterion(speller(letters), following.data)
         optimizer.zero_grad()
         loss.backward()

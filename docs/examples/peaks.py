@@ -43,7 +43,8 @@ def main(steps: int = 20, points: int = 200, seed: int = 0) -> list[float]:
     losses = [optimizer.step(closure).item() for _ in trange(steps)]
     print(f"loss {losses[0]:.3f} -> {losses[-1]:.5f}")
     for name, found, true in zip(("places", "widths", "heights"), (places, log_widths.exp(), heights), truth):
-        print(f"{name:8s} {[round(value, 2) for value in found.tolist()]}, in truth {true.tolist()}")
+        near, exact = ([round(value, 2) for value in values.tolist()] for values in (found, true))
+        print(f"{name:8s} {near}, in truth {exact}")
     return losses
 
 

@@ -237,7 +237,3 @@ def weak_dtype(kind: type, other: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype that a Python number of this type takes when it meets a tensor of dtype *other*."""
     level = 0 if issubclass(kind, _bool) else 1 if issubclass(kind, _int) else 2
     return other if level <= _CATEGORY[other.kind] else (BOOL, INT64, _Default.numpy)[level]
-
-
-weak_numbers: dict[tuple[type, np.dtype[Any]], Any] = {}
-"""(type of a number, dtype it meets) -> what the recorders keep of that; empty after a change of the default dtype."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 compare = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "examples" / "compare.py"))
-run, differences = compare["run"], compare["differences"]
+run, length, differences = compare["run"], compare["length"], compare["differences"]
 
 SIZES: dict[str, dict[str, Any]] = {
     "names": {"width": 24, "batch": 8},
@@ -27,8 +27,6 @@ SIZES: dict[str, dict[str, Any]] = {
     "spikes": {"width": 16, "batch": 16},
 }
 """What makes a step of each example quick."""
-LENGTHS = {"convnet": ("epochs", 30), "cartpole": ("episodes", 1), "gan": ("steps", 2)}
-"""What the examples that do not count steps call their length, and the losses of one of those."""
 LOOSER = {
     # The advantages' mean is zero, and so, but for the policy's own terms, is the loss: rounding is large beside it.
     ("cartpole", "float32"): 1e-3,
@@ -38,18 +36,13 @@ LOOSER = {
 """Where losses may differ by more than a ten-thousandth, and why."""
 
 
-def options(name: str, losses: int) -> dict[str, Any]:
-    length, each = LENGTHS.get(name, ("steps", 1))
-    return {**SIZES[name], length: -(-losses // each)}
-
-
 def test_every_compared_example_is_here() -> None:
-    assert list(SIZES) == compare["NAMES"]
+    assert list(SIZES) == list(compare["LENGTHS"])
 
 
 @pytest.mark.parametrize("name", SIZES)
 def test_examples_run(name: str) -> None:
-    losses = run(name, "minitorch", "float32", **options(name, 2)).losses
+    losses = run(name, "minitorch", "float32", **SIZES[name], **length(name, 2)).losses
     assert len(losses) >= 2
     assert np.isfinite(losses).all()
 
@@ -62,7 +55,9 @@ def test_same_weights_and_losses_as_pytorch(name: str, dtype: str, losses: int) 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        ours, theirs = (run(name, library, dtype, **options(name, losses)) for library in ("minitorch", "torch"))
+        ours, theirs = (
+            run(name, library, dtype, **SIZES[name], **length(name, losses)) for library in ("minitorch", "torch")
+        )
     finally:
         torch.set_num_threads(threads)
     assert len(ours.weights) == len(theirs.weights) > 0
