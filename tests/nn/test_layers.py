@@ -220,3 +220,18 @@ def test_members_are_ordinary_attributes() -> None:
     shallow = copy.copy(layer)
     shallow.extra = nn.Parameter(minitorch.ones(1))
     assert [name for name, _ in layer.named_parameters()] == ["weight", "bias"]
+
+
+@pytest.mark.parametrize("made_by", ["Conv2d(2, 3, 2, padding=2)", "ConvTranspose2d(2, 3, 2)"])
+def test_images_without_pixels_are_refused(made_by: str) -> None:
+    layer = eval("torch.nn." + made_by, {"torch": torch})
+    with pytest.raises(RuntimeError, match="Only zero batch or zero channel inputs are supported"):
+        layer(torch.ones(1, 2, 0, 3))
+    assert layer(torch.ones(0, 2, 3, 3)).shape[:2] == (0, 3)
+
+
+def test_only_floats_are_folded_and_pooled_in_one_dimension() -> None:
+    with pytest.raises(NotImplementedError, match="col2im"):
+        torch.nn.Fold((2, 3), 2)(torch.ones(4, 2, dtype=torch.int64))
+    with pytest.raises(NotImplementedError, match="max_pool1d"):
+        torch.nn.MaxPool1d(2)(torch.ones(1, 2, 4, dtype=torch.int64))

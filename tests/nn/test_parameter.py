@@ -69,3 +69,11 @@ def test_buffers_are_registered_by_assignment() -> None:
     assert isinstance(module.kept, nn.Buffer)
     assert not isinstance(torch.ones(2), nn.Buffer)
     assert not module.kept.requires_grad
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_pickled_layer_works(dtype: str) -> None:
+    norm = torch.nn.BatchNorm1d(3).to(getattr(torch, dtype))
+    x = torch.randn(4, 3, dtype=getattr(torch, dtype))
+    again = pickle.loads(pickle.dumps(norm))
+    assert torch.equal(again(x), norm(x))  # dtypes of unpickled arrays are equal, but not the same objects

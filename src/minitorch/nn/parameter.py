@@ -10,6 +10,7 @@ from .. import _runtime
 from .._tensor import Tensor
 from .._views import edits_of
 from ..ops.creation import empty
+from ..ops.from_data import checked_array
 
 
 class Parameter(Tensor):
@@ -116,7 +117,7 @@ def _sharing(cls: type[Tensor], data: Any) -> Any:
 
 def _rebuilt(cls: type[Parameter], array: np.ndarray, requires_grad: bool) -> Parameter:
     """A parameter from its pickled parts."""
-    return cls(_runtime.wrap(array), requires_grad)
+    return cls(_runtime.wrap(checked_array(array)), requires_grad)
 
 
 # -- tensors whose shapes are not known yet ----------------------------------------------------------------------------
@@ -230,7 +231,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
 
 def _without_shape(cls: Any, requires_grad: bool, array: np.ndarray) -> Any:
     """A tensor of class *cls* with the dtype of *array* and no shape."""
-    tensor = _sharing(cls.cls_to_become, _runtime.wrap(array))
+    tensor = _sharing(cls.cls_to_become, _runtime.wrap(checked_array(array)))
     tensor.requires_grad_(requires_grad)
     tensor.__class__ = cls
     return tensor

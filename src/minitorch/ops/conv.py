@@ -210,6 +210,10 @@ def _check(name: str, tensors: tuple[Any, ...], ndim: int, groups: int, transpos
     if integer(groups, "groups") <= 0:
         raise RuntimeError("non-positive groups is not supported")
     _check_channels(input.shape[-ndim - 1], weight, input, groups, transposed)
+    if 0 in input.shape[-ndim:] and 0 not in input.shape[: -ndim - 1]:
+        raise RuntimeError(
+            f"{name}(): Only zero batch or zero channel inputs are supported, but got input shape: {list(input.shape)}"
+        )
     outputs = weight.shape[1] * groups if transposed else weight.shape[0]
     if len(tensors) > 2 and tensors[2]._array.shape != (outputs,):
         raise RuntimeError(

@@ -334,6 +334,8 @@ def max_pool1d(
     >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     tensor([[3., 2.]])
     """
+    if not return_indices:
+        check_kind("max_pool1d_impl", array_of("max_pool1d", input))
     numbers = (kernel_size, stride, padding, dilation)
     return _max_pool("max_pool1d", 1, input, numbers, ceil_mode, return_indices)
 

@@ -283,6 +283,7 @@ def fold(
             f"expected size of input's dimension 2 to match the calculated number of sliding blocks "
             f"{' * '.join(map(str, counts))} = {math.prod(counts)}, but got input.size(2)={blocks}."
         )
+    check_kind("col2im_out_cpu", array, "fb")
     if array.ndim == 2:
         return shapes.squeeze(_col2im_row(shapes.unsqueeze(input, 0), size, *numbers), 0)
     return _col2im_row(input, size, *numbers)

@@ -87,12 +87,12 @@ class Rprop(ElementwiseOptimizer):
         return 0.0
 
     def rule(self, group: dict[str, Any], block: Block, gradient: np.ndarray, values: np.ndarray | None) -> None:
-        (shrink, grow), change = group["etas"], block.change
+        (shrink, grow), (least, most), change = group["etas"], group["step_sizes"], block.change
         previous, size = block.state["prev"], block.state["step_size"]
         np.multiply(gradient, previous, change)
         turned = change < 0
         size *= np.where(turned, shrink, np.where(change > 0, grow, 1.0)).astype(size.dtype)
-        np.clip(size, *group["step_sizes"], out=size)
+        np.clip(size, least, most, out=size)
         previous[...] = gradient
         previous[turned] = 0
         np.sign(previous, change)

@@ -1,0 +1,1 @@
+"""Which options, calls and wrong calls of which modules are compared."""
