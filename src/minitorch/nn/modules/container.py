@@ -361,7 +361,7 @@ class ParameterList(Module):
     def extra_repr(self) -> str:
         return "\n".join([f"  ({i}): {described(v, str(getattr(v, 'dtype', '')))}" for i, v in enumerate(self)])
 
-    def __call__(self, input: Any) -> Any:  # type: ignore[override]
+    def __call__(self, input: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
 
 
@@ -478,7 +478,7 @@ class ParameterDict(Module):
             lines.append(f"  ({key}): {described(value, kind)}")
         return "\n".join(lines)
 
-    def __call__(self, input: Any) -> Any:  # type: ignore[override]
+    def __call__(self, input: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")
 
     def __or__(self, other: ParameterDict) -> ParameterDict:
