@@ -100,6 +100,12 @@ STRANGE = ("'x'", "None", "object()", "[object()]")
 NUMBERS = ("9", "-9", "1.5")
 LEFT_OUT = {
     ("eye", "torch.eye(3, m=None)"): "None is the default, which may be said",
+    ("nn.functional.group_norm", "torch.nn.functional.group_norm(x, 0)"): "ZeroDivisionError says nothing of groups",
+    (
+        "nn.functional.interpolate",
+        "torch.nn.functional.interpolate(x, scale_factor='x', mode='bicubic', recompute_scale_factor=True)",
+    ): "ValueError since 'x' * 4 is a string, which is no int; otherwise it is TypeError",
+    ("nn.functional.normalize", "torch.nn.functional.normalize(x, out=1)"): "1 is made a tensor, which nobody gets",
 }
 """Wrong calls that do not count, and why: what PyTorch does follows from how it is made, and nobody can rely on it."""
 TENSORS = ("torch.zeros(7, 5, 3)", "torch.zeros(7, dtype=torch.int64)", "torch.zeros(2, dtype=torch.bool)")

@@ -73,7 +73,7 @@ def test_dropout_is_drawn_from_the_stream() -> None:
         (lambda x: F.scaled_dot_product_attention(x, x[:, :1], x), RuntimeError, "same last size"),
         (lambda x: F.scaled_dot_product_attention(x, x[:1], x), RuntimeError, "cannot be multiplied"),
         (lambda x: F.scaled_dot_product_attention(x, [1], x), TypeError, "argument 'key' .position 2. must be Tensor"),
-        (lambda x: F.scaled_dot_product_attention(x, x, x, dropout_p=1.5), ValueError, "dropout probability"),
+        (lambda x: F.scaled_dot_product_attention(x, x, x, dropout_p=1.5), RuntimeError, "dropout probability"),
         (
             lambda x: F.scaled_dot_product_attention(*[x.expand(n, 2, 2) for n in (3, 2, 2)], enable_gqa=True),
             RuntimeError,

@@ -169,6 +169,9 @@ def test_probabilities_as_targets() -> None:
         (lambda: F.mse_loss(torch.tensor([1]), torch.tensor([2])), NotImplementedError, "Long"),
         (lambda: F.smooth_l1_loss(numbers(1.0), numbers(1.0), beta=-1.0), RuntimeError, "negative values for beta"),
         (lambda: F.huber_loss(numbers(1.0), numbers(1.0), delta=0.0), RuntimeError, "non-positive values for delta"),
+        (lambda: F.l1_loss(torch.ones(2, 3), torch.ones(2, 3), weight=torch.ones(3)), ValueError, "have the same size"),
+        (lambda: F.cross_entropy(torch.ones(4, 3), torch.ones(7, 3)), ValueError, "target batch_size"),
+        (lambda: F.cross_entropy(torch.ones(2, 3).long(), torch.tensor([0, 1])), NotImplementedError, "'Long'"),
         (lambda: F.nll_loss(numbers(*LOGITS), torch.tensor([0, 1, 3])), IndexError, "Target 3 is out of bounds"),
         (lambda: F.nll_loss(numbers(*LOGITS), torch.tensor([0, 1, -2])), IndexError, "Target -2 is out of bounds"),
         (lambda: F.nll_loss(numbers(*LOGITS), torch.tensor([0, 1])), ValueError, "to match target batch_size"),
@@ -195,6 +198,22 @@ def test_probabilities_as_targets() -> None:
 def test_errors(call: Any, kind: type, message: str) -> None:
     with pytest.raises(kind, match=message):
         call()
+
+
+@pytest.mark.parametrize("loss", [F.l1_loss, F.mse_loss, F.smooth_l1_loss, F.huber_loss])
+def test_targets_that_do_not_broadcast(loss: Any) -> None:
+    with (
+        pytest.warns(UserWarning, match="target size"),
+        pytest.raises(RuntimeError, match=r"size of tensor a \(4\) must match the size of tensor b \(7\)"),
+    ):
+        loss(torch.ones(3, 4), torch.ones(7))
+
+
+def test_normalize_takes_the_names_of_orders() -> None:
+    x = torch.tensor([[3.0, 4.0]])
+    assert F.normalize(x, "fro").tolist() == F.normalize(x, None).tolist() == F.normalize(x).tolist()
+    with pytest.raises(RuntimeError, match="not supported"):
+        F.normalize(x, "x")
 
 
 # -- composed losses ---------------------------------------------------------------------------------------------------

@@ -70,6 +70,31 @@ def test_a_large_mean_costs_few_digits() -> None:
     np.testing.assert_allclose(F.batch_norm(x + 4096, None, None, training=True).numpy(), expected.numpy(), atol=1e-3)
 
 
+@pytest.mark.parametrize("shift", [0.0, 10.0, 100.0])
+def test_a_row_of_one_element_is_its_mean(shift: float) -> None:
+    x = torch.linspace(-1, 1, 7).reshape(7, 1).add(shift).requires_grad_()
+    weight, bias = torch.tensor([-1.5]).requires_grad_(), torch.tensor([0.25])
+    y = F.layer_norm(x, (1,), weight, bias)
+    y.sum().backward()
+    assert y.tolist() == [[0.25]] * 7
+    for grad in (x.grad, weight.grad):
+        np.testing.assert_allclose(grad.numpy(), 0, atol=1e-6)
+
+
+def test_gradients_of_groups_far_from_zero() -> None:
+    rng = np.random.default_rng(0)
+    x, cotangent, weight = rng.normal(size=(3, 8, 5)) + 100, rng.normal(size=(3, 8, 5)), rng.normal(size=8)
+    found = []
+    x = x.astype(np.float32)
+    for dtype in (np.float64, np.float32):
+        leaves = [torch.from_numpy(a.astype(dtype)).requires_grad_() for a in (x, weight)]
+        y = F.group_norm(leaves[0], 4, leaves[1])
+        y.backward(torch.from_numpy(cotangent.astype(dtype)))
+        found.append([y.detach().numpy(), *[leaf.grad.numpy() for leaf in leaves]])
+    for single, double in zip(found[1], found[0]):
+        np.testing.assert_allclose(single, double, atol=1e-4)
+
+
 def test_gradients_of_layer_norm_sum_to_zero_along_rows() -> None:
     x = torch.arange(12.0).reshape(3, 4).sin().requires_grad_()
     (F.layer_norm(x, (4,)) ** 3).sum().backward()
@@ -143,6 +168,10 @@ def long() -> Any:
             "more than 1 value per channel",
         ),
         (lambda: F.batch_norm(torch.ones(2), None, None, training=True), IndexError, "shape|out of range"),
+        (lambda: F.batch_norm(torch.ones(2), torch.ones(2), torch.ones(2)), RuntimeError, "shape|should contain"),
+        (lambda: F.batch_norm(long(), "x", None, training=True), TypeError, "running_mean.* must be Tensor, not str"),
+        (lambda: F.batch_norm(long().long(), torch.ones(6), torch.ones(6)), NotImplementedError, "for 'Long'"),
+        (lambda: F.rms_norm(torch.ones(3), (3, 3)), ValueError, "at least 2 dimensions"),
         (lambda: F.batch_norm(long(), None, None, training=True, eps=0.0), ValueError, "eps must be positive"),
         (lambda: F.batch_norm(long(), torch.ones(6), None, training=True), ValueError, "both be None or neither"),
         (lambda: F.group_norm(long(), 4), RuntimeError, "divisible by num_groups"),

@@ -81,6 +81,7 @@ def test_what_is_not_finite_stays_where_it_is() -> None:
         (lambda: F.unfold(image(1, 4, 6), 2, stride=0), RuntimeError, "stride should be greater than zero"),
         (lambda: F.unfold(image(1, 4, 6), 2, padding=-1), RuntimeError, "padding should be non-negative"),
         (lambda: F.unfold(image(1, 4, 6), (2, 2, 2)), RuntimeError, "kernel_size equals to 2, but got size 3"),
+        (lambda: F.unfold(image(4, 6), 2), IndexError, "Expected 3D or 4D|out of range"),
         (lambda: F.fold(image(2, 32, 15), (4, 7), 2), RuntimeError, r"3 \* 6 = 18, but got input.size\(2\)=15"),
         (lambda: F.fold(image(2, 32, 15), (4, 6), 3), RuntimeError, "divisible by the product of kernel_size"),
         (lambda: F.fold(image(15), (4, 6), 2), RuntimeError, "Expected 2D or 3D"),

@@ -19,6 +19,9 @@ Sizes: TypeAlias = tuple[int, ...]
 # Up to this many elements, products of narrow matrices take fewer calls than blocks of so many do.
 _FEW, _BLOCK = 1 << 16, 1 << 17
 
+# Means of more deviations than this lose digits in products, and are subtracted first.
+_FAR = 8.0
+
 
 class Plan:
     """What is normalised.
@@ -108,9 +111,14 @@ def normalized(x: Array, weight: Array, bias: Array, mean: Array, var: Array, pl
             part *= weight
             part += bias
         return _given_back(result, x)
-    scale, shift = _affine(mean, rstd, weight, bias, plan.groups)
-    result = given * _along(scale, plan)
-    result += _along(shift, plan)
+    if _near(mean, rstd):
+        scale, shift = _affine(mean, rstd, weight, bias, plan.groups)
+        result = given * _along(scale, plan)
+        result += _along(shift, plan)
+    else:
+        result = _centred(given, mean, plan)
+        result *= _along(_scale(rstd, weight, plan.groups), plan)
+        result += _along(bias, plan)
     return _given_back(result, x)
 
 
@@ -121,11 +129,14 @@ def normalized_backward(grad: Array, x: Array, weight: Array, mean: Array, var: 
     sqrt(var + eps)``: Ioffe and Szegedy, "Batch normalization", 2015.
     """
     given, values = _single(grad).reshape(plan.channels), _single(x).reshape(plan.channels)
+    rstd = _inverse_deviation(var, plan.eps)
+    if plan.groups and not _near(mean, rstd):
+        values, mean = _centred(values, mean, plan), np.zeros_like(mean)
     if plan.rows and given.size > _FEW:
         backward = _backward_of_rows
     else:
         backward = _backward_of_groups if plan.groups else _backward_of_channels
-    return _given_back(backward(given, values, weight.reshape(-1), mean, _inverse_deviation(var, plan.eps), plan), x)
+    return _given_back(backward(given, values, weight.reshape(-1), mean, rstd, plan), x)
 
 
 def weight_grad(grad: Array, x: Array, mean: Array, var: Array, plan: Plan) -> Array:
@@ -136,6 +147,8 @@ def weight_grad(grad: Array, x: Array, mean: Array, var: Array, plan: Plan) -> A
         result = _dots(given, values - _along(mean, plan), plan.axes)
         result *= rstd
         return result.astype(grad.dtype, copy=False)
+    if not _near(mean, rstd):
+        values, mean = _centred(values, mean, plan), np.zeros_like(mean)
     if len(plan.channels) == 3:
         sums, products = _sums(given, (2,)), np.vecdot(given, values)
     else:
@@ -235,6 +248,16 @@ def _dots(a: Array, b: Array, axes: Sizes) -> Array:
     return lines if axes == (1,) else np.add.reduce(lines, 0)
 
 
+def _near(mean: Array, rstd: Array) -> bool:
+    """Whether it costs no digits not to subtract the means first."""
+    away = mean * rstd
+    return bool(away.dot(away) < _FAR * _FAR) or bool(np.abs(away).max() < _FAR)
+
+
+def _centred(x: Array, mean: Array, plan: Plan) -> Array:
+    return np.subtract(x.reshape(plan.shape), mean.reshape(plan.kept)).reshape(x.shape)
+
+
 def _along(values: Array, plan: Plan) -> Array:
     """Values for channels, or for each of N too, beside elements seen as channels."""
     return values[..., None] if len(plan.channels) == 3 else values
@@ -246,16 +269,17 @@ def _repeated(values: Array, count: int, groups: int) -> Array:
 
 
 def _scale(rstd: Array, weight: Array, groups: int) -> Array:
-    """The weight over the deviation: (N, C)."""
+    """The weight over the deviation: (N, C), or (C,) where channels are normalised."""
+    if groups == 0:
+        return rstd * weight
     return rstd[:, None].dot(weight[None]) if groups == 1 else _repeated(rstd, len(weight), groups) * weight
 
 
 def _affine(mean: Array, rstd: Array, weight: Array, bias: Array, groups: int) -> tuple[Array, Array]:
     """The factor and the summand that `normalized` is made of."""
-    if groups == 0:
-        scale = rstd * weight
-        return scale, bias - mean * scale
     scale = _scale(rstd, weight, groups)
+    if groups == 0:
+        return scale, bias - mean * scale
     if groups > 1:
         return scale, bias - _repeated(mean, len(weight), groups) * scale
     left, right = np.empty((len(mean), 2), mean.dtype), np.empty((2, len(weight)), mean.dtype)

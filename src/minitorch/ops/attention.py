@@ -167,6 +167,10 @@ def scaled_dot_product_attention(
         elif attn_mask._array.dtype != q.dtype:
             attn_mask = attn_mask.to(query.dtype)
         scores = pointwise.add(scores, attn_mask)
+    if dropout_p > 1:
+        raise RuntimeError(
+            f"scaled_dot_product_attention(): dropout probability has to be between 0 and 1, but got {dropout_p}"
+        )
     weights = softmax.softmax(scores, -1) if attn_mask is None else _safe_softmax(scores)
     if dropout_p:
         weights = dropout(weights, dropout_p)

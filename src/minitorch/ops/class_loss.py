@@ -118,8 +118,6 @@ def _check_classes(scores: np.ndarray, target: np.ndarray, weight: Any) -> None:
     """Raise where shapes and dtypes are not those of scores and classes."""
     if not scores.ndim:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    if target.dtype not in (INT64, UINT8):
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {scalar_name(target.dtype)}")
     shape = scores.shape
     expected = (*shape[:1], *shape[2:]) if len(shape) > 1 else ()
     if target.shape != expected:
@@ -128,6 +126,8 @@ def _check_classes(scores: np.ndarray, target: np.ndarray, weight: Any) -> None:
                 f"Expected input batch_size ({shape[0]}) to match target batch_size ({(*target.shape, 0)[0]})."
             )
         raise RuntimeError(f"Expected target size {list(expected)}, got {list(target.shape)}")
+    if target.dtype not in (INT64, UINT8):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {scalar_name(target.dtype)}")
     if weight is not None:
         classes = shape[len(shape) > 1]
         if weight.shape != (classes,):
@@ -282,6 +282,7 @@ def cross_entropy(
         return _probabilities_loss(input, target, weight, ignore_index, reduction, label_smoothing, classes)
     if not shape:
         raise ValueError("Expected 1 or more dimensions (got 0)")
+    check_kind("log_softmax_lastdim_kernel_impl", input._array)
     _check_classes(input._array, target._array, constant("nll_loss_forward", "weight", weight))
     scores = log_softmax(input, classes)
     loss = _nll_of(scores, target, weight, ignore_index, reduction)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, integer, per_dim
+from .._dtypes import INT64
 from .._errors import check_kind, scalar_name
 from .._kernels import conv as kernels
 from .._kernels._windows import pad, trailing
@@ -194,6 +195,8 @@ def _check(name: str, tensors: tuple[Any, ...], ndim: int, groups: int, transpos
         )
     if weight.ndim != ndim + 2:
         raise RuntimeError(f"{name}(): expected a {ndim + 2}D weight, but got weight of size: {list(weight.shape)}")
+    if transposed and input.dtype.kind != "f" and input.dtype != INT64:
+        check_kind(name, input)
     for tensor, which in zip(tensors[1:], ("weight", "bias")):
         if tensor._array.dtype != input.dtype:
             raise RuntimeError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, check_tensors, flag
-from .._errors import check_kind, scalar_name
+from .._errors import broadcast_problem, check_kind, scalar_name
 from .._kernels import activation as kernels
 from .._op import op
 from .._runtime import guard
@@ -40,13 +40,23 @@ def reduced_by(reduction: str, loss: Any) -> Any:
     return loss if reduction == "none" else reductions.mean(loss) if reduction == "mean" else reductions.sum(loss)
 
 
-def _scale(reduction: str, *tensors: Any) -> tuple[bool, float]:
-    """Whether the elements are summed, and what the sum is multiplied by."""
+def _scale(name: str, reduction: str, *tensors: Any) -> tuple[bool, float]:
+    """Whether the elements are summed, and what the sum is multiplied by.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensors do not broadcast.
+    """
     if reduction != "mean":
         return reduction == "sum", 1.0
     shape, size = tensors[0]._array.shape, tensors[0]._array.size
     if any([t._array.shape != shape for t in tensors]):
-        size = math.prod(np.broadcast_shapes(*[t._array.shape for t in tensors]))
+        shapes = [t._array.shape for t in tensors]
+        try:
+            size = math.prod(np.broadcast_shapes(*shapes))
+        except ValueError:
+            raise RuntimeError(f"{name}(): {broadcast_problem(shapes)}") from None
     return True, 1.0 / size if size else float("nan")
 
 
@@ -68,9 +78,19 @@ def _warn_shapes(name: str, input: Any, target: Any) -> None:
         )
 
 
-def _weighted(loss: Any, weight: Any, reduction: str) -> Any:
+def _times(name: str, loss: Any, weight: Any) -> Any:
+    """The loss times *weight*; ValueError where that has another shape."""
+    if array_of(name, weight, "weight", 0).shape != loss._array.shape:
+        raise ValueError(
+            f"{name}(): Weights and input must have the same size, but got {list(weight._array.shape)} and "
+            f"{list(loss._array.shape)}"
+        )
+    return pointwise.mul(loss, weight)
+
+
+def _weighted(name: str, loss: Any, weight: Any, reduction: str) -> Any:
     """The loss times *weight*; its mean is that by weight."""
-    loss = loss * weight
+    loss = _times(name, loss, weight)
     return reductions.sum(loss) / reductions.sum(weight) if reduction == "mean" else reduced_by(reduction, loss)
 
 
@@ -160,7 +180,7 @@ def mse_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     _warn_shapes("mse_loss", input, target)
     if weight is not None:
-        return _weighted((input - target) ** 2, weight, reduction)
+        return _weighted("mse_loss", (input - target) ** 2, weight, reduction)
     return _mse(input, target, REDUCTIONS[reduction])
 
 
@@ -183,7 +203,7 @@ def l1_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     _warn_shapes("l1_loss", input, target)
     loss = rounding.abs(pointwise.sub(input, target))
-    return _weighted(loss, weight, reduction) if weight is not None else reduced_by(reduction, loss)
+    return _weighted("l1_loss", loss, weight, reduction) if weight is not None else reduced_by(reduction, loss)
 
 
 def smooth_l1_loss(
@@ -211,7 +231,7 @@ def smooth_l1_loss(
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, but got {beta}.")
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
-    return _smooth_l1(input, target, beta, *_scale(reduction, input, target))
+    return _smooth_l1(input, target, beta, *_scale("smooth_l1_loss", reduction, input, target))
 
 
 def huber_loss(
@@ -233,8 +253,8 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, but got {delta}.")
     if weight is not None:
-        return reduced_by(reduction, _huber(input, target, delta, False, 1.0) * weight)
-    return _huber(input, target, delta, *_scale(reduction, input, target))
+        return reduced_by(reduction, _times("huber_loss", _huber(input, target, delta, False, 1.0), weight))
+    return _huber(input, target, delta, *_scale("huber_loss", reduction, input, target))
 
 
 # -- binary classes ----------------------------------------------------------------------------------------------------
@@ -359,7 +379,7 @@ def binary_cross_entropy(
     reduction = reduction_of(reduction, size_average, reduce)
     _check_alike("binary_cross_entropy", input, target)
     factors = constant("binary_cross_entropy", "weight", weight)
-    return guard(_bce(input, target, factors, *_scale(reduction, input)), weight=weight)
+    return guard(_bce(input, target, factors, *_scale("", reduction, input)), weight=weight)
 
 
 def binary_cross_entropy_with_logits(
@@ -397,7 +417,7 @@ def binary_cross_entropy_with_logits(
     _check_alike(name, input, target)
     check_kind(name, input._array)
     factors, positive = constant(name, "weight", weight), constant(name, "pos_weight", pos_weight)
-    loss = _bce_logits(input, target, factors, positive, *_scale(reduction, input))
+    loss = _bce_logits(input, target, factors, positive, *_scale("", reduction, input))
     return guard(loss, weight=weight, pos_weight=pos_weight)
 
 

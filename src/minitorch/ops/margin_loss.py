@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # -- distances ---------------------------------------------------------------------------------------------------------
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """The input over its *p*-norm along *dim*, which counts as *eps* at least.
+    """The input over its *p*-norm along *dim*, which counts as *eps* at least; *p* is as for `norm`.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
     >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """
-    norms = vector_norm.vector_norm(input, p, dim, True).clamp_min(real(eps, "eps")).expand_as(input)
+    norms = vector_norm.norm(input, p, dim, True).clamp_min(real(eps, "eps")).expand_as(input)
     return pointwise.div(input, norms, out=out)
 
 

@@ -349,6 +349,11 @@ def rms_norm(
             f"Expected weight to be of same shape as normalized_shape, but got weight of shape "
             f"{list(weight._array.shape)} and normalized_shape = {list(normalized_shape)}"
         )
+    if len(shape) > array.ndim:
+        raise ValueError(
+            f"rms_norm(): Input tensor must have at least {len(shape)} dimensions, as many as normalized_shape, but got "
+            f"{array.ndim}"
+        )
     row = _normalized_shape("rms_norm", array, normalized_shape)
     check_kind("rms_norm", array)
     dims = tuple(range(-len(row), 0))
@@ -414,13 +419,15 @@ def batch_norm(
     """
     array = array_of("batch_norm", input)
     if array.ndim < 2:
-        raise IndexError(
+        given = any([t is not None for t in (running_mean, running_var, weight, bias)])  # for channels there are none
+        raise (RuntimeError if given else IndexError)(
             f"batch_norm(): expected an input of shape (N, C, *), but got one of shape {list(array.shape)}"
         )
     channels = _channels_of(array)
     if training and channels[0] * math.prod(channels[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     if training and (running_mean is None) != (running_var is None):
+        _check_running(array, training, running_mean=running_mean, running_var=running_var)
         raise ValueError("running_mean and running_var must either both be None or neither be None")
     if flag(training, "training") and real(eps, "eps") <= 0:
         raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
@@ -469,6 +476,7 @@ def _check_running(array: np.ndarray, training: bool, **statistics: Any) -> None
                 "cannot have requires_grad True."
             )
         elif tensor._array.dtype is not array.dtype and array.itemsize > 2:
+            check_kind("batch_norm", array)
             raise RuntimeError(
                 f"mixed dtype (CPU): expect parameter to have scalar type of {scalar_name(array.dtype)}, but {name} has "
                 f"{scalar_name(tensor._array.dtype)}"

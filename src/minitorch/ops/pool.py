@@ -400,6 +400,8 @@ def max_pool3d(
 
 # -- average pooling ---------------------------------------------------------------------------------------------------
 def _average(name: str, ndim: int, input: Any, numbers: tuple[Any, ...], ceil_mode: bool, *options: Any) -> Any:
+    if ndim == 2 and array_of(name, input).ndim < 3:
+        raise IndexError(f"{name}: Expected 3D or 4D input, but got: {list(input._array.shape)}")
     kernel, strides, pads, _ = _windows_of(name, array_of(name, input), ndim, (*numbers, 1), ceil_mode)
     check_kind(name, input._array, "fi")
     if ndim == 1:

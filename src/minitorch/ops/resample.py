@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, flag, integer, per_dim, real
+from .._args import array_of, flag, integer, integers, per_dim, real
 from .._errors import check_kind, scalar_name
 from .._kernels._windows import cell_slice, pad
 from .._op import op
@@ -158,7 +158,7 @@ _col2im_row = op("col2im", "Col2ImBackward0", _col2im, ("self",), tangent="linea
 
 
 def _pair(name: str, given: Any) -> Sizes:
-    if isinstance(given, (tuple, list)) and len(given) != 2:
+    if isinstance(given, (tuple, list)) and len(integers(given, name)) != 2:
         raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(given)}")
     return per_dim(given, 2, name)
 
@@ -211,6 +211,8 @@ def unfold(
     """
     array = array_of("unfold", input)
     numbers = _numbers(kernel_size, dilation, padding, stride)
+    if array.ndim < 3:
+        raise IndexError(f"unfold(): Expected 3D or 4D input, but got: {list(array.shape)}")
     if array.ndim not in (3, 4) or 0 in array.shape[array.ndim - 3 :]:
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "

@@ -175,6 +175,6 @@ def norm(
     if isinstance(p, str) and p != "fro":
         from .matrix_norm import matrix_norm
 
-        dims: Any = (-2, -1) if dim is None else dim
+        dims: Any = (-2, -1) if dim is None else (dim,) if isinstance(dim, int) else dim
         return matrix_norm(input, p, dims, keepdim, dtype=dtype)
     return vector_norm(input, 2 if p is None or isinstance(p, str) else p, dim, keepdim, dtype=dtype)

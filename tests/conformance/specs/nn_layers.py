@@ -257,7 +257,8 @@ op(
     "@(x, 2); @(x, 1, w, b); @(input=x, num_groups=2, weight=w, bias=b, eps=1e-2); @(x, 4, w); "
     "@(x, 2, bias=b); torch.group_norm(x, 2, w, b); "
     "@(x, 2, None, None, 0.1)",
-    shapes=(((3, 4, 2), (4,), (4,)), ((2, 4, 3), (4,), (4,)), ((2, 4, 2, 3), (4,), (4,)), ((1, 4, 5), (4,), (4,))),
+    # Not groups of two values: their gradient is a difference that float32 does not resolve, PyTorch's least of all.
+    shapes=(((3, 4, 6), (4,), (4,)), ((2, 4, 3), (4,), (4,)), ((2, 4, 2, 3), (4,), (4,)), ((1, 4, 5), (4,), (4,))),
     dtypes=FLOATS,
     layouts=LAYOUTS,
     **XW,
