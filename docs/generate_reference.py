@@ -39,7 +39,7 @@ Every row of the registry, a family a file: made by `python docs/generate_refere
 - **Derivatives**: as the row writes them: `g` is the gradient of the result, `F` the other rows, on ndarrays or on Tensors.
 - **Saves**: what a node keeps when all its gradients are needed; of that, only what the needed ones read. `x_shape` is a shape.
 - **Order**: *any* where the derivatives are themselves differentiable, without end; *zero* for step functions, whose
-  gradient is zero and has no history; *none* where there is no derivative.
+  gradient is zero and has no history; *once* where the derivative has none itself; *none* where there is no derivative.
 """
 
 
@@ -178,6 +178,8 @@ def public_objects() -> dict[str, Any]:
     found = {}
     for prefix, module in NAMESPACES.items():
         found |= {prefix + n: getattr(module, n) for n in module.__all__ if not inspect.isclass(getattr(module, n))}
+    underscored = {n: v for n, v in vars(minitorch).items() if n[0] == "_" and hasattr(v, "__module__")}
+    found |= {n: v for n, v in underscored.items() if str(v.__module__).startswith("minitorch.ops.")}
     methods = {n: v for n, v in vars(minitorch.Tensor).items() if callable(v) or isinstance(v, property)}
     return found | {f".{n}": v for n, v in methods.items()}
 
@@ -249,11 +251,17 @@ def code(text: str) -> str:
 # -- order -------------------------------------------------------------------------------------------------------------
 def order(row: _op.Row) -> str:
     """How often a row can be differentiated."""
-    if not row.formulas or all(raises(f) for f in row.formulas.values()):
+    if not row.formulas or all_raise(row):
         return "none"
     if all(is_zero(f) for f in row.formulas.values()):
         return "zero"
-    return "any"
+    straight = [text for f in row.formulas.values() if not re.search(r"\bif\b", text := written(f))]
+    called = {name for text in straight for name in re.findall(r"F\.(\w+)\(", text)}
+    return "once" if any(n in _op.rows and all_raise(_op.rows[n]) for n in called) else "any"
+
+
+def all_raise(row: _op.Row) -> bool:
+    return bool(row.formulas) and all(raises(f) for f in row.formulas.values())
 
 
 def raises(formula: Callable[..., Any]) -> bool:

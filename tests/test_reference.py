@@ -45,7 +45,7 @@ def test_the_order_is_that_of_the_samples(generator: Any) -> None:
     """What can be differentiated without end has gradients with a history; a step's gradient is zero and has none."""
     for name, row in _op.rows.items():
         order = generator.order(row)
-        if order != "none":
+        if order in ("any", "zero"):
             assert order == "zero" or max(case.order for case in SAMPLES[name]) > 0, (
                 f"{name} has no sample of its gradient"
             )

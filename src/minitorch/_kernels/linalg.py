@@ -96,7 +96,7 @@ def solve_triangular(triangle: np.ndarray, right: np.ndarray, upper: bool, unit:
 def _substitute(triangle: np.ndarray, right: np.ndarray, upper: bool, unit: bool) -> np.ndarray:
     if not upper:
         flipped = _substitute(triangle[..., ::-1, ::-1], right[..., ::-1, :], True, unit)
-        return flipped[..., ::-1, :]
+        return np.ascontiguousarray(flipped[..., ::-1, :])  # tensors have no negative strides
     if unit:
         block = np.triu(triangle, 1)
         block += np.eye(block.shape[-1], dtype=block.dtype)
