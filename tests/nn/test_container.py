@@ -128,7 +128,7 @@ def test_parameter_list() -> None:
         "ParameterList(\n    (0): Parameter containing: [torch.float32 of size 2x3]\n    (1): Object of type: int\n)"
     )
     with pytest.raises(RuntimeError, match="ParameterList should not be called"):
-        weights()
+        weights(1)
     with pytest.raises(IndexError, match="index 9 is out of range"):
         weights[9]
 
