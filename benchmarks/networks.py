@@ -37,31 +37,42 @@ def _squares(output: Any) -> Any:
     return output.pow(2).mean()
 
 
+def _with_sgd(library: Any, parameters: list[Any], loss: Callable[[], Any]) -> Made:
+    """A training step, SGD's own included."""
+    optimizer = library.optim.SGD(parameters, lr=1e-4)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        loss().backward()
+        optimizer.step()
+
+    return step, lambda: [p.grad for p in parameters]
+
+
 def transformer_block(library: Any) -> Made:
-    model = library.nn.TransformerEncoderLayer(
-        64, 4, dim_feedforward=256, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
-    )
-    return _step(model, library.randn(8, 32, 64), loss_of=_squares)
+    nn, width = library.nn, 64
+    attention = nn.Sequential(nn.LayerNorm(width), Attention(library, width, 4, causal=False))
+    feed = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+    inputs = library.randn(8, 32, width)
+
+    def loss() -> Any:
+        x = inputs + attention(inputs)
+        return (x + feed(x)).pow(2).mean()
+
+    return _with_sgd(library, [*attention.parameters(), *feed.parameters()], loss)
 
 
 def lstm_cells(library: Any) -> Made:
-    cell = library.nn.LSTMCell(32, 32)
-    inputs = library.randn(32, 16, 32)
+    cell = library.nn.LSTMCell(64, 64)
+    inputs = library.randn(32, 16, 64)
 
-    def unroll(inputs: Any) -> Any:
-        state = (library.zeros(16, 32), library.zeros(16, 32))
+    def loss() -> Any:
+        state = (library.zeros(16, 64), library.zeros(16, 64))
         for x in inputs:
             state = cell(x, state)
         return state[0].pow(2).mean()
 
-    parameters = list(cell.parameters())
-
-    def step() -> None:
-        for parameter in parameters:
-            parameter.grad = None
-        unroll(inputs).backward()
-
-    return step, lambda: [p.grad for p in parameters]
+    return _with_sgd(library, list(cell.parameters()), loss)
 
 
 def lstm_layer(library: Any) -> Made:
@@ -115,7 +126,7 @@ def loading(library: Any) -> Made:
 class Attention:
     """Made anew for each library: classes of modules need their library's ``Module``."""
 
-    def __new__(cls, library: Any, width: int, heads: int) -> Any:
+    def __new__(cls, library: Any, width: int, heads: int, causal: bool = True) -> Any:
         nn = library.nn
 
         class CausalAttention(nn.Module):  # type: ignore[misc, name-defined]
@@ -129,7 +140,7 @@ class Attention:
                     part.view(batch, length, heads, width // heads).transpose(1, 2)
                     for part in self.project(x).split(width, dim=2)
                 )
-                mixed = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+                mixed = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=causal)
                 return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
 
         return CausalAttention()
@@ -178,8 +189,8 @@ def char_gpt(library: Any, layers: int = 4, width: int = 128, length: int = 64, 
 
 
 NETWORKS: dict[str, tuple[Callable[[Any], Made], float]] = {
-    "transformer block d64 T32 B8": (transformer_block, 0.75),
-    "LSTMCell x 32": (lstm_cells, 0.60),
+    "transformer block d64 T32 B8, SGD step": (transformer_block, 0.75),
+    "LSTMCell x 32, SGD step": (lstm_cells, 0.60),
     "nn.LSTM over 32 steps": (lstm_layer, 1.2),
     "convnet 28x28, batch 64": (convnet, 1.0),
     "Adam over 200 small parameters": (adam_of_many, 0.1),
