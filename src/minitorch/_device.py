@@ -171,9 +171,9 @@ contiguous_format, preserve_format = memory_format("contiguous_format"), memory_
 channels_last, channels_last_3d = memory_format("channels_last"), memory_format("channels_last_3d")
 
 
-def check_memory_format(given: Any) -> None:
-    """Raise TypeError where a ``memory_format=`` argument is neither None nor a memory format."""
-    if given is not None and not isinstance(given, memory_format):
+def check_memory_format(given: Any, optional: bool = True) -> None:
+    """Raise TypeError where a ``memory_format=`` argument is neither a memory format nor, if *optional*, None."""
+    if not isinstance(given, memory_format) and not (optional and given is None):
         raise wrong_type(given, "memory_format", "torch.memory_format")
 
 

@@ -103,7 +103,7 @@ def _concatenated(arrays: Any, axis: int | None = 0) -> Any:
 
 
 def _transposed(a: Any, axes: Any = None) -> Any:
-    return shape.permute(a, *(range(a.ndim)[::-1] if axes is None else axes))
+    return shape.permute(a, tuple(range(a.ndim)[::-1] if axes is None else axes))
 
 
 def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -135,7 +135,7 @@ def _functions() -> dict[Any, Callable[..., Any]]:
         np.squeeze: lambda a, axis=None: shape.squeeze(a) if axis is None else shape.squeeze(a, axis),
         np.expand_dims: lambda a, axis: shape.unsqueeze(a, axis),
         np.broadcast_to: lambda array, shape: array.expand(shape),
-        np.flip: lambda m, axis=None: arrange.flip(m, tuple(range(m.ndim)) if axis is None else axis),
+        np.flip: lambda m, axis=None: arrange.flip_method(m, tuple(range(m.ndim)) if axis is None else axis),
         np.roll: lambda a, shift, axis=None: arrange.roll(a, shift, () if axis is None else axis),
         np.tile: lambda A, reps: arrange.tile(A, (reps,) if isinstance(reps, int) else reps),
         np.cumsum: lambda a, axis=None: scan.cumsum(a if axis is not None else shape.flatten(a), axis or 0),

@@ -316,18 +316,18 @@ class Tensor(metaclass=legacy.TensorMeta):
     H, mH = property(shapes.adjoint_matrix), property(shapes.adjoint)
     view, view_as, reshape, reshape_as = shapes.view, shapes.view_as, shapes.reshape, shapes.reshape_as
     flatten, ravel, unflatten = shapes.flatten, shapes.ravel, shapes.unflatten
-    expand, expand_as, broadcast_to = broadcast.expand, broadcast.expand_as, broadcast.broadcast_to
+    expand, expand_as, broadcast_to = broadcast.expand, broadcast.expand_as, broadcast.broadcast_to_method
     squeeze, squeeze_, unsqueeze, unsqueeze_ = (
         shapes.squeeze,
         shape_inplace.squeeze_,
         shapes.unsqueeze,
         shape_inplace.unsqueeze_,
     )
-    t, t_, permute, adjoint = shapes.t, shape_inplace.t_, shapes.permute, shapes.adjoint
+    t, t_, permute, adjoint = shapes.t, shape_inplace.t_, shapes.permute_method, shapes.adjoint
     transpose, swapdims, swapaxes = shapes.transpose, shapes.transpose, shapes.swapaxes
     transpose_ = swapdims_ = swapaxes_ = shape_inplace.transpose_
     movedim = moveaxis = shapes.movedim
-    diagonal, contiguous = shapes.diagonal, shapes.contiguous
+    diagonal = shapes.diagonal
     split, split_with_sizes, chunk, tensor_split = (
         join.split_method,
         join.split_with_sizes,
@@ -341,8 +341,8 @@ class Tensor(metaclass=legacy.TensorMeta):
     )
     hsplit, vsplit, dsplit = join.hsplit, join.vsplit, join.dsplit
     unbind, narrow = join.unbind, join.narrow
-    repeat, tile, repeat_interleave = arrange.repeat, arrange.tile, arrange.repeat_interleave
-    flip, fliplr, flipud, roll, rot90 = arrange.flip, arrange.fliplr, arrange.flipud, arrange.roll, arrange.rot90
+    repeat, tile, repeat_interleave = arrange.repeat, arrange.tile, arrange.repeat_interleave_method
+    flip, fliplr, flipud, roll, rot90 = arrange.flip_method, arrange.fliplr, arrange.flipud, arrange.roll, arrange.rot90
     tril, triu, tril_, triu_ = (
         arrange.tril,
         arrange.triu,

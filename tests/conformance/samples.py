@@ -106,6 +106,7 @@ LEFT_OUT = {
         "torch.nn.functional.interpolate(x, scale_factor='x', mode='bicubic', recompute_scale_factor=True)",
     ): "ValueError since 'x' * 4 is a string, which is no int; otherwise it is TypeError",
     ("nn.functional.normalize", "torch.nn.functional.normalize(x, out=1)"): "1 is made a tensor, which nobody gets",
+    ("norm", "torch.norm(a, inf, 1, object())"): "the dimension is wrong too; either error is right",
 }
 """Wrong calls that do not count, and why: what PyTorch does follows from how it is made, and nobody can rely on it."""
 TENSORS = ("torch.zeros(7, 5, 3)", "torch.zeros(7, dtype=torch.int64)", "torch.zeros(2, dtype=torch.bool)")

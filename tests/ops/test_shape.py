@@ -81,7 +81,7 @@ class TestSizes:
             (lambda x: x.permute(0, 2), IndexError, "Dimension out of range"),
             (lambda x: x.unsqueeze(0).t(), RuntimeError, "expects a tensor with <= 2 dimensions"),
             (lambda x: x[0].mT, RuntimeError, "only supported on matrices"),
-            (lambda x: x.movedim(0, (0, 1)), RuntimeError, "same number of dims"),
+            (lambda x: x.movedim((0,), (0, 1)), RuntimeError, "same number of dims"),
             (lambda x: x.movedim((0, 0), (0, 1)), RuntimeError, "repeated dim in `source`"),
             (lambda x: x.diagonal(0, 1, 1), RuntimeError, "identical"),
             (lambda x: x.unfold(0, 3, 1), RuntimeError, "maximum size for tensor at dimension 0 is 2 but size is 3"),
@@ -337,3 +337,55 @@ def test_views_against_pytorch() -> None:
         (ours * ours).sum().backward()
         (other * other).sum().backward()
         np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy())
+
+
+class TestWrongCalls:
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda x: torch.permute(x, 0),
+            lambda x: torch.flip(x, 0),
+            lambda x: torch.broadcast_to(x, 3),
+            lambda x: x.unflatten(0, 3),
+            lambda x: x.as_strided(2, (1,)),
+            lambda x: x.movedim(0, (0,)),
+            lambda x: x.squeeze(None),
+            lambda x: x.squeeze_(None),
+            lambda x: x.max(None),
+            lambda x: x.min(dim=None),
+            lambda x: x.prod(None),
+            lambda x: torch.max(x, x, True),
+            lambda x: torch.var_mean(x, False, True),
+            lambda x: x.contiguous(1),
+            lambda x: x.contiguous(memory_format="x"),
+            lambda x: x.is_contiguous(memory_format=None),
+            lambda x: x.long().repeat_interleave(),
+            lambda x: torch.repeat_interleave(x.long(), dim=0),
+            lambda x: x.repeat_interleave(2, output_size="x"),
+        ],
+    )
+    def test_type(self, call: Any) -> None:
+        with pytest.raises(TypeError):
+            call(torch.ones(3))
+
+    def test_output_size(self) -> None:
+        x, counts = torch.ones(3, 2), torch.tensor([1, 2, 0])
+        assert torch.repeat_interleave(x, counts, 0, output_size=3).shape == (3, 2)
+        assert torch.repeat_interleave(counts, output_size=3).tolist() == [0, 1, 1]
+        for repeats in (2, counts, torch.tensor([2])):
+            with pytest.raises(RuntimeError, match=r"Invalid output_size, expected \d but got 4"):
+                torch.repeat_interleave(x, repeats, 0, output_size=4)
+        for repeats, error in ((torch.tensor([1, -1, 1]), RuntimeError), (torch.ones(3), NotImplementedError)):
+            with pytest.raises(error):
+                torch.repeat_interleave(x, repeats, 0)
+
+    def test_methods_take_ints_one_by_one(self) -> None:
+        x = torch.tensor([[1, 2], [3, 4]])
+        assert x.flip(0, 1).tolist() == [[4, 3], [2, 1]]
+        assert x.permute(1, 0).tolist() == [[1, 3], [2, 4]]
+        assert torch.ones(3).broadcast_to(2, 3).shape == (2, 3)
+        assert torch.ones(3).broadcast_to(3).shape == (3,)
+
+    def test_tensor_split_wants_int64(self) -> None:
+        with pytest.raises(RuntimeError, match="dtype long"):
+            torch.ones(3).tensor_split(torch.tensor(1.5))

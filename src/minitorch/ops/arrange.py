@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,7 +77,11 @@ def tile(input: Tensor, *times: Any, dims: Sequence[int] | None = None) -> Tenso
 
 
 def repeat_interleave(
-    input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
+    input: Tensor,
+    repeats: int | Tensor | EllipsisType = ...,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
 ) -> Tensor:
     """A copy in which each element, or slice along *dim*, comes several times in a row.
 
@@ -85,9 +90,16 @@ def repeat_interleave(
     input : Tensor
         Any shape; flattened where *dim* is None.
     repeats : int or Tensor
-        How often, for all alike or for each.
+        How often, for all alike or for each; where it is not given, *input* says it of its own places, which come.
     dim : int, optional
         The dimension.
+    output_size : int, optional
+        The size that *dim* then has, which is checked.
+
+    Raises
+    ------
+    RuntimeError
+        If a number of repeats is negative, or there are not as many as slices, or *output_size* is another.
 
     Examples
     --------
@@ -97,13 +109,20 @@ def repeat_interleave(
     >>> torch.tensor([1, 2]).repeat_interleave(torch.tensor([0, 3]))
     tensor([2, 2, 2])
     """
-    if repeats is None:  # the input says how often each of its places is repeated
-        times_of = array_of("repeat_interleave", input)
-        if times_of.ndim != 1 or times_of.dtype.kind not in "iu":
-            raise RuntimeError(
-                f"repeats must be a 1-d tensor of integers, but has shape {times_of.shape} and dtype {times_of.dtype}"
-            )
-        return wrap(np.repeat(np.arange(len(times_of)), times_of))
+    if not isinstance(repeats, EllipsisType):
+        return repeat_interleave_method(input, repeats, dim, output_size=output_size)
+    if dim is not None:
+        raise TypeError("repeat_interleave(): a dim needs repeats: give how often each slice comes")
+    counts = array_of("repeat_interleave", input)
+    if counts.ndim != 1:
+        raise RuntimeError(f"repeat_interleave only accepts a 1-d tensor as repeats, not one of {counts.ndim} dims")
+    return _repeated_places(counts, output_size)
+
+
+def repeat_interleave_method(
+    input: Tensor, repeats: int | Tensor, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """A copy in which each element, or slice along *dim*, comes several times in a row; see `repeat_interleave`."""
     if dim is None:
         input, dim = shapes.flatten(input), 0
     dim = dim_of(dim, array_of("repeat_interleave", input).ndim)
@@ -115,16 +134,35 @@ def repeat_interleave(
                 f"repeats must have the same size as input along dim, but got repeats.shape = {list(counts.shape)} and "
                 f"input.shape = {list(shape)}"
             )
-        if (counts < 0).any():
-            raise RuntimeError("repeats can not be negative")
-        return traced.index_select(input, wrap(np.repeat(np.arange(shape[dim]), counts)), dim=dim)
-    if counts is not None and counts.dtype.kind not in "iu":
-        raise NotImplementedError(f'"repeat_interleave_cpu" not implemented for {scalar_name(counts.dtype)!r}')
+        return traced.index_select(input, _repeated_places(counts, output_size), dim=dim)
+    if counts is not None:
+        _check_counts(counts)
     times = integer(repeats, "repeats")
     if times < 0:
         raise RuntimeError("Repeats must be non-negative")
+    _check_output_size(output_size, shape[dim] * times)
     spread = broadcast._expand(shapes._unsqueeze(input, dim + 1), (*shape[: dim + 1], times, *shape[dim + 1 :]))
     return shapes._view(copies._contiguous(spread), (*shape[:dim], shape[dim] * times, *shape[dim + 1 :]))
+
+
+def _repeated_places(counts: np.ndarray, output_size: int | None) -> Tensor:
+    """0, 1, 2 …, each as often as *counts* says."""
+    _check_counts(counts)
+    if (counts < 0).any():
+        raise RuntimeError("repeats can not be negative")
+    places = np.repeat(np.arange(len(counts)), counts)
+    _check_output_size(output_size, places.size)
+    return wrap(places)
+
+
+def _check_counts(counts: np.ndarray) -> None:
+    if counts.dtype not in (np.int64, np.int32):
+        raise NotImplementedError(f'"repeat_interleave_cpu" not implemented for {scalar_name(counts.dtype)!r}')
+
+
+def _check_output_size(given: int | None, found: int) -> None:
+    if given is not None and integer(given, "output_size") != found:
+        raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {found} but got {given}")
 
 
 # -- reversing and shifting --------------------------------------------------------------------------------------------
@@ -149,15 +187,15 @@ _rot90 = op("rot90", "Rot90Backward0", _rot90_kernel, ("self",), tangent="linear
             self=lambda F, g, k, dims: F.rot90(g, k=-k, dims=dims))  # fmt: skip
 
 
-def flip(input: Tensor, *order: Any, dims: Sequence[int] | None = None) -> Tensor:
+def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     """A copy with the order of elements reversed along some dimensions.
 
     Parameters
     ----------
     input : Tensor
         Any shape.
-    *order : int, or a sequence of int
-        The dimensions.
+    dims : sequence of int
+        The dimensions; the method takes several ints too.
 
     Examples
     --------
@@ -166,7 +204,12 @@ def flip(input: Tensor, *order: Any, dims: Sequence[int] | None = None) -> Tenso
     tensor([[3, 4],
             [1, 2]])
     """
-    return _flip(input, dims_of(sizes_given("flip", order, dims, "dims"), array_of("flip", input).ndim))
+    return _flip(input, dims_of(integers(dims, "dims"), array_of("flip", input).ndim))
+
+
+def flip_method(input: Tensor, *order: Any, dims: Sequence[int] | None = None) -> Tensor:
+    """A copy reversed along dimensions that are given as ints or as a sequence of them; see `flip`."""
+    return _flip(input, dims_of(sizes_given("flip", order, dims, "dims"), input._array.ndim))
 
 
 def fliplr(input: Tensor) -> Tensor:

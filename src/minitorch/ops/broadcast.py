@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, arrays_of, sizes_given
+from .._args import array_of, arrays_of, integers, sizes_given
 from .._op import op
 from .._size import Size
 
@@ -98,7 +98,12 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """A view of shape *size* in which dimensions of size 1 are repeated; see `expand`."""
-    return _expand(input, tuple(size))
+    return _expand(input, integers(size, "size"))
+
+
+def broadcast_to_method(input: Tensor, *sizes: Any, size: Sequence[int] | None = None) -> Tensor:
+    """A view of a shape given as ints or as a sequence of them; see `broadcast_to`."""
+    return _expand(input, sizes_given("broadcast_to", sizes, size))
 
 
 def broadcast_shapes(*shapes: Sequence[int] | int) -> Size:

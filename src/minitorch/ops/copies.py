@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _dtypes, _runtime
 from .._args import array_of
-from .._device import check_memory_format
+from .._device import check_memory_format, contiguous_format
 from .._errors import calling, scalar_name
 from .._modes import grad_on
 from .._op import op
@@ -108,7 +108,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     return _clone(input)
 
 
-def contiguous(input: Tensor, *, memory_format: Any = None) -> Tensor:
+def contiguous(input: Tensor, *, memory_format: Any = contiguous_format) -> Tensor:
     """The tensor itself where its elements lie in row-major order, otherwise a copy that does.
 
     Examples
@@ -118,8 +118,8 @@ def contiguous(input: Tensor, *, memory_format: Any = None) -> Tensor:
     tensor([[1., 3.],
             [2., 4.]])
     """
-    if memory_format is not None:
-        check_memory_format(memory_format)
+    if memory_format is not contiguous_format:
+        check_memory_format(memory_format, optional=False)
     return input if input._array.flags.c_contiguous else _contiguous(input)
 
 

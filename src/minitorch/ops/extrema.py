@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,7 +102,7 @@ def _refuse_empty(name: str, input: Tensor, kind: type[Exception] = RuntimeError
 # -- max, min ----------------------------------------------------------------------------------------------------------
 def max(
     input: Tensor,
-    dim: int | Tensor | None = None,
+    dim: int | Tensor | EllipsisType = ...,
     keepdim: bool = False,
     *,
     other: Tensor | None = None,
@@ -148,12 +149,14 @@ def max(
     >>> torch.max(torch.tensor([[1.0, 3.0], [4.0, 2.0]]), dim=1).indices
     tensor([1, 0])
     """
-    if dim is None and axis is None and other is None:
+    if dim is ... and axis is None and other is None:
         if keepdim or keepdims:
             raise TypeError("max(): keepdim needs dim: give the dimension that stays")
         _refuse_empty("max", input)
         return _max_all(input) if out is None else deliver("max", lambda: _max_all(input), (input,), out, casts=True)
     if other is not None or hasattr(dim, "_array"):
+        if keepdim is not False:
+            raise TypeError("max(): of two tensors there is no keepdim")
         return traced.maximum(input, dim if other is None else other, out=out)
     number = checked_dim("max", input, dim if axis is None else axis)
     keepdim = keepdim if keepdims is None else keepdims
@@ -165,7 +168,7 @@ def max(
 
 def min(
     input: Tensor,
-    dim: int | Tensor | None = None,
+    dim: int | Tensor | EllipsisType = ...,
     keepdim: bool = False,
     *,
     other: Tensor | None = None,
@@ -181,12 +184,14 @@ def min(
     >>> torch.min(torch.tensor([[1.0, 3.0], [4.0, 2.0]]), dim=1).values
     tensor([1., 2.])
     """
-    if dim is None and axis is None and other is None:
+    if dim is ... and axis is None and other is None:
         if keepdim or keepdims:
             raise TypeError("min(): keepdim needs dim: give the dimension that stays")
         _refuse_empty("min", input)
         return _min_all(input) if out is None else deliver("min", lambda: _min_all(input), (input,), out, casts=True)
     if other is not None or hasattr(dim, "_array"):
+        if keepdim is not False:
+            raise TypeError("min(): of two tensors there is no keepdim")
         return traced.minimum(input, dim if other is None else other, out=out)
     number = checked_dim("min", input, dim if axis is None else axis)
     keepdim = keepdim if keepdims is None else keepdims

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, arrays_of, dim_of, integer, integer_or_integers, sizes_given, text
+from .._errors import scalar_name
 from .._layouts import row_major
 from .._op import op
 from .._runtime import deliver, traced
@@ -406,6 +407,11 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = dim_of(dim, len(shape))
     given = getattr(indices_or_sections, "_array", indices_or_sections)
+    if isinstance(given, np.ndarray) and (given.dtype != np.int64 or given.ndim > 1):
+        raise RuntimeError(
+            "tensor_split expected tensor_indices_or_sections to be 0-d or 1-d and of dtype long, but got "
+            f"{given.ndim} dims of {scalar_name(given.dtype)}"
+        )
     given = given.tolist() if isinstance(given, np.ndarray) else given
     given = integer_or_integers(given, "indices_or_sections")
     if isinstance(given, tuple):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from .._args import array_of, dim_of, sizes_given
+from .._args import array_of, dim_of, integers, sizes_given
+from .._device import check_memory_format, contiguous_format
 from .._op import op, rows
 from .._views import current_node, edited, learn_strided_step, root_of
 from .broadcast import restrided
@@ -21,8 +22,10 @@ Geometry: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], int]
 
 
 # -- what lies where ---------------------------------------------------------------------------------------------------
-def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
+def is_contiguous(input: Tensor, *, memory_format: Any = contiguous_format) -> bool:
     """Whether the elements lie in row-major order without gaps."""
+    if memory_format is not contiguous_format:
+        check_memory_format(memory_format, optional=False)
     return input._array.flags.c_contiguous
 
 
@@ -238,7 +241,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
             [1, 2, 3]])
     """
     array = array_of("as_strided", input)
-    sizes, steps = sizes_given("as_strided", (size,)), sizes_given("as_strided", (stride,), argument="stride")
+    sizes, steps = integers(size, "size"), integers(stride, "stride")
     if len(sizes) != len(steps):
         raise RuntimeError("mismatch in length of strides and shape")
     if any([step < 0 for step in steps]):

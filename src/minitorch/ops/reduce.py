@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _dtypes
-from .._args import array_of, dim_of, dims_of
+from .._args import array_of, dim_of, dims_of, flag
 from .._dtypes import to_numpy
 from .._errors import scalar_name
 from .._kernels import reduce as kernels
@@ -206,6 +207,7 @@ def mean(
     array = array_of("mean", input)
     kind = array.dtype if dtype is None else to_numpy(dtype)
     if kind.kind != "f":
+        flag(keepdim, "keepdim")
         which = "Input" if dtype is None else "Optional"
         raise RuntimeError(
             f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
@@ -280,7 +282,7 @@ op("prod_backward", "ProdBackwardBackward0", lambda grad, self, *, dim: kernels.
 
 def prod(
     input: Tensor,
-    dim: int | None = None,
+    dim: int | EllipsisType = ...,
     keepdim: bool = False,
     *,
     dtype: Any = None,
@@ -306,7 +308,7 @@ def prod(
     if dtype is not None:
         result = prod(in_dtype(input, dtype), dim, keepdim)
         return in_dtype(result, dtype) if result._array.dtype.kind != "f" else result
-    if dim is not None:
+    if dim is not ...:
         return _prod_dim(input, dim_of(dim, array_of("prod", input).ndim), keepdim)
     if keepdim:
         raise TypeError("prod(): keepdim needs dim: give the dimension that stays")

@@ -162,8 +162,10 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tenso
     >>> torch.logcumsumexp(torch.tensor([0.0, 0.0]), 0)
     tensor([0.0000, 0.6931])
     """
-    dtype = array_of("logcumsumexp", input).dtype
+    array = array_of("logcumsumexp", input)
+    dtype = array.dtype
     if dtype.kind != "f":
+        dim_of(dim, array.ndim)
         raise NotImplementedError(f"logcumsumexp() is not implemented for {scalar_name(dtype)!r}; use .float()")
     return _scan("logcumsumexp", _logcumsumexp_row, input, dim, None, out)
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.exceptions import AxisError
 
-from .._args import array_of, arrays_of, dim_of, dims_of, integer_or_integers, sizes_given
+from .._args import array_of, arrays_of, dim_of, dims_of, integer_or_integers, integers, sizes_given
 from .._dtypes import to_numpy
 from .._op import documents, op
 from .._runtime import raw, traced, wrap
@@ -24,11 +25,6 @@ from . import copies
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
-
-
-def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself if its elements lie in row-major order without gaps, otherwise a copy for which that holds."""
-    return input if array_of("contiguous", input).flags.c_contiguous else copies._contiguous(input)
 
 
 # -- sizes -------------------------------------------------------------------------------------------------------------
@@ -198,7 +194,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 def ravel(input: Tensor) -> Tensor:
     """The elements in row-major order, in one dimension: a view of *input* where it is contiguous."""
-    return _view(contiguous(input), (input._array.size,))
+    flat = array_of("ravel", input).flags.c_contiguous
+    return _view(input if flat else copies._contiguous(input), (input._array.size,))
 
 
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
@@ -221,11 +218,13 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """
     shape = array_of("unflatten", input).shape
     dim = dim_of(dim, len(shape))
-    given = sizes_given("unflatten", (sizes,), argument="sizes")
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    given = integers(sizes, "sizes")
     known = math.prod([n for n in given if n != -1])
     if given.count(-1) == 1 and known and shape[dim] % known == 0:
         given = tuple([shape[dim] // known if n == -1 else n for n in given])
-    if not given or math.prod(given) != shape[dim]:
+    if math.prod(given) != shape[dim]:
         raise RuntimeError(
             f"unflatten: Provided sizes {list(given)} don't multiply up to the size of dim {dim} ({shape[dim]}) "
             "in the input tensor"
@@ -290,7 +289,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """
 
 
-def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+def squeeze(input: Tensor, dim: int | Sequence[int] | EllipsisType = ...) -> Tensor:
     """A view without dimensions of size 1.
 
     Parameters
@@ -298,7 +297,7 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     input : Tensor
         Any shape.
     dim : int or sequence of int, optional
-        Which dimensions go, if their size is 1; all such where it is None.
+        Which dimensions go, if their size is 1; all such where it is not given.
 
     Examples
     --------
@@ -306,7 +305,7 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     >>> torch.zeros(1, 3, 1).squeeze().shape, torch.zeros(1, 3, 1).squeeze(0).shape
     (torch.Size([3]), torch.Size([3, 1]))
     """
-    if dim is None:
+    if dim is ...:
         return _squeeze_all(input)
     if isinstance(dim, (tuple, list)):
         return _squeeze_dims(input, tuple(dim))
@@ -451,15 +450,15 @@ def t(input: Tensor) -> Tensor:
     """
 
 
-def permute(input: Tensor, *order: Any, dims: Sequence[int] | None = None) -> Tensor:
+def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     """A view with the dimensions in another order.
 
     Parameters
     ----------
     input : Tensor
         Any shape.
-    *order : int, or a sequence of int
-        For each dimension of the result, which dimension of *input* it is.
+    dims : sequence of int
+        For each dimension of the result, which dimension of *input* it is; the method takes several ints too.
 
     Raises
     ------
@@ -472,6 +471,11 @@ def permute(input: Tensor, *order: Any, dims: Sequence[int] | None = None) -> Te
     >>> torch.zeros(2, 3, 4).permute(2, 0, 1).shape
     torch.Size([4, 2, 3])
     """
+    return _permute(input, integers(dims, "dims"))
+
+
+def permute_method(input: Tensor, *order: Any, dims: Sequence[int] | None = None) -> Tensor:
+    """A view with the dimensions in another order, given as ints or as a sequence of them; see `permute`."""
     return _permute(input, order if len(order) > 1 else sizes_given("permute", order, dims, "dims"))
 
 
@@ -496,6 +500,8 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
         dims if isinstance(dims, tuple) else (dims,)
         for dims in (integer_or_integers(source, "source"), integer_or_integers(destination, "destination"))
     ]
+    if isinstance(source, (tuple, list)) is not isinstance(destination, (tuple, list)):
+        raise TypeError("movedim(): 'source' and 'destination' must both be ints or both be tuples of ints")
     if len(given[0]) != len(given[1]):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ({list(given[0])} dims) should contain the same "

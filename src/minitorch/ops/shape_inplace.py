@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 from .._args import array_of
@@ -72,9 +73,9 @@ def unsqueeze_(input: Tensor, dim: int) -> Tensor:
     return _become(input, _unsqueeze_, dim)
 
 
-def squeeze_(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+def squeeze_(input: Tensor, dim: int | Sequence[int] | EllipsisType = ...) -> Tensor:
     """Take dimensions of size 1 from the tensor itself; see `squeeze`."""
-    if dim is None:
+    if dim is ...:
         return _become(input, _squeeze_all_)
     if isinstance(dim, (tuple, list)):
         return _become(input, _squeeze_dims_, tuple(dim))

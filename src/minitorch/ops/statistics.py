@@ -90,6 +90,8 @@ def _spread(
     """Call a row of variance, ``var(unbiased)`` and ``var(dim, unbiased)`` included."""
     array = array_of(name, input)
     if dim is True or dim is False:
+        if unbiased is not None or keepdim is not False or correction is not None:
+            raise TypeError(f"{name}(): after 'unbiased' in the place of 'dim' no other argument can come")
         dim, unbiased = None, dim
     if array.dtype.kind != "f":
         raise RuntimeError(f"{name}(): std and var only support floating point and complex dtypes, not {array.dtype}")
@@ -230,7 +232,7 @@ def std_mean(
 def _median_kernel(self: np.ndarray) -> np.ndarray:
     flat = self.reshape(-1)
     if not flat.size:
-        return np.full((), np.nan if flat.dtype.kind == "f" else np.iinfo(flat.dtype).min, flat.dtype)
+        return np.full((), np.nan if flat.dtype.kind in "fb" else np.iinfo(flat.dtype).min, flat.dtype)
     if flat.dtype.kind == "f" and np.isnan(flat).any():
         return np.full((), np.nan, flat.dtype)
     middle = (flat.size - 1) // 2
@@ -269,8 +271,8 @@ _nanmedian_dim = choosing("nanmedian_dim", "NanmedianBackward1")
 _mode_row = choosing("mode", "ModeBackward0")
 
 
-def _check_ordered(name: str, array: np.ndarray) -> None:
-    if array.dtype.kind == "b":
+def _check_ordered(name: str, array: np.ndarray, dim: Any) -> None:
+    if array.dtype.kind == "b" and (array.size or dim is not None):
         raise NotImplementedError(f"{name}() is not implemented for 'Bool'; convert the input to an integer dtype")
 
 
@@ -302,7 +304,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
     tensor(2.)
     """
     array = array_of("median", input)
-    _check_ordered("median", array)
+    _check_ordered("median", array, dim)
     if dim is None:
         if out is not None:
             return deliver("median", partial(_median_all, input), (input,), out)
@@ -324,7 +326,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False, *, o
     tensor(2.)
     """
     array = array_of("nanmedian", input)
-    _check_ordered("nanmedian", array)
+    _check_ordered("nanmedian", array, dim)
     if dim is None:
         if out is not None:
             return deliver("nanmedian", partial(_nanmedian_all, input), (input,), out)

@@ -368,6 +368,8 @@ def _listed(part: Sequence[Any]) -> np.ndarray:
     array = np.asarray([p._array if isinstance(p, _runtime.Tensor) else p for p in part])
     if array.dtype.kind in "US":
         raise TypeError("new(): invalid data type 'str'")
+    if array.dtype.kind == "O":
+        raise RuntimeError(f"Could not infer dtype of {type(array.flat[0]).__name__}")
     return array if array.size else array.astype(np.int64)
 
 

@@ -178,7 +178,7 @@ def input_vander(x: Tensor, N: int | None = None, increasing: bool = False) -> T
         result = vander(x, powers)
     else:
         result = wrap(np.ones((len(array), powers), array.dtype if array.dtype.kind == "f" else np.int64))
-    return result if increasing else arrange.flip(result, 1)
+    return result if increasing else arrange.flip(result, (1,))
 
 
 # -- blocks and combinations -------------------------------------------------------------------------------------------
