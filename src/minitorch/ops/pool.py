@@ -287,6 +287,8 @@ def _windows_of(
 def _max_pool(name: str, ndim: int, input: Any, numbers: tuple[Any, ...], ceil_mode: bool, return_indices: bool) -> Any:
     array = array_of(name, input)
     kernel, strides, pads, dilations = _windows_of(name, array, ndim, numbers, ceil_mode)
+    if ndim == 1 and not return_indices:  # PyTorch has a function of its own for it
+        check_kind("max_pool1d_impl", array)
     check_kind(name, array, "fiu")
     if ndim == 1:  # as pooling over a plane of one row
         input = shapes.unsqueeze(input, -2)
@@ -334,8 +336,6 @@ def max_pool1d(
     >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     tensor([[3., 2.]])
     """
-    if not return_indices:
-        check_kind("max_pool1d_impl", array_of("max_pool1d", input))
     numbers = (kernel_size, stride, padding, dilation)
     return _max_pool("max_pool1d", 1, input, numbers, ceil_mode, return_indices)
 
