@@ -20,6 +20,11 @@ SETTINGS = {"manual_seed", "seed", "set_default_device", "set_default_dtype", "s
 
 OTHER_FIRST = {
     "alpha_dropout",
+    "bitwise_and",
+    "bitwise_left_shift",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
     "bucketize",
     "dropout",
     "einsum",

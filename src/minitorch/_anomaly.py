@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._args import flag
 from ._modes import observers
 from ._runtime import raw
 from ._tape import AccumulateGrad, Node, extras_of
@@ -97,6 +98,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 def switch_anomaly(mode: bool, check_nan: bool = True) -> None:
     """Turn anomaly mode on or off, for all threads."""
+    mode, check_nan = flag(mode, "enabled", "set_anomaly_enabled"), flag(check_nan, "check_nan", "set_anomaly_enabled")
     if mode and _Anomaly.sites is None:
         _Anomaly.sites = Sites(with_text=True)
         observers.append(_Anomaly.sites)

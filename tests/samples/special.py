@@ -38,7 +38,8 @@ SAMPLES: dict[str, list[Sample]] = {
     "igammac": [sample(lambda torch, x: torch.tensor([[0.5], [2.0]], dtype=x.dtype).igammac(x), positive(3))],
     "mvlgamma": [sample(lambda torch, x: torch.mvlgamma(x, 3), within(1.5, 4, 2, 3))],
     **{
-        name: _function(name, 0.1 if "_k" in name or "_y" in name else -12, 12, order=0)
+        # beyond 5 PyTorch's Bessel functions are off by some 1e-7: tests/test_special.py looks at ours there
+        name: _function(name, 0.1 if "_k" in name or "_y" in name else -4.5, 4.5, order=0)
         for name in (
             "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_i0", "modified_bessel_i1",
             "modified_bessel_k0", "modified_bessel_k1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1",
