@@ -47,6 +47,11 @@ def step(optimizer: Any, *params: Any) -> None:
         (lambda p: optim.RAdam(p, lr=0.1), [0.6210526315789474, -1.2421052631578948]),
         (lambda p: optim.ASGD(p, lr=0.1), [0.6399851993904194, -1.2799703987808388]),
         (lambda p: optim.Rprop(p, lr=0.1), [0.78, -1.78]),
+        (lambda p: optim.Adafactor(p, lr=0.1), [0.7097726874879056, -1.7038486232568004]),
+        (
+            lambda p: optim.Adafactor(p, lr=0.1, weight_decay=1.0, d=2.0, eps=(0.1, 3.0), maximize=True),
+            [1.4016448469531955, -2.1961181426637006],
+        ),
     ],
 )
 def test_two_steps(make: Any, after_two: list[float]) -> None:
@@ -55,6 +60,25 @@ def test_two_steps(make: Any, after_two: list[float]) -> None:
     step(optimizer, w)
     step(optimizer, w)
     assert w.tolist() == pytest.approx(after_two, rel=1e-9)
+
+
+def test_two_steps_of_matrices() -> None:
+    for make, after_two in (
+        (
+            lambda p: optim.Adafactor(p, lr=0.1),
+            [[0.8165938007215106, -1.4417671474072913], [2.5974095706915024, 0.39706086787895073]],
+        ),
+        (lambda p: optim.Muon(p, lr=0.1), [[0.907418359375, -1.8257195312499999], [2.7288624999999995, 0.45895625]]),
+        (
+            lambda p: optim.Muon(p, lr=0.1, nesterov=False, adjust_lr_fn="match_rms_adamw", ns_steps=3),
+            [[0.9628427275488386, -1.9184287717557502], [2.8867653875381047, 0.4787813143155986]],
+        ),
+    ):
+        w = torch.tensor([[1.0, -2.0], [3.0, 0.5]], dtype=torch.float64, requires_grad=True)
+        optimizer = make([w])
+        step(optimizer, w)
+        step(optimizer, w)
+        assert w.tolist() == [pytest.approx(row, rel=1e-9) for row in after_two]
 
 
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
@@ -81,6 +105,12 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
       for values in itertools.product((1e-4, 0.1), (1e6, 10), (0, 0.1), (False, True))],
     *[("Rprop", dict(zip(("etas", "step_sizes", "maximize"), values)))
       for values in itertools.product(((0.5, 1.2), (0.3, 2.0)), ((1e-6, 50), (1e-2, 0.5)), (False, True))],
+    *[("Adafactor", dict(zip(("eps", "weight_decay", "maximize"), values)))
+      for values in itertools.product(((None, 1e-3), (0.5, 2.0)), (0, 0.1), (False, True))],
+    ("Adafactor", {"beta2_decay": -0.3, "d": 3.0}),
+    *[("Muon", dict(zip(("nesterov", "weight_decay", "adjust_lr_fn"), values)))
+      for values in itertools.product((True, False), (0, 0.1), (None, "original", "match_rms_adamw"))],
+    ("Muon", {"momentum": 0.3, "ns_coefficients": (2.0, -1.5, 0.5), "eps": 10.0, "ns_steps": 7}),
 ]  # fmt: skip
 
 
@@ -91,7 +121,8 @@ def test_fifty_steps_equal_pytorchs(name: str, options: dict[str, Any], dtype: s
     results = []
     for library in (reference, minitorch):
         generator = np.random.default_rng(0)
-        params = [library.tensor(generator.normal(size=s).astype(dtype), requires_grad=True) for s in SHAPES[:3]]
+        shapes = [(3, 4), (5, 2), (1, 2)] if name == "Muon" else [*SHAPES[:3], (2, 3, 4)]
+        params = [library.tensor(generator.normal(size=s).astype(dtype), requires_grad=True) for s in shapes]
         optimizer = getattr(library.optim, name)(params, lr=0.01, **options)
         for number in range(50):
             for index, p in enumerate(params):
@@ -110,6 +141,77 @@ def test_fifty_steps_equal_pytorchs(name: str, options: dict[str, Any], dtype: s
         for key, tensor in entries.items():
             assert entries_ours[key].shape == tuple(tensor.shape)
             np.testing.assert_allclose(entries_ours[key].numpy(), tensor.numpy(), rtol=tolerance * 10, atol=tolerance)
+
+
+NAN = float("nan")
+VALUES = ["nan", "-1", "-0.0", "inf", "a tensor of nan", "two", "one", "a negative tensor", "True"]
+
+
+def value_of(name: str, library: Any) -> Any:
+    return {
+        "a tensor of nan": library.tensor(NAN), "two": library.tensor([0.1, 0.2]), "one": library.tensor([0.1]),
+        "a negative tensor": library.tensor(-1.0), "True": True,
+    }.get(name) if name in VALUES[4:] else float(name)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("SGD", "lr momentum dampening weight_decay"), ("Adam", "lr eps weight_decay"), ("AdamW", "lr eps weight_decay"),
+        ("RMSprop", "lr alpha eps weight_decay momentum"), ("Adagrad", "lr lr_decay weight_decay eps"),
+        ("Adadelta", "lr rho eps weight_decay"), ("Adamax", "lr eps weight_decay"), ("RAdam", "lr eps weight_decay"),
+        ("NAdam", "lr eps weight_decay momentum_decay"), ("ASGD", "lr lambd alpha t0 weight_decay"), ("Rprop", "lr"),
+        ("LBFGS", "lr tolerance_grad"), ("Adafactor", "lr beta2_decay d weight_decay"),
+        ("Muon", "lr weight_decay momentum eps"),
+    ],
+)  # fmt: skip
+def test_options_are_refused_as_by_pytorch(name: str, options: str) -> None:
+    reference = pytest.importorskip("torch")
+    for option, value in itertools.product(options.split(), VALUES):
+        outcomes = []
+        for library in (reference, minitorch):
+            try:
+                given = {option: value_of(value, library)}
+                getattr(library.optim, name)([library.ones(2, 2, requires_grad=True)], **given)
+            except Exception as error:
+                outcomes.append(type(error))
+            else:
+                outcomes.append(None)
+        assert outcomes[0] == outcomes[1], f"{name}({option}={value})"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda p: optim.Adam(p, lr=NAN), "Invalid learning rate: nan"),
+        (lambda p: optim.AdamW(p, betas=(0, 0)), "betas must be either both floats or both Tensors"),
+        (lambda p: optim.Adam(p, betas=(0.9, 1.0)), "Invalid beta parameter at index 1: 1.0"),
+        (lambda p: optim.SGD(p, lr=-1), "Invalid learning rate: -1"),
+        (lambda p: optim.SGD(p, lr=torch.ones(2)), "Tensor lr must be 1-element"),
+        (lambda p: optim.Muon(p), "Muon only supports 2D parameters whereas we found a parameter with size"),
+        (lambda p: optim.Muon(p, adjust_lr_fn="x"), "Adjust learning rate function x is not supported"),
+        (lambda p: optim.Adafactor(p, d=0.5), "Clipping threshold d should be >= 1 but is: 0.5"),
+        (lambda p: optim.Adafactor(p, beta2_decay=0.5), "beta2_decay should be <= 0 but is: 0.5"),
+    ],
+)
+def test_options_out_of_range(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make([leaf(1.0)])
+
+
+def test_sgd_takes_what_is_not_a_number() -> None:
+    w = leaf(1.0)
+    optimizer = optim.SGD([w], lr=NAN)
+    step(optimizer, w)
+    assert w.isnan().all()
+
+
+def test_a_step_of_muon_has_singular_values_near_one() -> None:
+    w = torch.zeros(4, 3, requires_grad=True)
+    w.grad = torch.tensor([[1.0, 2.0, 3.0], [0.0, 1.0, 0.5], [2.0, 0.0, 1.0], [0.0, 0.0, 7.0]])
+    optim.Muon([w], lr=1.0, weight_decay=0.0, nesterov=False).step()
+    values = torch.linalg.svdvals(w.detach()) / (4 / 3) ** 0.5
+    assert 0.6 < values.min().item() <= values.max().item() < 1.25
 
 
 def test_a_state_saved_by_pytorch_is_loaded() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._tensor import Tensor
 from ._elementwise import Block, ElementwiseOptimizer
 from .optimizer import at_least_zero, check_betas
 
@@ -78,8 +79,10 @@ class Adam(ElementwiseOptimizer):
         at_least_zero("epsilon value", eps)
         check_betas(betas)
         at_least_zero("weight_decay value", weight_decay)
+        if not (all([isinstance(b, float) for b in betas]) or all([isinstance(b, Tensor) for b in betas])):
+            raise ValueError("betas must be either both floats or both Tensors")
         defaults = {
-            "lr": lr, "betas": tuple([beta if isinstance(beta, float) else float(beta) for beta in betas]), "eps": eps,
+            "lr": lr, "betas": tuple([float(beta) for beta in betas]), "eps": eps,
             "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize, "foreach": foreach,
             "capturable": capturable, "differentiable": differentiable, "fused": fused,
             "decoupled_weight_decay": decoupled_weight_decay,

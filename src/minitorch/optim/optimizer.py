@@ -351,11 +351,18 @@ def evaluated(closure: Callable[[], Any] | None) -> Any:
         return closure()
 
 
+def not_negative(what: str, value: Any) -> None:
+    """Refuse a negative option; SGD lets those that are not numbers pass."""
+    if what == "learning rate" and isinstance(value, Tensor) and value._array.size != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    if value < 0.0:
+        raise ValueError(f"Invalid {what}: {value}")
+
+
 def at_least_zero(what: str, value: Any) -> None:
     """Refuse a negative option, or one that is not a number."""
-    if isinstance(value, Tensor) and value._array.size != 1:
-        raise ValueError(f"Tensor {what.split()[-1] if what != 'learning rate' else 'lr'} must be 1-element")
-    if not value >= 0:
+    not_negative(what, value)
+    if not value >= 0.0:
         raise ValueError(f"Invalid {what}: {value}")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._elementwise import Block, ElementwiseOptimizer
-from .optimizer import at_least_zero
+from .optimizer import not_negative
 
 
 class SGD(ElementwiseOptimizer):
@@ -72,9 +72,9 @@ class SGD(ElementwiseOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        at_least_zero("learning rate", lr)
-        at_least_zero("momentum value", momentum)
-        at_least_zero("weight_decay value", weight_decay)
+        not_negative("learning rate", lr)
+        not_negative("momentum value", momentum)
+        not_negative("weight_decay value", weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         defaults = {
