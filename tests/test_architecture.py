@@ -37,7 +37,7 @@ LAYERS = [
     ["nn"],
     ["optim", "utils", "serialization", "distributions"],
     ["_settings", "version", "types", "functional", "func"],
-    ["amp", "_sparse"],
+    ["amp", "_sparse", "safetensors"],
     ["cuda", "backends", "accelerator", "mps", "xpu", "compiler", "hub", "jit", "multiprocessing", "profiler", ""],
     ["_as_torch", "__main__"],
 ]

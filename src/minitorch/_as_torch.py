@@ -81,7 +81,10 @@ class _Module(ModuleType):
 
 
 class _Finder(MetaPathFinder):
-    """Finds ``torch.x`` in ``minitorch.x``, and refuses what needs PyTorch itself."""
+    """Finds ``torch.x`` in ``minitorch.x``, and refuses what needs PyTorch itself.
+
+    ``safetensors.torch`` is ``minitorch.safetensors``.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -97,6 +100,13 @@ class _Finder(MetaPathFinder):
             spec = PathFinder.find_spec(fullname, path, target)
             if spec is not None and isinstance(spec.loader, SourceFileLoader):
                 spec.loader = _OwnLoader(fullname, spec.loader.path)
+            return spec
+        if fullname == "safetensors.torch":
+            return ModuleSpec(fullname, _Alias(f"{OWN}.safetensors"))
+        if fullname == "safetensors":
+            spec = PathFinder.find_spec(fullname, path, target)
+            if spec is not None and isinstance(spec.loader, SourceFileLoader):
+                spec.loader = _SafetensorsLoader(fullname, spec.loader.path)
             return spec
         if top != "torch":
             return None
@@ -117,6 +127,15 @@ class _OwnLoader(SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
         module.__class__ = _Module
+
+
+class _SafetensorsLoader(SourceFileLoader):
+    """Loads the package ``safetensors`` so that its ``safe_open`` gives these tensors."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        own = importlib.import_module(f"{OWN}.safetensors").safe_open
+        own.of_the_library, module.safe_open = module.safe_open, own  # type: ignore[attr-defined]
 
 
 class _Alias(Loader):
