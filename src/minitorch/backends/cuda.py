@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..ops.attention import KERNELS
+
 
 class _Matmul:
     """The settings of matrix products on CUDA devices."""
@@ -28,7 +30,6 @@ class _Matmul:
 
 
 matmul = _Matmul()
-_kernels = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
 
 
 def is_built() -> bool:
@@ -38,42 +39,42 @@ def is_built() -> bool:
 
 def flash_sdp_enabled() -> bool:
     """What ``enable_flash_sdp`` was given, or True."""
-    return _kernels["flash"]
+    return KERNELS["flash"]
 
 
 def enable_flash_sdp(enabled: bool) -> None:
-    """Accepted: attention is computed in one way."""
-    _kernels["flash"] = enabled
+    """Allow the kernel or not; attention is computed in one way, and refused without both math and flash."""
+    KERNELS["flash"] = enabled
 
 
 def mem_efficient_sdp_enabled() -> bool:
     """What ``enable_mem_efficient_sdp`` was given, or True."""
-    return _kernels["mem_efficient"]
+    return KERNELS["mem_efficient"]
 
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
-    """Accepted: attention is computed in one way."""
-    _kernels["mem_efficient"] = enabled
+    """Allow the kernel or not; attention is computed in one way, and refused without both math and flash."""
+    KERNELS["mem_efficient"] = enabled
 
 
 def math_sdp_enabled() -> bool:
     """What ``enable_math_sdp`` was given, or True."""
-    return _kernels["math"]
+    return KERNELS["math"]
 
 
 def enable_math_sdp(enabled: bool) -> None:
-    """Accepted: attention is computed in one way."""
-    _kernels["math"] = enabled
+    """Allow the kernel or not; attention is computed in one way, and refused without both math and flash."""
+    KERNELS["math"] = enabled
 
 
 def cudnn_sdp_enabled() -> bool:
     """What ``enable_cudnn_sdp`` was given, or True."""
-    return _kernels["cudnn"]
+    return KERNELS["cudnn"]
 
 
 def enable_cudnn_sdp(enabled: bool) -> None:
-    """Accepted: attention is computed in one way."""
-    _kernels["cudnn"] = enabled
+    """Allow the kernel or not; attention is computed in one way, and refused without both math and flash."""
+    KERNELS["cudnn"] = enabled
 
 
 def is_flash_attention_available() -> bool:
@@ -83,12 +84,12 @@ def is_flash_attention_available() -> bool:
 
 @contextmanager
 def _chosen(**kernels: bool) -> Iterator[dict[str, Any]]:
-    before = dict(_kernels)
-    _kernels.update(kernels)
+    before = dict(KERNELS)
+    KERNELS.update(kernels)
     try:
         yield {}
     finally:
-        _kernels.update(before)
+        KERNELS.update(before)
 
 
 def sdp_kernel(

@@ -1,6 +1,6 @@
 """Neural networks: modules, functions, initial values."""
 
-from . import functional, init, parallel, utils
+from . import attention, functional, init, parallel, utils
 from .modules.activation import (
     CELU,
     ELU,
@@ -35,7 +35,7 @@ from .modules.adaptive import AdaptiveLogSoftmaxWithLoss
 from .modules.attention import MultiheadAttention
 from .modules.container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from .modules.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
-from .modules.distance import CosineSimilarity, LocalResponseNorm, PairwiseDistance
+from .modules.distance import CosineSimilarity, CrossMapLRN2d, LocalResponseNorm, PairwiseDistance
 from .modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
 from .modules.flatten import Flatten, Unflatten
 from .modules.label_loss import (
@@ -62,6 +62,7 @@ from .modules.lazy import (
     LazyLinear,
 )
 from .modules.linear import Bilinear, Identity, Linear
+from .modules.linear_loss import LinearCrossEntropyLoss, LinearCrossEntropyOptions
 from .modules.loss import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -75,6 +76,7 @@ from .modules.loss import (
     MarginRankingLoss,
     MSELoss,
     NLLLoss,
+    NLLLoss2d,
     PoissonNLLLoss,
     SmoothL1Loss,
     TripletMarginLoss,
@@ -90,6 +92,7 @@ from .modules.normalization import (
     InstanceNorm3d,
     LayerNorm,
     RMSNorm,
+    SyncBatchNorm,
 )
 from .modules.padding import (
     CircularPad1d,
@@ -198,6 +201,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "CrossMapLRN2d",
     "DataParallel",
     "Dropout",
     "Dropout1d",
@@ -245,6 +249,8 @@ __all__ = [
     "LazyLinear",
     "LeakyReLU",
     "Linear",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
@@ -265,6 +271,7 @@ __all__ = [
     "MultiMarginLoss",
     "MultiheadAttention",
     "NLLLoss",
+    "NLLLoss2d",
     "PReLU",
     "PairwiseDistance",
     "Parameter",
@@ -297,6 +304,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",
@@ -317,6 +325,7 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "attention",
     "functional",
     "init",
     "parallel",

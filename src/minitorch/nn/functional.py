@@ -34,7 +34,7 @@ from ..ops.activation import (
 )
 from ..ops.attention import multi_head_attention_forward, scaled_dot_product_attention
 from ..ops.bag import embedding_bag
-from ..ops.class_loss import cross_entropy, nll_loss
+from ..ops.class_loss import cross_entropy, linear_cross_entropy, nll_loss
 from ..ops.conv import conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from ..ops.ctc import ctc_loss
 from ..ops.distances import pdist
@@ -191,6 +191,7 @@ __all__ = [
     "leaky_relu",
     "leaky_relu_",
     "linear",
+    "linear_cross_entropy",
     "local_response_norm",
     "log_softmax",
     "logsigmoid",

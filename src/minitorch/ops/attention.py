@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from .._tensor import Tensor
 
 
+KERNELS = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "overrideable": True}
+"""Which of PyTorch's kernels are allowed; there is one here, which counts as the two that a CPU has."""
+
+
 # -- scaled dot products -----------------------------------------------------------------------------------------------
 def _safe_softmax_kernel(self: np.ndarray) -> np.ndarray:
     """Softmax along the last axis; zeros, not NaN, where all is minus infinity."""
@@ -148,6 +152,11 @@ def scaled_dot_product_attention(
             [0.3302, 0.6698]])
     """
     _check_attention(query, key, value, attn_mask, flag(is_causal, "is_causal"))
+    if not (KERNELS["math"] or KERNELS["flash"]):
+        raise RuntimeError(
+            "No viable backend for scaled_dot_product_attention was found: both SDPBackend.MATH and FLASH_ATTENTION, which "
+            "a CPU has, are turned off."
+        )
     if enable_gqa:
         key, value = _repeated_heads(query, key, value)
     q, k = query._array, key._array

@@ -16,6 +16,7 @@ from .._saved import reveal
 from . import pointwise
 from . import reduce as reductions
 from .copies import flat
+from .linear import linear
 from .loss import REDUCTIONS, constant, reduced_by, reduction_of
 from .softmax import log_softmax
 
@@ -120,7 +121,9 @@ def _check_classes(scores: np.ndarray, target: np.ndarray, weight: Any) -> None:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     shape = scores.shape
     expected = (*shape[:1], *shape[2:]) if len(shape) > 1 else ()
-    if target.shape != expected:
+    if target.shape != expected and not (len(shape) == 1 and target.shape == (1,)):
+        if len(shape) == 1 == target.ndim:
+            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.size}")
         if expected and target.shape[:1] != expected[:1]:
             raise ValueError(
                 f"Expected input batch_size ({shape[0]}) to match target batch_size ({(*target.shape, 0)[0]})."
@@ -224,6 +227,8 @@ def nll_loss(
 def _nll_of(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
     """`nll_loss` of what was checked."""
     scores = input._array
+    if scores.ndim == 1 and target._array.ndim:
+        target = wrap(target._array.reshape(()))
     classes, kept = _known(target._array, scores.shape[scores.ndim > 1], ignore_index)
     weights, total = _weights(classes, kept, None if weight is None else weight._array)
     recorder = _nll if scores.ndim <= 2 else _nll2d
@@ -288,8 +293,83 @@ def cross_entropy(
     loss = _nll_of(scores, target, weight, ignore_index, reduction)
     if not label_smoothing:
         return loss
-    spread = _spread_loss(scores, target._array, weight, ignore_index, reduction, classes)
+    targets = target._array if len(shape) > 1 else target._array.reshape(())
+    spread = _spread_loss(scores, targets, weight, ignore_index, reduction, classes)
     return (1.0 - label_smoothing) * loss + spread * (label_smoothing / shape[classes])
+
+
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Tensor:
+    """The cross-entropy of the targets and of logits that are ``linear(input, linear_weight, linear_bias)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, in_features)`` or ``(in_features,)``.
+    linear_weight : Tensor
+        ``(C, in_features)``, or ``(C, *, in_features)`` for several choices between classes for each sample.
+    target : Tensor
+        Classes, ``(N, *)``; or probabilities, ``(N, C, *)``.
+    linear_bias : Tensor, optional
+        ``(C, *)``.
+    weight, reduction, label_smoothing
+        As for `cross_entropy`.
+    ignore_index : int, optional
+        A class that does not count, -100 by default; not with probabilities.
+    options : LinearCrossEntropyOptions, optional
+        Accepted: the logits are made whole.
+
+    Raises
+    ------
+    RuntimeError, ValueError, IndexError
+        If shapes or dtypes do not fit, or a target is no class.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> weight = torch.tensor([[0.0, 0.0], [0.0, 100.0]])
+    >>> torch.nn.functional.linear_cross_entropy(torch.eye(2), weight, torch.tensor([0, 1]))
+    tensor(0.3466)
+    """
+    shape, matrix = array_of("linear_cross_entropy", input).shape, array_of("linear_cross_entropy", linear_weight).shape
+    if len(shape) not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {len(shape)}")
+    if len(matrix) < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {len(matrix)}")
+    if shape[-1] != matrix[-1]:
+        raise RuntimeError(
+            "expected equal input and linear_weight last dimensions (in_features), got "
+            f"{shape[-1]} and {matrix[-1]}, respectively"
+        )
+    outputs = matrix[:-1]
+    if linear_bias is not None and linear_bias._array.shape != outputs:
+        raise RuntimeError(f"expected linear_bias shape {outputs}, got {linear_bias._array.shape}")
+    if len(outputs) > 1 and len(shape) == 1:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {matrix} requires batched input, (N, {shape[-1]}), got "
+            f"unbatched input with shape {shape}"
+        )
+    logits_shape = (*shape[:-1], *outputs)
+    if ignore_index is not None and array_of("linear_cross_entropy", target, "target", 2).shape == logits_shape:
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    if len(outputs) > 1:
+        linear_weight = linear_weight.reshape(-1, matrix[-1])
+        linear_bias = None if linear_bias is None else linear_bias.reshape(-1)
+    logits = linear(input, linear_weight, linear_bias).reshape(logits_shape)
+    index = -100 if ignore_index is None else ignore_index
+    return cross_entropy(
+        logits, target, weight, ignore_index=index, reduction=reduction, label_smoothing=label_smoothing
+    )
 
 
 def _by_class(weight: Any, shape: tuple[int, ...], classes: int) -> Any:

@@ -173,6 +173,13 @@ module(
     "@(3, 4); @(2, 4)(normal(2, 5, 3)); @(2, 4)(normal(4))",
 )
 module(
+    "SyncBatchNorm",
+    "3, affine={True|False}, track_running_stats={True|False}, momentum={0.1|None}; 3, bias=False",
+    "@(normal(4, 3)); @(normal(4, 3, 2)); @(normal(2, 3, 2, 2, 2))",
+    "@(3)(normal(3)); @(0)(normal(4, 0)); @(3)(normal(4, 2)); @(3)(normal(1, 3))",
+)
+
+module(
     "LocalResponseNorm",
     "2; 3, alpha=1e-2, beta=0.5, k=2",
     "@(normal(2, 4, 3)); @(normal(2, 4, 3, 2))",

@@ -68,6 +68,20 @@ module(
     ALL + ", weight={None|fixed(5)}, label_smoothing={0.0|0.2}",
     "@(normal(6, 5), normal(6, 5).softmax(1)); @(normal(2, 5, 3), unit(2, 5, 3)); @(normal(5), unit(5))",
 )
+module("NLLLoss2d", ALL + ", weight={None|fixed(5)}, ignore_index={-100|2}", CLASSES, BAD_CLASSES)
+module(
+    "LinearCrossEntropyLoss",
+    "3, 5, " + ALL + ", bias={True|False}, weight={None|fixed(5)}, ignore_index={None|2}, label_smoothing={0.0|0.2}",
+    "@(normal(6, 3), classes(5, 6)); @(normal(3), classes(5))",
+    "@(3, 5, weight=fixed(4)); @(3, 5, label_smoothing={1.5|-0.1}); @(3, 5)(normal(6, 4), classes(5, 6)); "
+    "@(3, 5)(normal(6, 2, 3), classes(5, 6, 2)); @(3, 5)(normal(6, 3), classes(5, 6) + 9); @(3, 5, out_features=(2,))(normal(3), classes(5)); "
+    "@(3, 5, ignore_index=2)(normal(6, 3), unit(6, 5))",
+)
+module(
+    "LinearCrossEntropyLoss",
+    "3, 5, out_features=(2, 4), " + ALL + ", bias={True|False}, weight={None|fixed(5)}, label_smoothing={0.0|0.2}",
+    "@(normal(6, 3), classes(5, 6, 2, 4)); @(normal(6, 3), unit(6, 5, 2, 4))",
+)
 module(
     "MultiMarginLoss",
     ALL + ", p={1|2}, margin={1.0|0.3}, weight={None|fixed(5)}",

@@ -172,6 +172,10 @@ class NLLLoss(_WeightedLoss):
         return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
+class NLLLoss2d(NLLLoss):
+    """The old name of NLLLoss for input (N, C, H, W)."""
+
+
 class CrossEntropyLoss(_WeightedLoss):
     """Minus the log-probability, by softmax of the scores, of the right class: input (N, C, ...), target (N, ...).
 
