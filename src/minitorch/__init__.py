@@ -350,6 +350,7 @@ from .ops.random import (
 )
 from .ops.ranges import arange, linspace, logspace, range
 from .ops.recurrent import gru_cell, lstm_cell, rnn_relu_cell, rnn_tanh_cell
+from .ops.recurrent_layers import gru, lstm, rnn_relu, rnn_tanh
 from .ops.reduce import all, any, count_nonzero, logsumexp, mean, nanmean, nansum, prod, sum
 from .ops.resample import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from .ops.rounding import abs, absolute, ceil, copysign, fix, floor, frac, round, sgn, sign, signbit, trunc
@@ -531,7 +532,7 @@ __all__ = [  # noqa: RUF022
     "functional", "gather", "gcd", "gcd_", "ge", "geqrf", "ger", "get_autocast_dtype", "get_default_device",
     "get_default_dtype", "get_deterministic_debug_mode", "get_device", "get_float32_matmul_precision",
     "get_num_interop_threads", "get_num_threads", "get_rng_state", "gradient", "greater", "greater_equal",
-    "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm", "gru_cell", "gt", "half", "hamming_window",
+    "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm", "gru", "gru_cell", "gt", "half", "hamming_window",
     "hann_window", "hardshrink", "heaviside", "hinge_embedding_loss", "histc", "histogram", "histogramdd", "hsplit",
     "hstack", "hub", "hypot", "i0", "i0_", "igamma", "igammac", "iinfo", "imag", "index_add", "index_copy",
     "index_fill", "index_put", "index_put_", "index_reduce", "index_select", "inf", "inference_mode", "initial_seed",
@@ -544,7 +545,7 @@ __all__ = [  # noqa: RUF022
     "ldexp_", "le", "lerp", "less", "less_equal", "lgamma", "linalg", "linspace", "load", "log", "log10", "log10_",
     "log1p", "log1p_", "log2", "log2_", "log_", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet",
     "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logspace", "logsumexp", "long",
-    "lstm_cell", "lt", "lu", "lu_solve", "lu_unpack", "manual_seed", "margin_ranking_loss", "masked_fill",
+    "lstm", "lstm_cell", "lt", "lu", "lu_solve", "lu_unpack", "manual_seed", "margin_ranking_loss", "masked_fill",
     "masked_scatter", "masked_select", "matmul", "matrix_exp", "matrix_power", "max", "max_pool1d",
     "max_pool1d_with_indices", "max_pool2d", "max_pool3d", "maximum", "mean", "median", "memory_format", "meshgrid",
     "min", "minimum", "mm", "mode", "moveaxis", "movedim", "mps", "msort", "mul", "multinomial", "multiply",
@@ -556,8 +557,8 @@ __all__ = [  # noqa: RUF022
     "prelu", "preserve_format", "prod", "profiler", "promote_types", "put", "qr", "quantile", "rad2deg", "rad2deg_",
     "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm", "range", "ravel",
     "real", "reciprocal", "reciprocal_", "relu", "relu_", "remainder", "renorm", "repeat_interleave", "reshape",
-    "resize_as_", "resolve_conj", "resolve_neg", "result_type", "return_types", "rms_norm", "rnn_relu_cell",
-    "rnn_tanh_cell", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rrelu_", "rsqrt", "rsqrt_", "rsub",
+    "resize_as_", "resolve_conj", "resolve_neg", "result_type", "return_types", "rms_norm", "rnn_relu", "rnn_relu_cell",
+    "rnn_tanh", "rnn_tanh_cell", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rrelu_", "rsqrt", "rsqrt_", "rsub",
     "safetensors", "save", "scalar_tensor", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "seed", "select",
     "select_copy", "select_scatter", "selu", "selu_", "serialization", "set_anomaly_enabled", "set_default_device",
     "set_default_dtype", "set_default_tensor_type", "set_deterministic_debug_mode", "set_float32_matmul_precision",

@@ -231,3 +231,85 @@ def test_sequences_that_do_not_fit() -> None:
         with pytest.raises(error) as caught:
             call()
         assert message in str(caught.value)
+
+
+# -- layers as functions -----------------------------------------------------------------------------------------------
+FUNCTIONS = {
+    "lstm": ("LSTM", {}),
+    "gru": ("GRU", {}),
+    "rnn_tanh": ("RNN", {}),
+    "rnn_relu": ("RNN", {"nonlinearity": "relu"}),
+}
+
+
+def called(library: Any, name: str, options: dict[str, Any], packed: bool) -> list[np.ndarray]:
+    """What the function gives, and the gradients of input, states and weights; the same from the layer itself."""
+    library.manual_seed(0)
+    kind, more = FUNCTIONS[name]
+    layer = getattr(library.nn, kind)(3, 4, dtype=library.float64, **options, **more)
+    generator = np.random.default_rng(1)
+    number = layer.num_layers * (2 if layer.bidirectional else 1)
+    x = library.tensor(generator.normal(size=(4, 5, 3)), requires_grad=True)
+    sizes = [layer.proj_size or 4, 4] if name == "lstm" else [4]
+    batch = 5 if not (layer.batch_first and not packed) else 4
+    states = [library.tensor(generator.normal(size=(number, batch, size)), requires_grad=True) for size in sizes]
+    hx = tuple(states) if name == "lstm" else states[0]
+    weights = [weight for weights in layer.all_weights for weight in weights]
+    rest = layer.bias, layer.num_layers, layer.dropout, layer.training, layer.bidirectional
+    function = getattr(library, name)
+    if packed:
+        sequence = library.nn.utils.rnn.pack_padded_sequence(x, [4, 4, 2, 1, 1])
+        outputs = function(sequence.data, sequence.batch_sizes, hx, weights, *rest)
+    else:
+        outputs = function(x, hx, weights, *rest, layer.batch_first)
+    sum([(out * out).sum() for out in outputs]).backward()
+    return [t.detach().numpy() for t in outputs] + [t.grad.numpy() for t in (x, *states, *weights)]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    "options", [{}, {"num_layers": 2, "bidirectional": True}, {"bias": False, "batch_first": True}]
+)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_functions_equal_pytorchs(name: str, options: dict[str, Any], packed: bool) -> None:
+    reference = pytest.importorskip("torch")
+    for got, expected in zip(called(minitorch, name, options, packed), called(reference, name, options, packed)):
+        np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_the_function_with_projections_and_with_dropout_equals_pytorchs() -> None:
+    reference = pytest.importorskip("torch")
+    for options in ({"proj_size": 2, "num_layers": 2}, {"num_layers": 2, "dropout": 0.5}):
+        for got, expected in zip(called(minitorch, "lstm", options, False), called(reference, "lstm", options, False)):
+            np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_function_is_what_the_layer_computes(name: str) -> None:
+    kind, more = FUNCTIONS[name]
+    layer = getattr(nn, kind)(3, 4, **more)
+    x, state = torch.randn(5, 2, 3), torch.randn(1, 2, 4)
+    hx = (state, state.exp()) if name == "lstm" else state
+    out, last = layer(x, hx)
+    weights = layer._flat_weights
+    got = getattr(torch, name)(x, hx, weights, True, 1, 0.0, True, False, batch_first=False)
+    for tensor, expected in zip(got, (out, *flat(last))):
+        assert torch.allclose(tensor, expected)
+
+
+def test_wrong_calls_of_the_functions() -> None:
+    layer = nn.LSTM(3, 4)
+    x, hx, weights = torch.randn(5, 2, 3), (torch.zeros(1, 2, 4),) * 2, layer._flat_weights
+    with pytest.raises(TypeError, match=r"lstm\(\) received an invalid combination of arguments - got \(Tensor, tuple"):
+        torch.lstm(x, hx, weights, True, 1, 0.0, True, False)
+    with pytest.raises(RuntimeError, match="lstm expects two hidden states"):
+        torch.lstm(x, hx[:1], weights, True, 1, 0.0, True, False, False)
+    with pytest.raises(RuntimeError, match="sequence length to be larger than 0"):
+        torch.lstm(x[:0], hx, weights, True, 1, 0.0, True, False, False)
+    if torch.__name__ != "torch":  # PyTorch computes something from these
+        with pytest.raises(RuntimeError, match="expected 8 params, 4 for each layer and direction, got 4"):
+            torch.lstm(x, hx, weights, True, 2, 0.0, True, False, False)
+        with pytest.raises(RuntimeError, match=r"input has size 2, but w_ih of shape \(16, 3\) expects 3"):
+            torch.lstm(x[..., :2], hx, weights, True, 1, 0.0, True, False, False)
+        with pytest.raises(RuntimeError, match=r"expected hidden states of shape \(1, 2, 4\), got \(1, 3, 4\)"):
+            torch.lstm(x, (torch.zeros(1, 3, 4),) * 2, weights, True, 1, 0.0, True, False, False)
