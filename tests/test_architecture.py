@@ -20,6 +20,7 @@ LAYERS = [
     ["_modes", "_layouts"],
     ["_tape"],
     ["_views"],
+    ["_records"],
     ["_runtime"],
     ["_random", "_random_args", "_limits", "_samplers"],
     ["_saved", "_codegen", "_anomaly"],

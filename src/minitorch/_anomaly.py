@@ -2,77 +2,30 @@
 
 from __future__ import annotations
 
-import os.path
-import sys
 import warnings
 from collections.abc import Callable
-from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ._args import flag
 from ._modes import observers
+from ._records import Recording, recordings, site_of
 from ._runtime import raw
 from ._tape import AccumulateGrad, Node, extras_of
 
-_PACKAGE = os.path.dirname(__file__)
 
-
-class Site(NamedTuple):
-    """Where in the user's code an operation was recorded."""
-
-    file: str
-    line: int
-    function: str
-    text: str
-    """The call's traceback, formatted, in anomaly mode; empty otherwise."""
-
-    def __str__(self) -> str:
-        return f'File "{self.file}", line {self.line}, in {self.function}'
-
-
-def user_frame(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame outside the package and its generated code."""
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith("<op ") and not name.startswith(_PACKAGE):
-            return frame
-        frame = frame.f_back
-    return None
-
-
-def current_site(with_text: bool = False) -> Site | None:
-    """The site of the user's line that is running."""
-    frame = user_frame(sys._getframe(1))
-    if frame is None:
-        return None
-    text = ""
-    if with_text:
-        import traceback
-
-        text = "".join(traceback.format_stack(frame))
-    return Site(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name, text)
-
-
-class Sites:
-    """The observer that notes each node's site; in anomaly mode with the traceback of the call."""
-
-    def __init__(self, with_text: bool = False) -> None:
-        self.with_text = with_text
+class Parents:
+    """The observer of anomaly mode: in a backward pass that is itself recorded, nodes know for which node they were made."""
 
     @staticmethod
     def active() -> bool:
-        return True
+        return bool(_running)
 
-    def recorded(self, call: Any) -> None:
-        if call.in_place:
-            edits = call.outputs[0]._alias.edits
-            edits.writer = current_site()
+    @staticmethod
+    def recorded(call: Any) -> None:
         if call.node is not None:
-            extras = extras_of(call.node)
-            extras.site = current_site(self.with_text)
-            extras.parent = _running[-1] if _running else None
+            extras_of(call.node).parent = _running[-1]
 
 
 _running: list[Node] = []
@@ -82,13 +35,17 @@ _running: list[Node] = []
 class _Anomaly:
     """The state of anomaly mode: on or off, and whether NaNs are looked for."""
 
-    sites: Sites | None = None
+    recording: Recording | None = None
     check_nan = True
+
+    @staticmethod
+    def for_pass() -> Check:
+        return run_checked
 
 
 def is_anomaly_enabled() -> bool:
     """Whether anomaly mode is on."""
-    return _Anomaly.sites is not None
+    return _Anomaly.recording is not None
 
 
 def is_anomaly_check_nan_enabled() -> bool:
@@ -99,12 +56,16 @@ def is_anomaly_check_nan_enabled() -> bool:
 def switch_anomaly(mode: bool, check_nan: bool = True) -> None:
     """Turn anomaly mode on or off, for all threads."""
     mode, check_nan = flag(mode, "enabled", "set_anomaly_enabled"), flag(check_nan, "check_nan", "set_anomaly_enabled")
-    if mode and _Anomaly.sites is None:
-        _Anomaly.sites = Sites(with_text=True)
-        observers.append(_Anomaly.sites)
-    elif not mode and _Anomaly.sites is not None:
-        observers.remove(_Anomaly.sites)
-        _Anomaly.sites = None
+    if mode and _Anomaly.recording is None:
+        _Anomaly.recording = Recording(stacks=True)
+        _Anomaly.recording.start()
+        observers.append(Parents)
+        watchers.append(_Anomaly)
+    elif not mode and _Anomaly.recording is not None:
+        observers.remove(Parents)
+        watchers.remove(_Anomaly)
+        _Anomaly.recording.stop()
+        _Anomaly.recording = None
     _Anomaly.check_nan = check_nan
 
 
@@ -154,39 +115,76 @@ class detect_anomaly:
         switch_anomaly(*self._previous)
 
 
-class record_sites:
-    """Note, for each node recorded from here on, the user's line that made it; as a context manager, only inside.
+class record_sites(Recording):
+    """Note, from here on, where things happen: the line and the module of each operation, where values leave the graph, what
+    becomes of leaves' gradients; as a context manager, only inside.
 
-    ``Tape`` shows the sites, and errors about edited values name them.
+    ``Tape``, ``explain`` and errors show it.
+
+    Parameters
+    ----------
+    mode : bool
+        False ends all recordings that were switched on by a call.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.autograd.record_sites():
+    ...     y = x * 2
+    >>> torch.autograd.Tape(y)[0].site.source
+    'y = x * 2'
     """
 
     def __init__(self, mode: bool = True) -> None:
-        self._sites: Sites | None = None
+        super().__init__()
         if mode:
-            self._sites = Sites()
-            observers.append(self._sites)
+            self.start()
         else:
-            observers[:] = [o for o in observers if not (isinstance(o, Sites) and not o.with_text)]
+            for recording in [r for r in recordings if isinstance(r, record_sites)]:
+                recording.stop()
 
     def __enter__(self) -> record_sites:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if self._sites in observers:
-            observers.remove(self._sites)
+        self.stop()
 
 
 # -- in the walk -------------------------------------------------------------------------------------------------------
-def checker() -> Callable[[Node, Callable[[], Any], Any], Any] | None:
-    """What runs a node's backward in anomaly mode; None when it is off."""
-    return run_checked if _Anomaly.sites is not None else None
+Run = Callable[[Any], Any]
+"""A node's backward, as watchers see it: takes the gradient that came in, gives those of the inputs (None: none)."""
+Check = Callable[[Node, Any, Run, Any], Any]
+"""``check(node, gradient, run, F)`` gives what ``run(gradient)`` gives, or something else."""
+
+watchers: list[Any] = []
+"""What looks at backward passes node by node: each one's ``for_pass()`` gives a Check for a pass that begins, or None."""
 
 
-def run_checked(node: Node, run: Callable[[], Any], F: Any) -> Any:
+def checker() -> Check | None:
+    """What runs each node's backward in the pass that begins; None where nothing watches."""
+    if not watchers:
+        return None
+    check: Check | None = None
+    for watcher in watchers:
+        inner = watcher.for_pass()
+        if inner is not None:
+            check = inner if check is None else _around(check, inner)
+    return check
+
+
+def _around(outer: Check, inner: Check) -> Check:
+    def check(node: Node, gradient: Any, run: Run, F: Any) -> Any:
+        return outer(node, gradient, lambda g: inner(node, g, run, F), F)
+
+    return check
+
+
+def run_checked(node: Node, gradient: Any, run: Run, F: Any) -> Any:
     """Run a node's backward: an error, or a NaN in its results, is reported with the forward call's traceback."""
     _running.append(node)
     try:
-        results = run()
+        results = run(gradient)
     except Exception:
         report(node)
         raise
@@ -203,7 +201,7 @@ def run_checked(node: Node, run: Callable[[], Any], F: Any) -> Any:
 
 def report(node: Node) -> None:
     """Warn with the traceback of the forward call, and of those that the node's own recording belongs to."""
-    site = None if node.extras is None else node.extras.site
+    site = None if node.extras is None else site_of(node.extras.mark)
     if site is None:
         warnings.warn(
             f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward "
@@ -213,10 +211,10 @@ def report(node: Node) -> None:
         return
     text = f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{site.text or site}"
     parent = node.extras.parent  # type: ignore[union-attr]
-    while parent is not None and parent.extras is not None and parent.extras.site is not None:
+    while parent is not None and parent.extras is not None and (site := site_of(parent.extras.mark)) is not None:
         text += (
             f"\n\nPrevious calculation was induced by {parent.name()}. Traceback of forward call that induced the previous "
-            f"calculation:\n{parent.extras.site.text or parent.extras.site}"
+            f"calculation:\n{site.text or site}"
         )
         parent = parent.extras.parent
     warnings.warn(text, stacklevel=2)

@@ -8,9 +8,10 @@ from typing import Any
 
 from . import _runtime
 from ._args import array_of
-from ._modes import InferenceMarks, inference_mode_on
+from ._modes import InferenceMarks, inference_mode_on, observers
+from ._records import note_cut, tell
 from ._runtime import wrap
-from ._tape import AccumulateGrad, Output, output_hooks
+from ._tape import AccumulateGrad, Output, extras_of, output_hooks
 from ._views import InferenceEdits, InferenceView, current_node, edits_of
 
 FLOATS_ONLY = "only Tensors of floating point dtype can require gradients"
@@ -129,6 +130,8 @@ def set_grad(self: Any, value: Any) -> None:
             raise RuntimeError(
                 f"assigned grad has data of a different size: it has shape {tuple(value.shape)}, expected {tuple(self.shape)}"
             )
+    if observers:
+        tell(self._node, "cleared" if value is None else "assigned")
     if self._node.__class__ is AccumulateGrad:
         self._node.grad = value
     else:
@@ -174,6 +177,23 @@ def retain_grad(self: Any) -> None:
         output_hooks(node).retained = weakref.ref(self)
 
 
+def name(self: Any) -> str | None:
+    """What the user calls this tensor, if anything: shown in tapes, pictures and messages."""
+    given: str | None = self.__dict__.get("name")
+    return given
+
+
+def set_name(self: Any, value: str | None) -> None:
+    """Call this tensor something; the node that made it knows the name too."""
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"a tensor's name must be str or None, not {type(value).__name__}")
+    self.__dict__["name"] = value
+    node = current_node(self)
+    if node is not None and node.__class__ is not AccumulateGrad:
+        node, index = (node.edges[0], node.index) if node.__class__ is Output else (node, 0)
+        extras_of(node).names[index] = value
+
+
 def version(self: Any) -> int:
     """How often this tensor's memory was written in place."""
     if self._alias is None:
@@ -202,6 +222,8 @@ def detach(self: Any) -> Any:
     twin = wrap(self._array)
     twin._layout = self._layout
     twin._alias = edits_of(self)
+    if observers:
+        note_cut("detach", self, twin)
     return twin
 
 
@@ -219,6 +241,8 @@ def detach_(self: Any) -> Any:
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
             "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets."
         )
+    if observers:
+        note_cut("detach_", self, self)
     if self._node.__class__ is AccumulateGrad:
         _switch(self, False)
     self._node = None
@@ -229,6 +253,8 @@ def data(self: Any) -> Any:
     """A tensor with the same memory that autograd does not follow: writes through it are not noticed."""
     twin = wrap(self._array)
     twin._layout = self._layout
+    if observers:
+        note_cut("data", self, twin)
     return twin
 
 

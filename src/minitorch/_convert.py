@@ -15,6 +15,8 @@ from . import _dtypes, _printing, _runtime
 from ._args import array_of, dim_of
 from ._device import CPU, device, layout, strided
 from ._errors import broadcast_problem
+from ._modes import observers
+from ._records import note_cut
 from ._runtime import silent
 from ._size import Size
 from ._views import current_node
@@ -257,6 +259,8 @@ def item(input: Tensor) -> Any:
     array = input._array
     if array.size != 1:
         raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
+    if observers:
+        note_cut("item", input)
     return array.item()
 
 
@@ -269,6 +273,8 @@ def tolist(input: Tensor) -> Any:
     >>> torch.tensor([[1, 2], [3, 4]]).tolist()
     [[1, 2], [3, 4]]
     """
+    if observers:
+        note_cut("tolist", input)
     return input._array.tolist()
 
 
@@ -287,6 +293,8 @@ def _scalar(input: Tensor) -> Any:
         raise ValueError("only one element tensors can be converted to Python scalars")
     if current_node(input) is not None:
         warn_of_gradient(stacklevel=4)
+    if observers:
+        note_cut("item", input)
     return array.item()
 
 
@@ -407,6 +415,8 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
     """
     if not force and current_node(input) is not None:
         raise RuntimeError(NEEDS_DETACH)
+    if observers:
+        note_cut("numpy", input)
     return input._array.view()  # whose shape the user may set
 
 

@@ -14,6 +14,8 @@ from ._anomaly import checker
 from ._engine import Walk, output_gradient, run
 from ._hooks import as_gradient
 from ._leaves import accumulated
+from ._reach import reachable
+from ._records import note_pass, recordings, tell
 from ._runtime import raw, traced, wrap
 from ._size import Size
 from ._tape import AccumulateGrad, Node, Output, output_node
@@ -98,6 +100,23 @@ def _start(gradient: Any, index: int, shape: tuple[int, ...], dtype: np.dtype[An
     return gradient if gradient._array.dtype is dtype else traced.to(gradient, dtype=dtype)
 
 
+def noted_run(roots: list[Node], gradients: list[Any], walk_: Walk) -> None:
+    """``run``, noted where recording is on: the pass, what it let go of, which leaves it reached."""
+    noted = note_pass(roots, walk_.accumulate)
+    wanted = walk_.captured
+    try:
+        run(roots, gradients, walk_)
+    except BaseException:
+        noted.failed = True
+        raise
+    for node in reachable(roots):
+        if node.__class__ is AccumulateGrad:
+            if walk_.accumulate and (wanted is None or node in wanted):
+                tell(node, "backward")
+        elif node is not None and node.extras is not None and not walk_.retain and wanted is None:
+            node.extras.freed = noted.mark
+
+
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
@@ -147,7 +166,7 @@ def backward(
     retain = create_graph if retain_graph is None else retain_graph
     targets = None if inputs is None else [_target(i, "inputs") for i in tuple_of(inputs)]
     captured = None if targets is None else dict.fromkeys([node for node, _ in targets])
-    run(nodes, starts, Walk(create_graph, retain, True, captured, checker()))
+    (noted_run if recordings else run)(nodes, starts, Walk(create_graph, retain, True, captured, checker()))
     if targets is not None:
         for target, (node, index) in dict(zip(tuple_of(inputs), targets)).items():
             gradient = output_gradient(node, captured[node], index)  # type: ignore[index]
@@ -186,7 +205,8 @@ def tensor_backward(
     array, node = self._array, current_node(self)
     if gradient is None and inputs is None and not create_graph and node is not None and array.size == 1:
         start = np.array(1, array.dtype) if not array.ndim else np.ones(array.shape, array.dtype)
-        run([node], [start], Walk(False, bool(retain_graph), True, None, checker()))  # the everyday call
+        walk_ = Walk(False, bool(retain_graph), True, None, checker())  # the everyday call
+        (noted_run if recordings else run)([node], [start], walk_)
     else:
         backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
 
@@ -274,7 +294,7 @@ def grad(
     nodes, starts = starting_points(roots, _gradients_for(roots, grad_outputs), create_graph)
     targets = [_target(w, "inputs") for w in wanted]
     captured = dict.fromkeys([node for node, _ in targets])
-    run(nodes, starts, Walk(create_graph, retain, False, captured, checker()))
+    (noted_run if recordings else run)(nodes, starts, Walk(create_graph, retain, False, captured, checker()))
     results = []
     for target, (node, index) in zip(wanted, targets):
         gradient = output_gradient(node, captured[node], index)

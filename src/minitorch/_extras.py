@@ -1,4 +1,4 @@
-"""What few nodes have: hooks, metadata, a site, packed values."""
+"""What few nodes have: hooks, metadata, a mark of where they were made, packed values."""
 
 from __future__ import annotations
 
@@ -17,19 +17,76 @@ class OutputHooks:
 
 
 class Extras:
-    """What few nodes have: hooks in call order, metadata, a site, packed saved tensors, constants that must stay unedited."""
+    """What few nodes have; each slot is filled when it is first read or written, so that a mere mark costs little.
 
-    __slots__ = ("guards", "metadata", "outputs", "packed", "parent", "posthooks", "prehooks", "site")
+    Attributes
+    ----------
+    outputs : dict
+        For each output, its tensor hooks and whose ``.grad`` keeps its gradient.
+    prehooks, posthooks : dict
+        The node's own hooks, in call order.
+    metadata : dict
+        The user's notes.
+    packed : Packed or None
+        Saved tensors as pack hooks left them.
+    guards : tuple
+        Constant tensors that must stay unedited.
+    parent : Node or None
+        In anomaly mode, the node whose backward recorded this one.
+    mark : tuple or None
+        Where the node was made, if that was recorded: see ``_records``.
+    cuts : tuple
+        Where values that the node read had left the graph.
+    names : dict
+        What the user called its outputs.
+    freed : tuple or None
+        The mark of the backward call that let go what the node had saved.
+    story : list
+        Of a leaf's node: what became of its gradient.
+    """
 
-    def __init__(self) -> None:
-        self.outputs: dict[int, OutputHooks] = {}
-        self.prehooks: dict[Any, Any] = {}
-        self.posthooks: dict[Any, Any] = {}
-        self.metadata: dict[Any, Any] = {}
-        self.site: Any = None
-        self.packed: Any = None
-        self.parent: Any = None
-        self.guards: tuple[Any, ...] = ()
+    __slots__ = (
+        "cuts",
+        "freed",
+        "guards",
+        "mark",
+        "metadata",
+        "names",
+        "outputs",
+        "packed",
+        "parent",
+        "posthooks",
+        "prehooks",
+        "story",
+    )
+    cuts: tuple[Any, ...]
+    freed: Any
+    guards: tuple[Any, ...]
+    mark: Any
+    metadata: dict[Any, Any]
+    names: dict[int, str | None]
+    outputs: dict[int, OutputHooks]
+    packed: Any
+    parent: Any
+    posthooks: dict[Any, Any]
+    prehooks: dict[Any, Any]
+    story: list[Any]
+
+    def __getattr__(self, name: str) -> Any:
+        """A slot that was not filled yet."""
+        if name not in _EMPTY:
+            raise AttributeError(name)
+        value = _EMPTY[name]()
+        setattr(self, name, value)
+        return value
+
+
+_EMPTY: dict[str, Callable[[], Any]] = {
+    **dict.fromkeys(("outputs", "prehooks", "posthooks", "metadata", "names"), dict),
+    **dict.fromkeys(("cuts", "guards"), tuple),
+    **dict.fromkeys(("freed", "mark", "packed", "parent"), lambda: None),
+    "story": list,
+}
 
 
 class RemovableHandle:

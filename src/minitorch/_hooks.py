@@ -114,7 +114,7 @@ def after(node: Node, gradient: Any, F: Any, edges: tuple[Any, ...], retain: boo
     if check is None:
         results = node.backward(gradient, F, edges, keep)
     else:
-        results = check(node, lambda: node.backward(gradient, F, edges, keep), F)
+        results = check(node, gradient, lambda g: node.backward(g, F, edges, keep), F)
     if packed is not None and not retain:
         extras.packed = None  # type: ignore[union-attr]
     if extras is not None and extras.posthooks:

@@ -17,7 +17,8 @@ from ._dtypes import can_cast
 from ._errors import scalar_name
 from ._layouts import layout_of, layouts
 from ._modes import grad_on, inference_mode_on, observers
-from ._runtime import _observing, observe_write, operand, quiet, silent, wrap
+from ._records import _observing, observe_write
+from ._runtime import operand, quiet, silent, wrap
 from ._tape import AccumulateGrad, Output, next_position, output_hooks
 from ._views import INFERENCE_WRITE, Edits, current_node, edited, edits_of, path_to, refusal_of, root_of, take_step
 

@@ -43,7 +43,7 @@ def before_accumulation(
     node: AccumulateGrad, gradient: Any, fresh: bool, F: Any, walk_: Walk
 ) -> tuple[Any, bool, bool]:
     """Hooks and capture at a leaf: the gradient, whether it is ours, and whether it is to be accumulated."""
-    if node.hooks or node.extras is not None:
+    if node.hooks or (node.extras is not None and node.extras.prehooks):
         gradient, fresh = at_leaf(node, gradient, F, walk_.accumulate), False
     if walk_.captured is None:
         return gradient, fresh, True

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import _codegen, _errors, _layouts, _modes, _runtime, _tape, _views
+from . import _codegen, _errors, _layouts, _modes, _records, _runtime, _tape, _views
 from ._dtypes import promote
 from ._runtime import not_implemented, raw, traced
 from ._saved import call_node, packable, properties_of
@@ -288,10 +288,11 @@ def _shared_names() -> dict[str, Any]:
     for module, wanted in (
         (
             _runtime,
-            "Tensor check_unedited filled float_operand into new_tensor numpy_scalars observe operand outputs_of parameter "
+            "Tensor check_unedited filled float_operand into new_tensor numpy_scalars operand outputs_of parameter "
             "quiet raise_inference raw rescued rewrapped tensor_types unsaved views_of without_tensors",
         ),
-        (_tape, "next_position raise_freed"),
+        (_tape, "next_position"),
+        (_records, "observe raise_freed"),
         (_views, "UnrecordedView View attach_view current_node edits_of shares_memory"),
         (_layouts, "floated intern_layout layouts settle settle_all settle_floats"),
         (_modes, "grad_on observers"),

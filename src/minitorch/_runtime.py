@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from contextvars import Context, ContextVar
+from contextvars import Context
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ from ._dtypes import can_cast, weak_dtype, weak_numbers
 from ._errors import explained, not_a_tensor, public_name, scalar_name
 from ._layouts import intern_layout
 from ._modes import grad_on, inference_mode_on, observers
-from ._tape import AccumulateGrad, Node, Output, extras_of, next_position, output_node
+from ._records import note_made, site_of
+from ._tape import Node, Output, extras_of, next_position, output_node
 from ._views import INFERENCE_SAVED, InferenceEdits, MultipleView, UnrecordedView, View, current_node, edited, edits_of
 
 if TYPE_CHECKING:
@@ -145,6 +146,8 @@ def made(array: np.ndarray, requires_grad: bool = False) -> Any:
     tensor = wrap(array)
     if inference_mode_on.get():
         tensor._alias = InferenceEdits()
+    if observers:
+        note_made(tensor)
     if requires_grad:
         tensor.requires_grad_()
     return tensor
@@ -228,9 +231,9 @@ def check_unedited(node: Any, edits: Any, name: str) -> None:
         array = value if isinstance(value, np.ndarray) else getattr(value, "_array", None)
         what = "a tensor" if array is None else f"[torch.{scalar_name(array.dtype)}Tensor {list(array.shape)}]"
         what += ", the result" if name == "result" else f", the {name!r}"
-        site = node.extras.site if node.extras is not None else None
+        site = None if node.extras is None else site_of(node.extras.mark)
         recorded = f", which was recorded at {site}," if site else ","
-        written = f" It was written at {edits.writer}." if edits.writer else ""
+        written = _written_after(node, edits)
         hint = (
             ""
             if site
@@ -244,6 +247,12 @@ def check_unedited(node: Any, edits: Any, name: str) -> None:
             f"{node.name()} saved{recorded} is at version {edits.count} and was written after it was saved. Clone it before "
             f"writing into it.{written}{hint}"
         )
+
+
+def _written_after(node: Any, edits: Any) -> str:
+    """Which in-place calls wrote what *node* had saved, where that was recorded."""
+    later = [(op, site_of(mark)) for position, _, op, mark in edits.writer or () if position < node.position]
+    return "".join([f" It was written at {site}, by {op}." for op, site in later[:3]])
 
 
 def raise_inference() -> None:
@@ -310,51 +319,6 @@ def deliver(
 def out_dtype(dtype: Any, out: Any) -> Any:
     """The dtype in which a sum, say, is computed into *out*: what is asked for, or that of *out*."""
     return out._array.dtype if dtype is None and isinstance(out, Tensor) else dtype
-
-
-class Call:
-    """One call of a row, as observers see it: the row, its inputs and constants, its outputs, the node it made."""
-
-    __slots__ = ("in_place", "inputs", "node", "outputs", "params", "row")
-
-    def __init__(
-        self,
-        row: Any,
-        inputs: tuple[Any, ...],
-        params: tuple[Any, ...],
-        outputs: tuple[Any, ...],
-        node: Any,
-        in_place: bool,
-    ) -> None:
-        self.row, self.inputs, self.params, self.outputs, self.in_place = row, inputs, params, outputs, in_place
-        if node.__class__ is Output:
-            node = node.edges[0]
-        self.node = None if node.__class__ is AccumulateGrad else node
-
-
-def observe(row: Any, out: Any, inputs: tuple[Any, ...], params: tuple[Any, ...]) -> None:
-    """Show a call to the observers that are active here; their own operations are not shown."""
-    outputs = out if isinstance(out, tuple) else (out,)
-    _show(Call(row, inputs, params, outputs, outputs[0]._node if outputs else None, False))
-
-
-def observe_write(row: Any, tensor: Any, inputs: tuple[Any, ...], params: tuple[Any, ...], node: Any) -> None:
-    """The same for an in-place call, which made *node*; the tensor's own node may be another by then."""
-    _show(Call(row, inputs, params, (tensor,), node, True))
-
-
-def _show(call: Call) -> None:
-    if not _observing.get():
-        token = _observing.set(True)
-        try:
-            for observer in tuple(observers):
-                if observer.active():
-                    observer.recorded(call)
-        finally:
-            _observing.reset(token)
-
-
-_observing: ContextVar[bool] = ContextVar("observing", default=False)
 
 
 def learn_tensor(cls: type) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 
 from . import _runtime
 from ._modes import grad_on, no_grad
-from ._tape import FREED, Node, Output, Outputs, extras_of
+from ._records import raise_freed
+from ._tape import Node, Output, Outputs, extras_of
 from ._views import current_node, edits_of
 
 
@@ -59,7 +60,7 @@ def reveal(node: Any, name: str) -> Any:
         tensor = packed.unpacked(name)
         return _runtime.rewrapped(node, tensor._array) if name == "result" else tensor
     if value is None:
-        raise RuntimeError(f"{FREED} ({node.name()} has freed what it saved.)")
+        raise_freed(node)
     if value is _runtime.unsaved:
         return None
     if name == "result":

@@ -228,16 +228,3 @@ def output_hooks(node: Node) -> OutputHooks:
     """The hooks at the output that this node (or this ``Output``) stands for, made on first use."""
     node, index = (node.edges[0], node.index) if isinstance(node, Output) else (node, 0)
     return extras_of(node).outputs.setdefault(index, OutputHooks())
-
-
-FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
-    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
-    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
-    "saved tensors after calling backward."
-)
-
-
-def raise_freed(node: Node) -> None:
-    """Raise the error of a second backward."""
-    raise RuntimeError(f"{FREED} ({node.name()} has freed what it saved.)")

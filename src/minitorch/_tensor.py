@@ -76,7 +76,7 @@ class Tensor(metaclass=legacy.TensorMeta):
     values, ``Tensor([1, 2])`` of these.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_accumulator", "_alias", "_array", "_grad", "_layout", "_node")
+    __slots__ = ("__dict__", "__weakref__", "_accumulator", "_alias", "_array", "_grad", "_layout", "_node", "_notes")
     _array: np.ndarray
     _node: Any
     _alias: Any
@@ -393,6 +393,7 @@ class Tensor(metaclass=legacy.TensorMeta):
     data = property(autograd_methods.data, autograd_methods.set_data)
     output_nr = property(autograd_methods.output_nr)
     retains_grad = property(autograd_methods.retains_grad)
+    name = property(autograd_methods.name, autograd_methods.set_name)
     _version = property(autograd_methods.version)
     requires_grad_ = autograd_methods.requires_grad_
     retain_grad = autograd_methods.retain_grad

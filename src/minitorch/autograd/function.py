@@ -14,9 +14,10 @@ from .. import _runtime
 from .._engine import sum_to_layout
 from .._inplace import LEAF, LEAF_VIEW, rebase
 from .._modes import grad_on, no_grad, observers
-from .._runtime import check_unedited, observe, raise_inference, raw, traced, wrap
+from .._records import observe, raise_freed
+from .._runtime import check_unedited, raise_inference, raw, traced, wrap
 from .._saved import call_node
-from .._tape import FREED, AccumulateGrad, Node, Outputs, next_position, output_node
+from .._tape import AccumulateGrad, Node, Outputs, next_position, output_node
 from .._views import CustomView, current_node, edited, edits_of, root_of
 
 
@@ -76,10 +77,10 @@ class FunctionNode(Node, FunctionCtx):
     def saved_tensors(self) -> tuple[Any, ...]:
         """What ``save_for_backward`` was given."""
         if self.saved is None:
-            raise RuntimeError(f"{FREED} ({self.name()} has freed what it saved.)")
+            raise_freed(self)
         packed = None if self.extras is None else self.extras.packed
         tensors = []
-        for index, entry in enumerate(self.saved):
+        for index, entry in enumerate(self.saved or ()):
             if packed is not None and index in packed.values:
                 tensors.append(packed.unpacked(index))
             else:
@@ -354,10 +355,10 @@ def _finish(node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], needed: 
             tensor._node = None
     if needed:
         _save(node, outputs, produced, numbers)
-        if observers:
-            observe(node.function, tuple([t for t in produced if t is not None]), args, ())
     else:
         node.saved = [None if t is None else (t, None, None) for t in node.to_save]
+    if observers and (shown := tuple([t for t in produced if t is not None])):
+        observe(node.function, shown, args, ())
     node.to_save = node.non_differentiable = node.dirty = ()
     return tuple([o if t is None else t for o, t in zip(outputs, produced)])
 

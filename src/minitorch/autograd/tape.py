@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple, overload
 
+import numpy as np
+
 from .. import _runtime
-from .._anomaly import Site, current_site
 from .._differentiate import GradientEdge, tuple_of
 from .._dtypes import dtype, of_numpy
 from .._modes import observers
 from .._reach import reachable
+from .._records import Site, name_of_leaf, notes_of, op_name, site_of
 from .._size import Size
 from .._tape import AccumulateGrad, Node, Output
 from .._views import current_node
@@ -30,14 +32,35 @@ class Parent(NamedTuple):
         Which of that entry's outputs it is.
     leaf : Tensor or None
         The leaf, where it is one that requires grad.
+    name : str or None
+        What it is called: see ``Tape``.
     """
 
     entry: int | None
     output: int
     leaf: Any
+    name: str | None = None
 
 
-class Entry(NamedTuple):
+class Saved(NamedTuple):
+    """A value that a node keeps for its backward.
+
+    Attributes
+    ----------
+    name : str
+        As in ``grad_fn._saved_<name>``.
+    value : Tensor, tuple of Tensor or None
+        None where it was freed, or packed away by hooks.
+    bytes : int
+        The size of its memory.
+    """
+
+    name: str
+    value: Any
+    bytes: int
+
+
+class Entry:
     """One recorded operation.
 
     Attributes
@@ -49,7 +72,7 @@ class Entry(NamedTuple):
     name : str
         The node's name, such as ``MulBackward0``; the operation's, such as ``mul``, where no node was made.
     op : str
-        The operation's name.
+        The operation's name; with an underscore at its end, where it wrote in place.
     parents : tuple of Parent
         Where its inputs come from.
     shapes, dtypes : tuple
@@ -57,11 +80,31 @@ class Entry(NamedTuple):
     node : Node or None
         What ``grad_fn`` of its output shows.
     site : Site or None
-        Where it was called, if sites were recorded.
+        The user's line and the module, if ``record_sites`` was on.
+    label : str or None
+        What the user called its output.
     row, inputs, params, outputs, in_place
         On a tape that recorded a block: what was called, with what, and what came of it; None on a tape read from a result.
     """
 
+    __slots__ = (
+        "_mark",
+        "dtypes",
+        "in_place",
+        "inputs",
+        "label",
+        "name",
+        "node",
+        "number",
+        "op",
+        "outputs",
+        "params",
+        "parents",
+        "position",
+        "row",
+        "shapes",
+    )
+    _mark: Any
     number: int
     position: int | None
     name: str
@@ -70,12 +113,12 @@ class Entry(NamedTuple):
     shapes: tuple[Size, ...]
     dtypes: tuple[dtype, ...]
     node: Node | None
-    site: Site | None
-    row: Any = None
-    inputs: tuple[Any, ...] | None = None
-    params: dict[str, Any] | None = None
-    outputs: tuple[Any, ...] | None = None
-    in_place: bool = False
+    label: str | None
+    row: Any
+    inputs: tuple[Any, ...] | None
+    params: dict[str, Any] | None
+    outputs: tuple[Any, ...] | None
+    in_place: bool
 
     @property
     def shape(self) -> Size:
@@ -87,20 +130,65 @@ class Entry(NamedTuple):
         """The dtype of the (first) output."""
         return self.dtypes[0]
 
+    @property
+    def site(self) -> Site | None:
+        """The user's line, if ``record_sites`` was on."""
+        return site_of(self._mark)
+
+    @property
+    def module(self) -> str:
+        """The path of the module that ran it, such as ``encoder.0.linear``; empty outside modules or without a site."""
+        return "" if self._mark is None else self._mark[2]
+
+    @property
+    def output(self) -> Any:
+        """The (first) output as a Tensor, on a tape that recorded a block."""
+        return self.outputs[0] if self.outputs else None
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of its inputs that have one."""
+        return tuple([parent.name for parent in self.parents if parent.name])
+
+    @property
+    def saved(self) -> tuple[Saved, ...]:
+        """What the node keeps for its backward."""
+        return saved_by(self.node)
+
+    @property
+    def saved_bytes(self) -> int:
+        """How much memory that is: the entries of a tape may keep the same arrays, see ``Tape.memory``."""
+        return sum([saved.bytes for saved in self.saved])
+
+    @property
+    def hooks(self) -> tuple[Any, ...]:
+        """The hooks of its node and of its outputs, as they were registered."""
+        extras = None if self.node is None else self.node.extras
+        if extras is None:
+            return ()
+        of_outputs = [hook for output in extras.outputs.values() for hook in output.hooks.values()]
+        return (*of_outputs, *extras.prehooks.values(), *extras.posthooks.values())
+
     def __repr__(self) -> str:
-        return f"<{' '.join(_cells(self))}>"
+        where = f" at {self.site.short}" if self.site else ""
+        shapes = ", ".join([f"{tuple(shape)} {str(kind)[6:]}" for shape, kind in zip(self.shapes, self.dtypes)])
+        return f"<#{self.number} {self.name if self.node is not None else self.op} {shapes}{where}>"
 
 
 class Tape(Sequence[Entry]):
     """The operations of a forward pass, in the order in which they were recorded.
 
     ``Tape(loss)`` lists what *loss* depends on; read backwards, it is the order in which ``backward()`` runs the nodes.
-    ``with Tape() as tape:`` records every operation of a block, also those that need no gradient.
+    ``with Tape() as tape:`` records every operation of a block, also those that need no gradient; it keeps their inputs and
+    outputs as long as it lives.
 
     Parameters
     ----------
     roots : Tensor, GradientEdge or sequence of them, optional
         The results to start from.
+    params : mapping of str to Tensor, optional
+        Names, such as ``dict(model.named_parameters())``; beside them, a tensor's own ``name`` is shown, and the names of the
+        parameters of models that ran while ``record_sites`` was on.
 
     Raises
     ------
@@ -111,24 +199,38 @@ class Tape(Sequence[Entry]):
     --------
     >>> import minitorch as torch
     >>> x = torch.ones(2, 3, requires_grad=True)
-    >>> print(torch.autograd.Tape((x * 2).exp().sum()))
-    #  node          parents      output
-    0  MulBackward0  leaf (2, 3)  (2, 3) float32
-    1  ExpBackward0  #0           (2, 3) float32
-    2  SumBackward0  #1           () float32
-    >>> with torch.autograd.Tape() as tape:
+    >>> tape = torch.autograd.Tape((x * 2).exp().sum())
+    >>> [entry.op for entry in tape]
+    ['mul', 'exp', 'sum']
+    >>> tape[1].parents[0].entry, tape[1].shape, tape[1].saved[0].name
+    (0, torch.Size([2, 3]), 'result')
+    >>> with torch.autograd.Tape() as block:
     ...     y = x.detach() + 1
-    >>> tape[0].op, tape[0].params
-    ('add', {})
+    >>> block[0].op, block[0].output is y
+    ('add', True)
     """
 
-    def __init__(self, roots: Any = None) -> None:
-        self.entries: list[Entry] = [] if roots is None else list(read_entries(roots))
+    def __init__(self, roots: Any = None, params: Mapping[str, Any] | None = None) -> None:
+        self._names = {t._node: name for name, t in (params or {}).items() if t._node is not None}
+        self._calls: list[Any] = []
+        self._entries: list[Entry] = []
         self._made_by: dict[int, tuple[int, int]] = {}
         self._written_by: dict[int, int] = {}
+        self._tokens: list[Any] = []
+        self.roots: tuple[int, ...] = ()
+        if roots is not None:
+            self._read(roots)
+
+    # -- as a sequence
+    @property
+    def entries(self) -> list[Entry]:
+        """All entries, oldest first."""
+        for call in self._calls[len(self._entries) :] if self._calls else ():
+            self._entries.append(self._entry_of_call(call))
+        return self._entries
 
     def __len__(self) -> int:
-        return len(self.entries)
+        return len(self._calls) or len(self._entries)
 
     @overload
     def __getitem__(self, index: int) -> Entry: ...
@@ -143,63 +245,167 @@ class Tape(Sequence[Entry]):
         return iter(self.entries)
 
     def __str__(self) -> str:
-        rows = [["#", "node", "parents", "output"], *[_cells(entry) for entry in self.entries]]
-        if any([entry.site for entry in self.entries]):
-            sites = ["site", *[str(entry.site or "") for entry in self.entries]]
-            rows = [[*row, site] for row, site in zip(rows, sites)]
-        widths = [max([len(cell) for cell in column]) for column in zip(*rows)]
-        lines = ["  ".join([cell.ljust(width) for cell, width in zip(row, widths)]).rstrip() for row in rows]
-        return "\n".join(lines)
+        from ._table import table
+
+        return table(self)
 
     __repr__ = __str__
 
+    # -- searching
+    def find(
+        self,
+        op: str | None = None,
+        *,
+        shape: Sequence[int] | None = None,
+        dtype: Any = None,
+        name: str | None = None,
+        module: str | None = None,
+        nonfinite: bool | None = None,
+    ) -> list[Entry]:
+        """The entries that fit all that is given.
+
+        Parameters
+        ----------
+        op : str
+            The operation (``mul``, ``relu_``) or the node's name (``MulBackward0``).
+        shape, dtype
+            Of one of the outputs.
+        name : str
+            What its output or one of its inputs is called.
+        module : str
+            The module that ran it, or one around that.
+        nonfinite : bool
+            Whether an output that is known (of a recorded block, or saved for backward) has an infinity or a NaN.
+
+        Examples
+        --------
+        >>> import minitorch as torch
+        >>> x = torch.zeros(2, requires_grad=True)
+        >>> torch.autograd.Tape((x.log() * x).sum()).find("log")
+        [<#0 LogBackward0 (2,) float32>]
+        """
+
+        def fits(entry: Entry) -> bool:
+            return (
+                (op is None or op in (entry.op, entry.name))
+                and (shape is None or tuple(shape) in [tuple(s) for s in entry.shapes])
+                and (dtype is None or dtype in entry.dtypes)
+                and (name is None or name == entry.label or name in entry.parameters)
+                and (module is None or entry.module == module or entry.module.startswith(f"{module}."))
+                and (nonfinite is None or nonfinite == _has_nonfinite(entry))
+            )
+
+        return [entry for entry in self.entries if fits(entry)]
+
+    def entry_of(self, tensor: Any) -> Entry | None:
+        """The entry that made a tensor (or a node, or the entry itself); None where that is not on this tape."""
+        if isinstance(tensor, Entry):
+            return tensor
+        entries = self.entries
+        if isinstance(tensor, _runtime.Tensor):
+            if id(tensor) in self._made_by:
+                return entries[self._made_by[id(tensor)][0]]
+            tensor = current_node(tensor)
+        node = tensor.edges[0] if tensor.__class__ is Output else tensor
+        return next((e for e in reversed(entries) if e.node is node), None) if node is not None else None
+
+    def consumers(self, tensor: Any) -> list[Entry]:
+        """The entries that take a tensor (a leaf too), or the output of an entry."""
+        entry = self.entry_of(tensor)
+        if entry is not None:
+            return [e for e in self.entries if any([p.entry == entry.number for p in e.parents])]
+        node = getattr(tensor, "_node", None)
+        found = []
+        for e in self.entries:
+            if any([t is tensor for t in e.inputs or ()]) or (
+                node is not None and any([p.leaf is not None and p.leaf._node is node for p in e.parents])
+            ):
+                found.append(e)
+        return found
+
+    def path(self, start: Any, end: Any) -> list[Entry]:
+        """The shortest way on which *end* was made from *start*: entries, oldest first; empty where there is none.
+
+        Parameters
+        ----------
+        start, end : Tensor, Node or Entry
+            A tensor (*start* may be a leaf), its node, or an entry.
+        """
+        last, first = self.entry_of(end), self.entry_of(start)
+        if last is None:
+            return []
+        begins = {first.number} if first is not None else {e.number for e in self.consumers(start)}
+        entries, after = self.entries, {last.number: -1}
+        waiting = [last.number]
+        for number in waiting:
+            if number in begins:
+                way = []
+                while number != -1:
+                    way.append(entries[number])
+                    number = after[number]
+                return way
+            for parent in entries[number].parents:
+                if parent.entry is not None and parent.entry not in after:
+                    after[parent.entry] = number
+                    waiting.append(parent.entry)
+        return []
+
     # -- recording a block
     def __enter__(self) -> Tape:
-        self._token = _recording.set((*_recording.get(), self))
+        self._tokens.append(_recording.set((*_recording.get(), self)))
         observers.append(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
         observers.remove(self)
-        _recording.reset(self._token)
-        self._made_by.clear()
-        self._written_by.clear()
+        self._tokens.pop()
+        tapes = list(_recording.get())
+        if self in tapes:
+            tapes.reverse()
+            tapes.remove(self)
+            _recording.set(tuple(tapes[::-1]))
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
 
     def active(self) -> bool:
         """Whether this tape is recording here."""
         return self in _recording.get()
 
     def recorded(self, call: Any) -> None:
-        """Note one call."""
-        index = len(self.entries)
-        tensors = [t for t in call.inputs if isinstance(t, _runtime.Tensor)]
-        parents = tuple([self._parent(t) for t in tensors])
-        row, node = call.row, call.node
-        op = getattr(row, "name", None) or row.__name__
-        params = dict(zip(row.params, call.params)) if hasattr(row, "params") else {}
-        arrays = [t._array for t in call.outputs]
-        site = None if node is None or node.extras is None else node.extras.site
-        entry = Entry(
-            index,
-            None if node is None else node._sequence_nr(),
-            op if node is None else node.name(),
-            op + "_" * call.in_place,
-            parents,
-            tuple([Size(a.shape) for a in arrays]),
-            tuple([of_numpy(a.dtype) for a in arrays]),
+        """Note one call; its entry is made when it is asked for."""
+        self._calls.append(call)
+
+    def _entry_of_call(self, call: Any) -> Entry:
+        entry, row, node, outputs = Entry(), call.row, call.node, call.outputs
+        op = op_name(row)
+        entry.number = len(self._entries)
+        entry.position = None if node is None else node._sequence_nr()
+        entry.name, entry.op = op if node is None else node.name(), op + "_" * call.in_place
+        entry.parents = tuple([self._parent(t) for t in call.inputs if isinstance(t, _runtime.Tensor)])
+        arrays = [t._array for t in outputs]
+        entry.shapes = tuple([Size(a.shape) for a in arrays])
+        entry.dtypes = tuple([of_numpy(a.dtype) for a in arrays])
+        entry.node, entry.row, entry.inputs, entry.outputs, entry.in_place = (
             node,
-            site or (current_site() if _sites_on() else None),
             row,
             call.inputs,
-            params,
-            call.outputs,
+            outputs,
             call.in_place,
         )
-        self.entries.append(entry)
-        for number, tensor in enumerate(call.outputs):
-            self._made_by[id(tensor)] = index, number
+        entry.params = dict(zip(row.params, call.params)) if hasattr(row, "params") else {}
+        if node is not None:
+            entry._mark = None if node.extras is None else node.extras.mark
+        else:
+            entry._mark = notes_of(outputs[0])[0] if outputs else None
+        entry.label = next((name for t in outputs if (name := t.__dict__.get("name"))), None)
+        for number, tensor in enumerate(outputs):
+            self._made_by[id(tensor)] = entry.number, number
             if call.in_place:
-                self._written_by[id(tensor._alias.edits)] = index
+                self._written_by[id(tensor._alias.edits)] = entry.number
+        return entry
 
     def _parent(self, tensor: Any) -> Parent:
         entry, output = self._made_by.get(id(tensor), (None, 0))
@@ -207,41 +413,50 @@ class Tape(Sequence[Entry]):
         if written is not None and (entry is None or written > entry):  # through a view, or through its base
             entry, output = written, 0
         leaf = tensor if entry is None and current_node(tensor).__class__ is AccumulateGrad else None
-        return Parent(entry, output, leaf)
+        name = self._leaf_name(tensor._node) if leaf is not None else tensor.__dict__.get("name")
+        return Parent(entry, output, leaf, name)
 
+    def _leaf_name(self, node: AccumulateGrad) -> str | None:
+        return self._names.get(node) or name_of_leaf(node)
 
-def _sites_on() -> bool:
-    return any([type(observer).__name__ == "Sites" for observer in observers])
+    # -- reading a result
+    def _read(self, roots: Any) -> None:
+        starts = [_root(root, index) for index, root in enumerate(tuple_of(roots))]
+        nodes = ordered_nodes(starts)
+        numbers = {node: index for index, node in enumerate(nodes)}
+        tops = [start.edges[0] if start.__class__ is Output else start for start in starts]
+        self.roots = tuple(dict.fromkeys([numbers[top] for top in tops if top in numbers]))
+        for index, node in enumerate(nodes):
+            layouts = [layout for layout in (node.layout if node.several else [node.layout]) if layout is not None]
+            row, extras = getattr(node, "row", None), node.extras
+            entry = Entry()
+            entry.number, entry.position, entry.name = index, node._sequence_nr(), node.name()
+            entry.op = row.name if row is not None else entry.name
+            entry.parents = tuple([self._read_parent(edge, numbers) for edge in node.edges if edge is not None])
+            entry.shapes = tuple([Size(shape) for shape, _ in layouts])
+            entry.dtypes = tuple([of_numpy(kind) for _, kind in layouts])
+            entry.node, entry._mark = node, None if extras is None else extras.mark
+            entry.label = None if extras is None else next(iter(extras.names.values()), None)
+            entry.row = entry.inputs = entry.params = entry.outputs = None
+            entry.in_place = False
+            self._entries.append(entry)
 
-
-def read_entries(roots: Any) -> Iterator[Entry]:
-    """The entries of everything that *roots* depend on, oldest first."""
-    nodes = ordered_nodes([_root(root, index) for index, root in enumerate(tuple_of(roots))])
-    numbers = {node: index for index, node in enumerate(nodes)}
-    for index, node in enumerate(nodes):
-        layouts = node.layout if getattr(node, "several", False) else [node.layout]
-        layouts = [layout for layout in layouts if layout is not None]
-        row = getattr(node, "row", None)
-        yield Entry(
-            index,
-            node._sequence_nr(),
-            node.name(),
-            row.name if row is not None else node.name(),
-            tuple([_read_parent(edge, numbers) for edge in node.edges if edge is not None]),
-            tuple([Size(shape) for shape, _ in layouts]),
-            tuple([of_numpy(numpy_dtype) for _, numpy_dtype in layouts]),
-            node,
-            None if node.extras is None else node.extras.site,
-        )
+    def _read_parent(self, edge: Node, numbers: dict[Node, int]) -> Parent:
+        if isinstance(edge, AccumulateGrad):
+            return Parent(None, 0, edge.variable, self._leaf_name(edge))
+        node, index = (edge.edges[0], edge.index) if isinstance(edge, Output) else (edge, 0)
+        name = None if node.extras is None else node.extras.names.get(index)
+        return Parent(numbers[node], index, None, name)
 
 
 def _root(root: Any, index: int) -> Node:
     if not isinstance(root, (_runtime.Tensor, GradientEdge)):
         raise TypeError(f"element {index} of roots must be a Tensor or a GradientEdge, not {type(root).__name__}")
-    node = current_node(root) if isinstance(root, _runtime.Tensor) else root.node
+    node: Node | None = current_node(root) if isinstance(root, _runtime.Tensor) else root.node
     if node is None:
         raise RuntimeError(
-            f"element {index} of roots does not require grad and does not have a grad_fn: nothing was recorded for it"
+            f"element {index} of roots does not require grad and does not have a grad_fn: nothing was recorded for it "
+            "(autograd.explain says why)"
         )
     return node
 
@@ -252,22 +467,47 @@ def ordered_nodes(roots: Sequence[Node]) -> list[Node]:
     return sorted([n for n in seen if type(n) not in (AccumulateGrad, Output)], key=lambda n: n.position, reverse=True)
 
 
-def _read_parent(edge: Node, numbers: dict[Node, int]) -> Parent:
-    if isinstance(edge, AccumulateGrad):
-        return Parent(None, 0, edge.variable)
-    if isinstance(edge, Output):
-        return Parent(numbers[edge.edges[0]], edge.index, None)
-    return Parent(numbers[edge], 0, None)
+# -- what an entry holds -----------------------------------------------------------------------------------------------
+def saved_by(node: Any) -> tuple[Saved, ...]:
+    """The tensors that a node keeps for its backward; those that no needed gradient reads are not kept."""
+    found = []
+    for name, value in _kept(node):
+        if value is _runtime.unsaved:
+            continue
+        arrays = [_array(v) for v in (value if isinstance(value, (tuple, list)) else [value])]
+        known = [a for a in arrays if a is not None]
+        packed = value is None and node.extras is not None and node.extras.packed is not None
+        shown = None if value is None or packed else [_runtime.wrap(a) for a in known]
+        single = shown[0] if shown is not None and len(shown) == 1 else None if shown is None else tuple(shown)
+        found.append(Saved(name, single, sum([_bytes(a) for a in known])))
+    return tuple(found)
 
 
-def _cells(entry: Entry) -> list[str]:
-    """An entry as the cells of its line."""
-    parents = ", ".join([_parent_text(parent) for parent in entry.parents])
-    outputs = ", ".join([f"{tuple(shape)} {str(kind)[6:]}" for shape, kind in zip(entry.shapes, entry.dtypes)])
-    return [str(entry.number), entry.name if entry.node is not None else entry.op, parents, outputs]
+def _kept(node: Any) -> list[tuple[str, Any]]:
+    """The names and values of what a row's node, or a custom Function's, saved."""
+    if hasattr(node, "row"):
+        return [(name, getattr(node, f"saved_{name}")) for name in node.row.kept]
+    return [
+        (f"saved_tensors[{i}]", None if s is None else s[0]) for i, s in enumerate(getattr(node, "saved", None) or ())
+    ]
 
 
-def _parent_text(parent: Parent) -> str:
-    if parent.entry is not None:
-        return f"#{parent.entry}" + (f".{parent.output}" if parent.output else "")
-    return f"leaf {tuple(parent.leaf.shape)}" if parent.leaf is not None else "constant"
+def _array(value: Any) -> Any:
+    return value if isinstance(value, np.ndarray) else getattr(value, "_array", None)
+
+
+def _bytes(array: np.ndarray) -> int:
+    """The memory that an array keeps alive for itself: of repeated elements, one."""
+    size = array.itemsize
+    for length, stride in zip(array.shape, array.strides):
+        size *= length if stride else min(length, 1)
+    return size
+
+
+def _has_nonfinite(entry: Entry) -> bool:
+    """Whether a known output of an entry has an infinity or a NaN."""
+    if entry.outputs is not None:
+        arrays = [t._array for t in entry.outputs]
+    else:
+        arrays = [_array(getattr(entry.node, "saved_result", None))]
+    return any([a is not None and a.dtype.kind == "f" and not np.isfinite(a).all() for a in arrays])

@@ -18,7 +18,8 @@ from .._kernels.scatter import ALL, add_at
 from .._layouts import layout_of, layouts
 from .._modes import grad_on, observers
 from .._op import build, op, rows
-from .._runtime import observe_write, silent, traced, wrap
+from .._records import observe_write
+from .._runtime import silent, traced, wrap
 from .._tape import next_position
 from .._views import current_node, edited, edits_of, root_of
 from . import copies

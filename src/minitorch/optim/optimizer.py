@@ -15,6 +15,7 @@ from .. import _runtime
 from .._casts import typename
 from .._extras import RemovableHandle
 from .._modes import enable_grad
+from .._records import recordings
 from .._tape import AccumulateGrad
 from .._tensor import Tensor
 from ..nn.modules._hooks import registered
@@ -169,7 +170,7 @@ class Optimizer:
         for group in self.param_groups:
             for param in group["params"]:
                 node = param._node
-                if set_to_none and node.__class__ is AccumulateGrad:
+                if set_to_none and node.__class__ is AccumulateGrad and not recordings:
                     node.grad = None
                 else:
                     clear_grad(param, set_to_none)

@@ -9,6 +9,7 @@ from ... import _device, _dtypes
 from ..._casts import typename
 from ..._extras import RemovableHandle
 from ..._modes import no_grad
+from ..._records import enter_module, leave_module, recordings, tell
 from ..._tensor import Tensor
 from ..parameter import Buffer, Parameter
 from . import _state_dict
@@ -75,6 +76,7 @@ class Module:
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        noted = enter_module(self) if recordings else None
         try:
             if self._hooks is None:
                 return self.forward(*args, **kwargs)
@@ -82,6 +84,9 @@ class Module:
         except Exception as error:
             note_place(error, Module.__call__.__code__)
             raise
+        finally:
+            if noted is not None:
+                leave_module(noted)
 
     # -- attributes ----------------------------------------------------------------------------------------------------
     if TYPE_CHECKING:
@@ -551,4 +556,5 @@ def clear_grad(tensor: Any, set_to_none: bool = True) -> None:
         grad.detach_()
     else:
         grad.requires_grad_(False)
+    tell(tensor._node, "zeroed")
     grad.zero_()

@@ -1,0 +1,527 @@
+"""What is noted while recording is on: where nodes were made, where values left the graph, what became of gradients.
+
+``autograd.record_sites`` switches it on; nothing is noted otherwise.  A note belongs to what it is about (a node, a tensor, a
+leaf) and is freed with it; what has no such place is kept by the ``record_sites`` object itself.  A *mark* is where a call was
+made, as cheap as can be: ``(code, offset, module path)``, with the whole stack in anomaly mode; ``site_of`` reads it.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os.path
+import sys
+import traceback
+from collections import deque
+from contextvars import ContextVar
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from ._extras import Extras
+from ._modes import grad_on, inference_mode_on, observers
+from ._tape import AccumulateGrad, Node, Output, extras_of
+
+_PACKAGE = os.path.dirname(__file__)
+_theirs: set[str] = set()
+_ours: set[str] = set()
+"""Files by name: the user's; and the package's with its generated code, which are no places in the user's program."""
+_MOST = 16
+"""How many cuts are remembered for one value."""
+
+getframe = sys._getframe
+_module_path: ContextVar[str] = ContextVar("module_path", default="")
+module_path = _module_path.get
+"""The path, in the model that was called, of the module that is running."""
+
+
+# -- places ------------------------------------------------------------------------------------------------------------
+class Site(NamedTuple):
+    """Where in the user's program something was called.
+
+    Attributes
+    ----------
+    file : str
+    line : int
+    function : str
+    module : str
+        The path of the module that was running in the model that was called, such as ``encoder.0``; the model's class where it
+        was the model itself; empty outside modules.
+    columns : tuple of (int, int) or None
+        Where the expression begins and ends in the line (of several lines, where its first one begins), from 0.
+    calls : tuple of (str, int, str)
+        In anomaly mode the calls that led here, outermost first: file, line, function.
+    """
+
+    file: str
+    line: int
+    function: str
+    module: str = ""
+    columns: tuple[int, int] | None = None
+    calls: tuple[tuple[str, int, str], ...] = ()
+
+    def __str__(self) -> str:
+        return f'File "{self.file}", line {self.line}, in {self.function}'
+
+    @property
+    def short(self) -> str:
+        """``train.py:41``."""
+        return f"{os.path.basename(self.file)}:{self.line}"
+
+    @property
+    def source(self) -> str:
+        """The line's text, if the file can be read."""
+        return linecache.getline(self.file, self.line).strip()
+
+    @property
+    def text(self) -> str:
+        """The call's traceback, formatted, in anomaly mode; empty otherwise."""
+        return "".join(traceback.format_list([traceback.FrameSummary(*call) for call in self.calls]))
+
+
+def mark_at(frame: FrameType | None) -> Any:
+    """The mark of the innermost of the calls at *frame* that is the user's."""
+    while frame is not None:
+        if (name := frame.f_code.co_filename) in _theirs or _is_theirs(name):
+            mark = frame.f_code, frame.f_lasti, module_path()
+            return (*mark, _calls(frame)) if _stacks else mark
+        frame = frame.f_back
+    return None
+
+
+def _is_theirs(file: str) -> bool:
+    if file in _ours:
+        return False
+    ours = file.startswith(("<op ", _PACKAGE))
+    (_ours if ours else _theirs).add(file)
+    return not ours
+
+
+def site_of(mark: Any) -> Site | None:
+    """The place that a mark stands for."""
+    if mark is None:
+        return None
+    code, offset, path, *calls = mark
+    line, end, first, last = _position(code, offset)
+    columns = None if first is None else (first, last if end == line else -1)
+    return Site(code.co_filename, line, code.co_name, path, columns, tuple(calls[0]) if calls else ())
+
+
+def _position(code: CodeType, offset: int) -> Any:
+    for index, position in enumerate(code.co_positions()):
+        if index == offset // 2:
+            return position if position[0] is not None else (code.co_firstlineno, None, None, None)
+    return code.co_firstlineno, None, None, None
+
+
+def _calls(frame: FrameType | None) -> list[tuple[str, int, str]]:
+    calls = []
+    while frame is not None:
+        calls.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+        frame = frame.f_back
+    return calls[::-1]
+
+
+def current_site() -> Site | None:
+    """The site of the user's line that is running."""
+    return site_of(mark_at(getframe(1)))
+
+
+# -- what left the graph -----------------------------------------------------------------------------------------------
+class Cut:
+    """Where a value left the graph: no gradient goes back beyond it.
+
+    Attributes
+    ----------
+    kind : str
+        ``detach``, ``data``, ``item``, ``tolist``, ``numpy``, ``no_grad``, ``inference_mode``; or the name of an operation that
+        has no derivative, such as ``argmax``.
+    mark : tuple or None
+        Where: see ``site``.
+    name : str or None
+        What the user called the tensor that was cut off.
+    shape : tuple of int
+        The tensor's shape.
+    """
+
+    __slots__ = ("before", "kind", "mark", "name", "reached", "shape")
+
+    def __init__(self, kind: str, mark: Any, tensors: list[Any]) -> None:
+        self.kind, self.mark = kind, mark
+        self.name = next((name for t in tensors if (name := name_of(t))), None)
+        self.shape = tuple(tensors[0]._array.shape)
+        roots = [t._node for t in tensors if t._node is not None]
+        before = tuple([cut for t in tensors for cut in notes_of(t)[1]])
+        self.reached, found = history(roots)
+        self.before: tuple[Cut, ...] = tuple(
+            dict.fromkeys([c for cut in (*before, *found) for c in (cut, *cut.before)])
+        )
+        self.before = self.before[-_MOST:]
+        if not _cut:
+            _cut.append(None)
+
+    @property
+    def site(self) -> Site | None:
+        """The user's line."""
+        return site_of(self.mark)
+
+    def hides(self, node: Node) -> bool:
+        """Whether this cut is why gradients do not go back to *node*: it led there."""
+        return node.position in self.reached or any([node.position in cut.reached for cut in self.before])
+
+    def __repr__(self) -> str:
+        return f"<Cut by {self.kind}, {self.site}>"
+
+
+_known: dict[tuple[int, ...], tuple[frozenset[int], tuple[Cut, ...]]] = {}
+"""The latest histories by the roots' positions: calls that follow each other often cut off the same value."""
+
+
+def history(roots: list[Any]) -> tuple[frozenset[int], tuple[Cut, ...]]:
+    """Of what these nodes lead to: all positions, and the cuts that were met on the way."""
+    key = tuple([root.position for root in roots])
+    if key in _known:
+        return _known[key]
+    seen: set[Any] = {None}
+    stack, cuts = list(roots), {}
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack.extend(node.edges)
+            if node.extras is not None:
+                cuts.update(dict.fromkeys(node.extras.cuts))
+    seen.discard(None)
+    found = frozenset([node.position for node in seen]), tuple(cuts)
+    while len(_known) >= 8:
+        del _known[next(iter(_known))]
+    _known[key] = found
+    return found
+
+
+_NOTHING: tuple[Any, tuple[Cut, ...]] = (None, ())
+
+
+def notes_of(tensor: Any) -> tuple[Any, tuple[Cut, ...]]:
+    """Of a tensor without history: the mark of where it was made, and the cuts that its values came through."""
+    notes: tuple[Any, tuple[Cut, ...]] = getattr(tensor, "_notes", _NOTHING)
+    return notes
+
+
+def name_of(tensor: Any) -> str | None:
+    """What the user called a tensor, if anything; a parameter of a model that ran, its name there."""
+    name = tensor.__dict__.get("name")
+    if name is None and tensor._node.__class__ is AccumulateGrad:
+        name = name_of_leaf(tensor._node)
+    return name
+
+
+def name_of_leaf(node: AccumulateGrad) -> str | None:
+    """The same by a leaf's node."""
+    name: str | None = node.attributes.get("name")
+    return name if name is not None or node.extras is None else node.extras.names.get(0)
+
+
+# -- recording ---------------------------------------------------------------------------------------------------------
+class Call:
+    """One call of a row, as observers see it: the row, its inputs and constants, its outputs, the node it made."""
+
+    __slots__ = ("in_place", "inputs", "node", "outputs", "params", "row")
+
+    def __init__(
+        self,
+        row: Any,
+        inputs: tuple[Any, ...],
+        params: tuple[Any, ...],
+        outputs: tuple[Any, ...],
+        node: Any,
+        in_place: bool,
+    ) -> None:
+        self.row, self.inputs, self.params, self.outputs, self.in_place = row, inputs, params, outputs, in_place
+        if node.__class__ is Output:
+            node = node.edges[0]
+        self.node = None if node.__class__ is AccumulateGrad else node
+
+
+class Marker:
+    """Stands among the observers while recording is on, so that ``observe`` is called: marks must cost little, so that no Call
+    is made for them."""
+
+    @staticmethod
+    def active() -> bool:
+        return False
+
+
+recordings: list[Any] = []
+"""The recordings that are on."""
+_stacks: list[Any] = []
+"""Those of them that want the whole stack with each mark."""
+_cut: list[None] = []
+"""Not empty once a value has left the graph while recording was on."""
+
+
+class Recording:
+    """What a recording keeps beside the notes that belong to nodes, tensors and leaves.
+
+    Attributes
+    ----------
+    left : deque of Cut
+        Where values became Python's or NumPy's.
+    passes : deque of Pass
+        The backward passes.
+    """
+
+    def __init__(self, stacks: bool = False) -> None:
+        self.left: deque[Cut] = deque(maxlen=1000)
+        self.passes: deque[Pass] = deque(maxlen=100)
+        self._wants_stacks = stacks
+
+    def start(self) -> None:
+        """Switch it on."""
+        if not recordings:
+            observers.append(Marker)
+        recordings.append(self)
+        if self._wants_stacks:
+            _stacks.append(self)
+
+    def stop(self) -> None:
+        """Switch it off; again, or of one that is off: nothing happens."""
+        if self in recordings:
+            recordings.remove(self)
+            if self in _stacks:
+                _stacks.remove(self)
+            if not recordings:
+                observers.remove(Marker)
+                _known.clear()
+                _cut.clear()
+
+
+def observe(row: Any, out: Any, inputs: tuple[Any, ...], params: tuple[Any, ...]) -> None:
+    """Mark a call where recording is on; show it to the observers that are active, whose own operations are not shown.
+
+    A mark goes to the call's node or, where there is none, to its results, with what they were cut from.
+    """
+    if recordings:
+        frame: Any = getframe(2)  # who called the recording function
+        while (code := frame.f_code).co_filename not in _theirs:  # as mark_at, without a call
+            if _is_theirs(code.co_filename) or frame.f_back is None:
+                break
+            frame = frame.f_back
+        mark = (code, frame.f_lasti, module_path(), _calls(frame)) if _stacks else (code, frame.f_lasti, module_path())
+        cuts = cuts_of(inputs) if _cut else ()
+        node = out[0]._node if out.__class__ is tuple else out._node
+        if node is None:
+            _note_results(out if out.__class__ is tuple else (out,), inputs, row, mark, cuts)
+        else:
+            if node.__class__ is Output:
+                node = node.edges[0]
+            extras = node.extras
+            if extras is None:
+                node.extras = extras = Extras()
+            extras.mark = mark
+            if cuts:
+                extras.cuts = distinct((*extras.cuts, *cuts))
+        if len(observers) == 1:
+            return
+    if not observing():
+        outputs = out if isinstance(out, tuple) else (out,)
+        _show(Call(row, inputs, params, outputs, outputs[0]._node if outputs else None, False))
+
+
+def cuts_of(inputs: tuple[Any, ...]) -> tuple[Cut, ...]:
+    """What the values of those inputs that have no history were cut from."""
+    return distinct(tuple([cut for t in inputs if getattr(t, "_node", 0) is None for cut in notes_of(t)[1]]))
+
+
+def observe_write(row: Any, tensor: Any, inputs: tuple[Any, ...], params: tuple[Any, ...], node: Any) -> None:
+    """The same for an in-place call, which made *node*; the tensor's own node may be another by then."""
+    if recordings:
+        note_write(row, tensor, inputs, node)
+    if not observing():
+        _show(Call(row, inputs, params, (tensor,), node, True))
+
+
+def _show(call: Call) -> None:
+    token = _observing.set(True)
+    try:
+        for observer in tuple(observers):
+            if observer.active():
+                observer.recorded(call)
+    finally:
+        _observing.reset(token)
+
+
+_observing: ContextVar[bool] = ContextVar("observing", default=False)
+observing = _observing.get
+"""Whether an observer is at work here."""
+
+
+def _note_results(outputs: Any, inputs: Any, row: Any, mark: Any, cuts: tuple[Cut, ...]) -> None:
+    """Mark results that no gradient goes through."""
+    lost = [t for t in inputs if getattr(t, "_node", None) is not None]
+    if lost:
+        cuts = (*cuts, Cut(_mode() or op_name(row), mark, lost))
+    notes = mark, distinct(cuts)
+    for tensor in outputs:
+        tensor._notes = notes
+
+
+def distinct(cuts: tuple[Cut, ...]) -> tuple[Cut, ...]:
+    """The newest of them, each once."""
+    return tuple(dict.fromkeys(cuts))[-_MOST:] if len(cuts) > 1 else cuts
+
+
+def _mode() -> str:
+    """The mode in which nothing is recorded, if one is on."""
+    return "inference_mode" if inference_mode_on.get() else "" if grad_on() else "no_grad"
+
+
+def op_name(row: Any) -> str:
+    """What a call's row, custom Function or in-place function is called."""
+    name: str = getattr(row, "name", None) or row.__name__
+    return name
+
+
+def note_write(row: Any, tensor: Any, inputs: tuple[Any, ...], node: Any) -> None:
+    """Mark an in-place call: the node it made, the memory it wrote, what the written values were cut from."""
+    mark = mark_at(getframe(2))
+    edits = tensor._alias.edits
+    edits.writer = (*(edits.writer or ())[-7:], (edits.position, edits.count, f"{op_name(row)}_", mark))
+    cuts = tuple([cut for t in inputs[1:] for cut in notes_of(t)[1]])
+    if node is not None:
+        if node.__class__ is Output:
+            node = node.edges[0]
+        if node.__class__ is not AccumulateGrad:
+            extras = extras_of(node)
+            extras.mark = mark
+            extras.cuts = distinct((*extras.cuts, *cuts))
+        return
+    lost = [t for t in inputs[1:] if getattr(t, "_node", None) is not None]
+    if lost and not grad_on():
+        cuts = (*cuts, Cut(_mode(), mark, lost))
+    if cuts:
+        made, before = notes_of(tensor)
+        tensor._notes = made, distinct((*before, *cuts))
+
+
+def note_cut(kind: str, tensor: Any, twin: Any = None) -> None:
+    """Note that values leave the graph: into *twin*, which autograd does not follow, or for Python or NumPy."""
+    if not recordings or (tensor._node is None and not notes_of(tensor)[1]):
+        return
+    mark = mark_at(getframe(1))
+    if tensor._node is None:
+        cuts = notes_of(tensor)[1]
+    else:
+        cuts = (Cut(kind, mark, [tensor]),)
+    if twin is not None:
+        twin._notes = mark, cuts
+    else:
+        left = Cut(kind, mark, [tensor])
+        for recording in recordings:
+            recording.left.append(left)
+
+
+def note_made(tensor: Any) -> None:
+    """Mark a tensor that a factory makes."""
+    if recordings:
+        tensor._notes = mark_at(getframe(1)), ()
+
+
+# -- backward passes and leaves ----------------------------------------------------------------------------------------
+class Pass:
+    """One backward pass, as a recording keeps it.
+
+    Attributes
+    ----------
+    mark : tuple or None
+        Where it was asked for: see ``site``.
+    roots : list of str
+        The roots' nodes by name.
+    reached : frozenset of int
+        The positions of all nodes that the roots lead to.
+    cuts : tuple of Cut
+        Those that were met on the way.
+    accumulates : bool
+        Whether it adds to ``.grad`` (``autograd.grad`` does not).
+    failed : bool
+        Whether it raised.
+    """
+
+    __slots__ = ("accumulates", "cuts", "failed", "mark", "reached", "roots")
+
+    def __init__(self, roots: list[Any], accumulates: bool, mark: Any) -> None:
+        self.roots = [(root.edges[0] if root.__class__ is Output else root).name() for root in roots]
+        self.mark, self.accumulates, self.failed = mark, accumulates, False
+        self.reached, self.cuts = history(roots)
+
+    @property
+    def site(self) -> Site | None:
+        """The user's line."""
+        return site_of(self.mark)
+
+
+def note_pass(roots: list[Any], accumulates: bool) -> Pass:
+    """Note that a backward pass begins."""
+    noted = Pass(roots, accumulates, mark_at(getframe(1)))
+    for recording in recordings:
+        recording.passes.append(noted)
+    return noted
+
+
+def tell(node: Any, what: str) -> None:
+    """Note on a leaf's node what happens to its gradient: the last 20 events, each with its mark."""
+    if recordings and node.__class__ is AccumulateGrad:
+        story = extras_of(node).story
+        story.append((what, mark_at(getframe(1))))
+        del story[:-20]
+
+
+# -- second passes -----------------------------------------------------------------------------------------------------
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+    "saved tensors after calling backward."
+)
+
+
+def raise_freed(node: Node) -> None:
+    """Raise the error of a second backward."""
+    extras = node.extras
+    made = None if extras is None else site_of(extras.mark)
+    freed = None if extras is None else site_of(extras.freed)
+    recorded = f", recorded at {made}," if made else ""
+    by = f" by the backward pass at {freed}" if freed else ""
+    raise RuntimeError(f"{FREED} ({node.name()}{recorded} has freed what it saved{by}.)")
+
+
+# -- modules -----------------------------------------------------------------------------------------------------------
+_enclosing: ContextVar[tuple[Any, ...]] = ContextVar("enclosing_modules", default=())
+
+
+def enter_module(module: Any) -> Any:
+    """Note that a module's call begins; what it returns is for ``leave_module``."""
+    chain = _enclosing.get()
+    if not chain:
+        path = type(module).__name__
+        for name, parameter in module.named_parameters():
+            if parameter._node is not None:
+                extras_of(parameter._node).names.setdefault(0, name)
+    else:
+        path = _path_below(chain, module)
+    return _enclosing.set((*chain, (module, path))), _module_path.set(path)
+
+
+def leave_module(tokens: Any) -> None:
+    """Note that a module's call ends."""
+    enclosing, path = tokens
+    _enclosing.reset(enclosing)
+    _module_path.reset(path)
+
+
+def _path_below(chain: tuple[Any, ...], module: Any) -> str:
+    """The module's path in the model: by the innermost of the running modules that has it."""
+    for depth in range(len(chain) - 1, -1, -1):
+        parent, path = chain[depth]
+        for name, below in parent.named_modules():
+            if below is module and name:
+                return name if depth == 0 else f"{path}.{name}"
+    return f"{chain[-1][1]}.({type(module).__name__})"
