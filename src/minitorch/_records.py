@@ -16,6 +16,7 @@ from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from ._errors import public_name
 from ._extras import Extras
 from ._modes import grad_on, inference_mode_on, observers
 from ._tape import AccumulateGrad, Node, Output, extras_of
@@ -46,7 +47,7 @@ class Site(NamedTuple):
         The path of the module that was running in the model that was called, such as ``encoder.0``; the model's class where it
         was the model itself; empty outside modules.
     columns : tuple of (int, int) or None
-        Where the expression begins and ends in the line (of several lines, where its first one begins), from 0.
+        Where the call begins and ends in the line (-1 where it goes on in further ones), in bytes of UTF-8.
     calls : tuple of (str, int, str)
         In anomaly mode the calls that led here, outermost first: file, line, function.
     """
@@ -70,6 +71,12 @@ class Site(NamedTuple):
     def source(self) -> str:
         """The line's text, if the file can be read."""
         return linecache.getline(self.file, self.line).strip()
+
+    @property
+    def expression(self) -> str:
+        """The text of the call itself; the rest of its first line, where it has several."""
+        line = linecache.getline(self.file, self.line).encode()
+        return line[slice(*self.columns)].decode(errors="replace").strip() if self.columns else ""
 
     @property
     def text(self) -> str:
@@ -376,8 +383,7 @@ def _mode() -> str:
 
 def op_name(row: Any) -> str:
     """What a call's row, custom Function or in-place function is called."""
-    name: str = getattr(row, "name", None) or row.__name__
-    return name
+    return public_name(row) if hasattr(row, "name") else row.__name__
 
 
 def note_write(row: Any, tensor: Any, inputs: tuple[Any, ...], node: Any) -> None:

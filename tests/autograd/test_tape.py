@@ -99,7 +99,7 @@ def test_writes_through_views_are_found() -> None:
         ("mul", [None, None]),
         ("slice", [0]),
         ("mul_", [1]),
-        ("sum_all", [2]),
+        ("sum", [2]),
     ]
 
 

@@ -431,7 +431,7 @@ class Tape(Sequence[Entry]):
             row, extras = getattr(node, "row", None), node.extras
             entry = Entry()
             entry.number, entry.position, entry.name = index, node._sequence_nr(), node.name()
-            entry.op = row.name if row is not None else entry.name
+            entry.op = op_name(row) if row is not None else entry.name
             entry.parents = tuple([self._read_parent(edge, numbers) for edge in node.edges if edge is not None])
             entry.shapes = tuple([Size(shape) for shape, _ in layouts])
             entry.dtypes = tuple([of_numpy(kind) for _, kind in layouts])
