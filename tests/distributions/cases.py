@@ -78,6 +78,12 @@ CASES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "Uniform": [((real(3) - 4, positive(3)), {}), ((0.0, 1.0), {})],
     "VonMises": [((real(3), positive(3) * 2), {})],
     "Weibull": [((positive(3), positive(3) + 1), {})],
+    "LKJCholesky": [((3, positive(2)), {}), ((4, positive(2, 1) * 5), {}), ((2, 1.0), {})],
+    "Wishart": [
+        ((np.array([4.0, 5.5]),), {"covariance_matrix": definite(3, 3)}),
+        ((5.0,), {"covariance_matrix": definite(2, 3, 3)}),
+        ((np.array(3.5),), {"precision_matrix": definite(3, 3)}),
+    ],
     "relaxed_bernoulli.LogitRelaxedBernoulli": [((WARM,), {"probs": unit(3)})],
     "relaxed_categorical.ExpRelaxedCategorical": [((WARM,), {"probs": positive(2, 4)})],
 }

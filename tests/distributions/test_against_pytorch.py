@@ -70,8 +70,11 @@ def test_samples_with_a_seed(both: Any) -> None:
         assert_same(got, expected, tolerance)
         assert next_ours == next_theirs
         assert not got.requires_grad
-    got, _ = drawn(minitorch, lambda: ours.rsample((5,)))
-    expected, _ = drawn(reference, lambda: theirs.rsample((5,)))
+    options = (
+        {"max_try_correction": 0} if "Wishart" in repr(theirs) else {}
+    )  # PyTorch has no gradient after corrections
+    got, _ = drawn(minitorch, lambda: ours.rsample((5,), **options))
+    expected, _ = drawn(reference, lambda: theirs.rsample((5,), **options))
     assert_same(got, expected, tolerance)
     for g, e in zip(gradients(minitorch, got, p), gradients(reference, expected, q), strict=True):
         np.testing.assert_allclose(g, e, rtol=tolerance * 30, atol=tolerance * 30)
@@ -81,7 +84,7 @@ def test_densities_at_samples(both: Any) -> None:
     (ours, p), (theirs, q), tolerance = both
     reference = pytest.importorskip("torch")
     reference.manual_seed(2)
-    sample = theirs.sample((4,)).numpy()
+    sample = outcome(lambda: theirs.sample((4,))).numpy()
     shape = (3, *[1] * len(ours.batch_shape))
     for name in ("log_prob", "cdf", "icdf"):
         found: list[list[Any]] = []
