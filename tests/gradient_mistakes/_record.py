@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -94,6 +95,8 @@ class Correct:
     """From a generator to the inputs: another point at each call."""
     smooth: bool
     """Whether every point drawn has a derivative, and a finite difference with a fixed step is near it."""
+    kinks: bool
+    """Whether a fifth of the draws hits kinks, ties or zeros."""
     order: int
     """How often it may be differentiated."""
 
@@ -112,7 +115,7 @@ def mistake(
     **more: Any,
 ) -> None:
     """Add a mistake."""
-    seed = 1000 + len(MISTAKES)
+    seed = zlib.crc32(name.encode())
 
     def make() -> tuple[Callable[..., Any], list[Any]]:
         return fn, leaves(inputs, torch.Generator().manual_seed(seed))
@@ -154,8 +157,11 @@ def correct(
         _troubled(tensors, at, ties, generator)
         return [t.to(dtype).requires_grad_() if t.is_floating_point() else t for t in tensors]
 
-    even = not (at or ties) if smooth is None else smooth
+    kinks = bool(at or ties)
+    even = not kinks if smooth is None else smooth
     order = order if even else 1  # gradients jump at kinks
-    CORRECT.append(Correct(name, fn, draw, even, order))
+    CORRECT.append(Correct(name, fn, draw, even, kinks, order))
     if single:
-        CORRECT.append(Correct(f"{name}_float32", fn, lambda generator: draw(generator, torch.float32), even, order))
+        CORRECT.append(
+            Correct(f"{name}_float32", fn, lambda generator: draw(generator, torch.float32), even, kinks, order)
+        )

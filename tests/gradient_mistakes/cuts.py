@@ -115,25 +115,26 @@ mistake(
 )
 
 
-class HalfBackward(torch.autograd.Function):
+class SavedInHalf(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
+        ctx.save_for_backward(x.half())
         return x.exp()
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
         (x,) = ctx.saved_tensors
-        return (g.half() * x.exp().half()).double()
+        return g * x.double().exp()
 
 
 mistake(
-    "backward_in_half_precision",
+    "saved_in_half_precision",
     "dtype cast",
-    lambda x: HalfBackward.apply(x),
-    (normal(6),),
+    lambda x: SavedInHalf.apply(x),
+    (uniform(17.0, 31.0, 6),),
     torch.exp,
-    ("HalfBackwardBackward", "HalfBackward.apply(x)"),
+    ("SavedInHalfBackward", "SavedInHalf.apply(x)"),
+    shows="inputs that half precision rounds by much",
 )
 
 
@@ -154,7 +155,7 @@ mistake(
     "saved_in_single_precision",
     "dtype cast",
     lambda x, c: FloatDifference.apply(x, c),
-    (normal(6, shift=20000.0), normal(6, shift=20000.0)),
+    (normal(6, shift=200000.0), normal(6, shift=200000.0)),
     lambda x, c: (x - c).square(),
     ("FloatDifferenceBackward", "FloatDifference.apply(x, c)"),
     shows="close numbers far from zero",
