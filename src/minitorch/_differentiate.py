@@ -160,7 +160,7 @@ def backward(
     roots = tuple_of(tensors)
     if not roots:
         return
-    nodes, starts = starting_points(roots, _gradients_for(roots, grad_tensors), create_graph)
+    nodes, starts = starting_points(roots, gradients_for(roots, grad_tensors), create_graph)
     if create_graph:
         warnings.warn(CREATE_GRAPH, UserWarning, stacklevel=2)
     retain = create_graph if retain_graph is None else retain_graph
@@ -211,7 +211,8 @@ def tensor_backward(
         backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
 
 
-def _gradients_for(roots: tuple[Any, ...], gradients: Any) -> tuple[Any, ...]:
+def gradients_for(roots: tuple[Any, ...], gradients: Any) -> tuple[Any, ...]:
+    """One starting gradient, or None, for each root."""
     if gradients is None:
         return (None,) * len(roots)
     gradients = (gradients,) if isinstance(gradients, _runtime.Tensor) else tuple(gradients)
@@ -291,7 +292,7 @@ def grad(
     retain = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
         return _batched(roots, wanted, grad_outputs, retain, create_graph, allow_unused, materialize_grads)
-    nodes, starts = starting_points(roots, _gradients_for(roots, grad_outputs), create_graph)
+    nodes, starts = starting_points(roots, gradients_for(roots, grad_outputs), create_graph)
     targets = [_target(w, "inputs") for w in wanted]
     captured = dict.fromkeys([node for node, _ in targets])
     (noted_run if recordings else run)(nodes, starts, Walk(create_graph, retain, False, captured, checker()))
@@ -320,7 +321,7 @@ def _batched(
     materialize: bool,
 ) -> tuple[Any, ...]:
     """One ``grad`` for each entry of the batch, stacked."""
-    batches = _gradients_for(roots, grad_outputs)
+    batches = gradients_for(roots, grad_outputs)
     sizes = set()
     for index, (root, batch) in enumerate(zip(roots, batches)):
         if batch is not None:

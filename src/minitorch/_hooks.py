@@ -119,7 +119,7 @@ def after(node: Node, gradient: Any, F: Any, edges: tuple[Any, ...], retain: boo
         extras.packed = None  # type: ignore[union-attr]
     if extras is not None and extras.posthooks:
         inputs = tuple([as_tensor(r, F) for r in results])
-        outputs = tuple([as_tensor(g, F) for g in _listed(node, gradient)])
+        outputs = tuple([as_tensor(g, F) for g in listed(node, gradient)])
         for hook in tuple(extras.posthooks.values()):
             inputs = checked_tuple(inputs, hook(inputs, outputs))
         results = [as_gradient(r, F) for r in inputs]
@@ -128,7 +128,7 @@ def after(node: Node, gradient: Any, F: Any, edges: tuple[Any, ...], retain: boo
 
 def _prehooked(node: Node, gradient: Any, F: Any) -> Any:
     """The gradient after the node's prehooks, which see one entry per output."""
-    outputs = tuple([as_tensor(g, F) for g in _listed(node, gradient)])
+    outputs = tuple([as_tensor(g, F) for g in listed(node, gradient)])
     for hook in tuple(node.extras.prehooks.values()):  # type: ignore[union-attr]
         outputs = checked_tuple(outputs, hook(outputs))
     if gradient.__class__ is Outputs:
@@ -136,7 +136,7 @@ def _prehooked(node: Node, gradient: Any, F: Any) -> Any:
     return as_gradient(outputs[0], F)
 
 
-def _listed(node: Node, gradient: Any) -> list[Any]:
+def listed(node: Node, gradient: Any) -> list[Any]:
     """The gradient of each output of a node, None where none came."""
     if gradient.__class__ is Outputs:
         return [gradient.get(i) for i in range(len(node.layout))]

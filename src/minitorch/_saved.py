@@ -80,6 +80,17 @@ def packable(node: Any) -> list[tuple[str, Any]]:
     return [(name, tensor) for name, tensor in pairs if not getattr(tensor, "is_number", False)]
 
 
+def release(node: Any) -> None:
+    """Let go of what a node saved, as a backward pass does that does not retain the graph."""
+    if hasattr(node, "row"):
+        for name in node.row.kept:
+            setattr(node, f"saved_{name}", None)
+    elif hasattr(node, "saved"):
+        node.saved = None
+    if node.extras is not None:
+        node.extras.packed = None
+
+
 def call_node(node: Any, *gradients: Any) -> Any:
     """``grad_fn(*grad_outputs)``: the gradients of a node's inputs, recorded where grad mode is on; nothing is freed."""
     F = _runtime.traced if grad_on() else _runtime.raw

@@ -218,6 +218,7 @@ class Tape(Sequence[Entry]):
         self._written_by: dict[int, int] = {}
         self._tokens: list[Any] = []
         self.roots: tuple[int, ...] = ()
+        self._roots: tuple[Any, ...] = ()
         if roots is not None:
             self._read(roots)
 
@@ -350,6 +351,66 @@ class Tape(Sequence[Entry]):
                     waiting.append(parent.entry)
         return []
 
+    # -- backward
+    def backward(
+        self,
+        gradient: Any = None,
+        *,
+        of: Any = None,
+        until: Any = None,
+        retain_graph: bool = False,
+        create_graph: bool = False,
+        keep: str = "nothing",
+    ) -> Any:
+        """Run backward and stop before each node: ``for step in tape.backward(): ...``.
+
+        It is the engine's own pass: once the loop is through, everything is as after ``loss.backward()``, the saved values
+        freed included.  A loop that is left early has freed nothing.
+
+        Parameters
+        ----------
+        gradient : Tensor or sequence of (Tensor or None), optional
+            What the roots start with, as for ``backward``.
+        of : Tensor or sequence of Tensor, optional
+            The roots; those that the tape was read from by default. A tape of a block needs them.
+        until : optional
+            Stop only where this fits: the name of an operation, a node or a module, a shape, a node, a tensor or an entry,
+            ``"nonfinite"`` (where an infinity or NaN comes in or goes out), or a function of the step.
+        retain_graph, create_graph : bool
+            As for ``backward``.
+        keep : {"nothing", "reached"}
+            After leaving early: every ``.grad`` as it was before, or the leaves that were complete by then have theirs.
+
+        Returns
+        -------
+        Backward
+            An iterator of steps, with ``finish()`` and ``stop()``.  Each step has ``entry``, ``gradient`` (of the output; may
+            be assigned), ``run()``, ``outgoing`` (of the inputs, once it ran), ``set_outgoing``, ``skip()``.
+
+        Raises
+        ------
+        RuntimeError
+            On a tape without roots; as ``backward`` does, where the graph was freed.
+
+        Examples
+        --------
+        >>> import minitorch as torch
+        >>> x = torch.tensor([1.0, -1.0], requires_grad=True)
+        >>> for step in torch.autograd.Tape((x * 3).relu().sum()).backward():
+        ...     print(step.entry.op, step.gradient.tolist(), step.run()[0].tolist())
+        sum 1.0 [1.0, 1.0]
+        relu [1.0, 1.0] [1.0, 0.0]
+        mul [1.0, 0.0] [3.0, 0.0]
+        >>> x.grad
+        tensor([3., 0.])
+        """
+        from ._stepping import Backward
+
+        roots = self._roots if of is None else tuple_of(of)
+        if not roots:
+            raise RuntimeError("this tape recorded a block: say what to start from, tape.backward(of=loss)")
+        return Backward(self, roots, gradient, until, retain_graph, create_graph, keep)  # type: ignore[arg-type]
+
     # -- recording a block
     def __enter__(self) -> Tape:
         self._tokens.append(_recording.set((*_recording.get(), self)))
@@ -421,7 +482,8 @@ class Tape(Sequence[Entry]):
 
     # -- reading a result
     def _read(self, roots: Any) -> None:
-        starts = [_root(root, index) for index, root in enumerate(tuple_of(roots))]
+        self._roots = tuple_of(roots)
+        starts = [_root(root, index) for index, root in enumerate(self._roots)]
         nodes = ordered_nodes(starts)
         numbers = {node: index for index, node in enumerate(nodes)}
         tops = [start.edges[0] if start.__class__ is Output else start for start in starts]
