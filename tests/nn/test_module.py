@@ -299,3 +299,18 @@ def test_a_wrapper_may_delegate_attributes() -> None:
     assert wrapper.scale is wrapper.module.scale
     with pytest.raises(AttributeError, match="nothing"):
         wrapper.nothing  # noqa: B018
+
+
+def test_set_submodule() -> None:
+    model = nn.Sequential(nn.Sequential(nn.ReLU()), nn.Tanh())
+    model.set_submodule("0.0", nn.Sigmoid())
+    model.set_submodule("0.new", nn.Tanh())
+    assert [type(module).__name__ for module in model[0]] == ["Sigmoid", "Tanh"]
+    for target, module, error, message in (
+        ("", nn.ReLU(), ValueError, "without a target name"),
+        ("0.0", 3, ValueError, "is not an nn.Module"),
+        ("0.nope", nn.ReLU(), AttributeError, "has no attribute `nope`"),
+        ("a.b", nn.ReLU(), AttributeError, "has no attribute `a`"),
+    ):
+        with pytest.raises(error, match=message):
+            model.set_submodule(target, module, strict=True)

@@ -172,3 +172,26 @@ def test_a_subclass_may_adapt_old_names() -> None:
     net = nn.Sequential(Renamed(1, 1))
     net.load_state_dict({"0.w": torch.tensor([[4.0]]), "0.bias": torch.tensor([5.0])})
     assert net(torch.ones(1, 1)).item() == 9
+
+
+def test_options_by_position() -> None:
+    destination: dict[str, Any] = {}
+    with pytest.warns(FutureWarning, match="Positional args are being deprecated"):
+        assert nn.Linear(1, 1).state_dict(destination, "a.", True) is destination
+    assert list(destination) == ["a.weight", "a.bias"]
+    assert destination["a.weight"].requires_grad
+
+
+def test_a_private_hook_may_replace_the_dictionary() -> None:
+    layer = nn.Linear(1, 1)
+    layer._register_state_dict_hook(lambda module, state, prefix, metadata: {"only": 1})
+    assert layer.state_dict() == {"only": 1}
+
+
+def test_assigning_keeps_parameters() -> None:
+    layer = nn.Linear(1, 1)
+    weight = nn.Parameter(torch.ones(1, 1))
+    layer.weight.requires_grad_(False)
+    layer.load_state_dict({"weight": weight}, strict=False, assign=True)
+    assert layer.weight is weight
+    assert not weight.requires_grad

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -13,15 +14,26 @@ from ...autograd.function import Function
 
 
 class ModuleHooks:
-    """A module's hooks, each kind in order of call; forward hooks stand as ``(hook, with_kwargs, always_call)``."""
+    """Hooks by key, each kind in order of call, and the keys of those that take keyword arguments or always run."""
 
-    __slots__ = ("backward", "backward_pre", "forward", "forward_pre")
+    __slots__ = (
+        "backward", "backward_pre", "forward", "forward_always_called", "forward_pre", "forward_pre_with_kwargs",
+        "forward_with_kwargs", "full_backward",
+    )  # fmt: skip
 
     def __init__(self) -> None:
-        self.forward_pre: dict[Any, tuple[Callable[..., Any], bool]] = {}
-        self.forward: dict[Any, tuple[Callable[..., Any], bool, bool]] = {}
+        self.forward_pre: dict[Any, Callable[..., Any]] = {}
+        self.forward_pre_with_kwargs: dict[Any, bool] = {}
+        self.forward: dict[Any, Callable[..., Any]] = {}
+        self.forward_with_kwargs: dict[Any, bool] = {}
+        self.forward_always_called: dict[Any, bool] = {}
         self.backward_pre: dict[Any, Callable[..., Any]] = {}
         self.backward: dict[Any, Callable[..., Any]] = {}
+        self.full_backward: bool | None = None  # of which kind those of `backward` are
+
+
+EVERYWHERE = ModuleHooks()
+"""The hooks that all modules have."""
 
 
 def registered(hooks: dict[Any, Any], hook: Any, prepend: bool = False) -> RemovableHandle:
@@ -33,29 +45,64 @@ def registered(hooks: dict[Any, Any], hook: Any, prepend: bool = False) -> Remov
     return handle
 
 
+def set_backward_kind(hooks: ModuleHooks, full: bool) -> ModuleHooks:
+    """Note of which kind backward hooks are; a module has only one kind."""
+    if hooks.full_backward is (not full):
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks on a "
+            f"{'global' if hooks is EVERYWHERE else 'single'} Module. Please use only one of them."
+        )
+    hooks.full_backward = full
+    return hooks
+
+
+def both(module: Any) -> tuple[ModuleHooks, ...]:
+    """The hooks of all modules, and the module's own, which run after them."""
+    own = module._hooks
+    return (EVERYWHERE,) if own is EVERYWHERE else (EVERYWHERE, own)
+
+
+def forward_hooks(module: Any) -> list[tuple[Any, Callable[..., Any], bool, bool]]:
+    """Forward hooks with their keys, whether they take keyword arguments and whether they always run."""
+    return [
+        (key, hook, key in hooks.forward_with_kwargs, key in hooks.forward_always_called)
+        for hooks in both(module)
+        for key, hook in hooks.forward.items()
+    ]
+
+
+def backward_hooks(module: Any, full: bool) -> tuple[Callable[..., Any], ...]:
+    """The backward hooks of one kind."""
+    return tuple([hook for hooks in both(module) if hooks.full_backward is full for hook in hooks.backward.values()])
+
+
 def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a module that has hooks.
 
     A forward hook with ``always_call`` runs also where something raised before it was reached; what it raises itself
     then is only a warning.
     """
-    hooks: ModuleHooks = module._hooks
     reached: set[Any] = set()
     result = None
     try:
-        args, kwargs = before_forward(module, hooks, args, kwargs)
-        backward = BackwardHooks(module, hooks) if hooks.backward or hooks.backward_pre else None
+        args, kwargs = before_forward(module, args, kwargs)
+        pre_hooks = tuple([hook for hooks in both(module) for hook in hooks.backward_pre.values()])
+        full = backward_hooks(module, True)
+        backward = BackwardHooks(module, pre_hooks, full) if pre_hooks or full else None
         if backward is not None:
             args = backward.watch_inputs(args)
         result = module.forward(*args, **kwargs)
-        for key, (hook, with_kwargs, _) in tuple(hooks.forward.items()):
+        for key, hook, with_kwargs, _ in forward_hooks(module):
             reached.add(key)
             replacement = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
             if replacement is not None:
                 result = replacement
-        return result if backward is None else backward.watch_outputs(result)
+        if backward is not None:
+            result = backward.watch_outputs(result)
+        at_last_node(module, args, result)
+        return result
     except Exception:
-        for key, (hook, with_kwargs, always_call) in tuple(hooks.forward.items()):
+        for key, hook, with_kwargs, always_call in forward_hooks(module):
             if always_call and key not in reached:
                 try:
                     hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
@@ -69,11 +116,16 @@ def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def before_forward(
-    module: Any, hooks: ModuleHooks, args: tuple[Any, ...], kwargs: dict[str, Any]
+    module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments that the forward pre-hooks leave."""
-    for hook, with_kwargs in tuple(hooks.forward_pre.values()):
-        if with_kwargs:
+    for hooks in both(module):
+        for key, hook in tuple(hooks.forward_pre.items()):
+            if key not in hooks.forward_pre_with_kwargs:
+                replacement = hook(module, args)
+                if replacement is not None:
+                    args = replacement if isinstance(replacement, tuple) else (replacement,)
+                continue
             replacement = hook(module, args, kwargs)
             if replacement is not None:
                 if not (isinstance(replacement, tuple) and len(replacement) == 2):
@@ -82,11 +134,50 @@ def before_forward(
                         f"{replacement}."
                     )
                 args, kwargs = replacement
-        else:
-            replacement = hook(module, args)
-            if replacement is not None:
-                args = replacement if isinstance(replacement, tuple) else (replacement,)
     return args, kwargs
+
+
+def at_last_node(module: Any, args: tuple[Any, ...], result: Any) -> None:
+    """Put the hooks of ``register_backward_hook`` on the node that made the first tensor of the result."""
+    hooks = backward_hooks(module, False)
+    if not hooks:
+        return
+    first = result
+    while not isinstance(first, Tensor):
+        if isinstance(first, dict):
+            first = next((value for value in first.values() if isinstance(value, Tensor)), None)
+        else:
+            first = first[0] if isinstance(first, (tuple, list)) and first else None
+        if first is None:
+            return
+    node = first.grad_fn
+    if node is not None:
+        for hook in hooks:
+            node.register_hook(functools.partial(hook, module))
+        warn_of_last_node(args, result, node)
+
+
+def warn_of_last_node(args: tuple[Any, ...], result: Any, node: Any) -> None:
+    """Say where the gradients that such hooks see are not those of the module."""
+    results = result if isinstance(result, tuple) else (result,)
+    module = "non-full backward hooks on a Module that does not"
+    hook = "a non-full backward hook when"
+    if not all([isinstance(value, Tensor) for value in results]):
+        how, missing = f"{module} return a single Tensor or a tuple of Tensors", "some of the grad_output"
+    elif not all([isinstance(arg, Tensor) for arg in args]):
+        how, missing = f"{module} take as input a single Tensor or a tuple of Tensors", "some of the grad_input"
+    elif len({value.grad_fn for value in results} - {None}) > 1:
+        how, missing = f"{hook} outputs are generated by different autograd Nodes", "some of the grad_output"
+    elif {parent for parent, _ in node.next_functions} != {arg.grad_fn for arg in args} - {None}:
+        how, missing = f"{hook} the forward contains multiple autograd Nodes", "some grad_input"
+    else:
+        return
+    warnings.warn(
+        f"Using {how} is deprecated and will be removed in future versions. This hook will be missing {missing}. "
+        "Please use register_full_backward_hook to get the documented behavior.",
+        FutureWarning,
+        stacklevel=5,
+    )
 
 
 class BackwardHookFunction(Function):
@@ -105,9 +196,8 @@ class BackwardHookFunction(Function):
 class BackwardHooks:
     """One call's backward hooks: pre-hooks run where the outputs' gradients arrive, hooks where the inputs' do."""
 
-    def __init__(self, module: Any, hooks: ModuleHooks) -> None:
-        self.module = module
-        self.pre_hooks, self.hooks = tuple(hooks.backward_pre.values()), tuple(hooks.backward.values())
+    def __init__(self, module: Any, pre_hooks: tuple[Any, ...], hooks: tuple[Any, ...]) -> None:
+        self.module, self.pre_hooks, self.hooks = module, pre_hooks, hooks
         self.inputs: list[int] = []  # which arguments are tensors; empty where none requires grad
         self.outputs: list[int] = []
         self.input_count = self.output_count = 0

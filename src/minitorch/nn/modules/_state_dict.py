@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -35,7 +36,7 @@ class StateHooks:
 
     def __init__(self) -> None:
         self.save_pre: dict[Any, Callable[..., Any]] = {}
-        self.save_post: dict[Any, Callable[..., Any]] = {}
+        self.save_post: dict[Any, tuple[Callable[..., Any], bool]] = {}
         self.load_pre: dict[Any, tuple[Callable[..., Any], bool]] = {}
         self.load_post: dict[Any, Callable[..., Any]] = {}
 
@@ -48,7 +49,9 @@ def state_hooks(module: Any) -> StateHooks:
 
 
 # -- saving ------------------------------------------------------------------------------------------------------------
-def state_dict(self: Any, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
+def state_dict(
+    self: Any, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+) -> dict[str, Any]:
     """All parameters and persistent buffers by dotted name, sharing the module's memory.
 
     Parameters
@@ -66,6 +69,8 @@ def state_dict(self: Any, *, destination: Any = None, prefix: str = "", keep_var
     >>> list(torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.ReLU()).state_dict())
     ['0.weight', '0.bias']
     """
+    if args:
+        destination, prefix, keep_vars = positional(args, destination, prefix, keep_vars)
     if destination is None:
         destination = OrderedDict()
         destination._metadata = OrderedDict()
@@ -81,10 +86,24 @@ def state_dict(self: Any, *, destination: Any = None, prefix: str = "", keep_var
         if module is not None:
             module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
     if hooks is not None:
-        for hook in tuple(hooks.save_post.values()):
-            if hook(self, destination, prefix, metadata) is not None:
-                raise RuntimeError("state_dict post-hook must return None")
+        for hook, may_replace in tuple(hooks.save_post.values()):
+            replacement = hook(self, destination, prefix, metadata)
+            if replacement is not None:
+                if not may_replace:
+                    raise RuntimeError("state_dict post-hook must return None")
+                destination = replacement
     return destination
+
+
+def positional(args: tuple[Any, ...], destination: Any, prefix: str, keep_vars: bool) -> tuple[Any, str, bool]:
+    """The options of ``state_dict``, the first of them given by position, as they were before they had to be named."""
+    warnings.warn(
+        "Positional args are being deprecated, use kwargs instead: state_dict(destination=..., prefix=..., keep_vars=...)",
+        FutureWarning,
+        stacklevel=3,
+    )
+    given = (*args, *(destination, prefix, keep_vars)[len(args) :])
+    return given[0], given[1], given[2]
 
 
 def save_to_state_dict(self: Any, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
@@ -257,10 +276,12 @@ def change(module: Any, name: str, tensor: Any, given: Any, assign: bool) -> Cal
         with no_grad():
             if not assign:
                 tensor.copy_(given)
-            elif isinstance(tensor, Parameter):
-                setattr(module, name, Parameter(given, tensor.requires_grad))
-            else:
+            elif not isinstance(tensor, Parameter):
                 setattr(module, name, given)
+            elif isinstance(given, Parameter):
+                setattr(module, name, given.requires_grad_(tensor.requires_grad))
+            else:
+                setattr(module, name, Parameter(given, tensor.requires_grad))
 
     return commit
 
@@ -304,7 +325,12 @@ def register_state_dict_pre_hook(self: Any, hook: Callable[..., None]) -> Remova
 
 def register_state_dict_post_hook(self: Any, hook: Callable[..., None]) -> RemovableHandle:
     """Call ``hook(module, state_dict, prefix, local_metadata)`` after ``state_dict()``; it may change that."""
-    return registered(state_hooks(self).save_post, hook)
+    return registered(state_hooks(self).save_post, (hook, False))
+
+
+def register_state_dict_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
+    """The same for hooks whose result, unless None, takes the dictionary's place."""
+    return registered(state_hooks(self).save_post, (hook, True))
 
 
 def register_load_state_dict_pre_hook(self: Any, hook: Callable[..., None]) -> RemovableHandle:

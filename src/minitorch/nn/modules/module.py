@@ -7,20 +7,33 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import _device, _dtypes
 from ..._casts import typename
-from ..._extras import RemovableHandle
 from ..._modes import no_grad
 from ..._records import enter_module, leave_module, recordings, tell
 from ..._tensor import Tensor
 from ..parameter import Buffer, Parameter
 from . import _state_dict
-from ._hooks import ModuleHooks, call_with_hooks, registered
+from ._hooked import (
+    HookDict,
+    Hooked,
+    register_module_backward_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+)
+from ._hooks import call_with_hooks
 from ._registry import Registry
 from ._where import note_place
+
+__all__ = [
+    "Module", "register_module_backward_hook", "register_module_forward_hook", "register_module_forward_pre_hook",
+    "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
+]  # fmt: skip
 
 _Module = TypeVar("_Module", bound="Module")
 
 
-class Module:
+class Module(Hooked):
     """The base of all layers and networks: write ``__init__``, which calls ``super().__init__()``, and ``forward``.
 
     Parameters, buffers and modules that are assigned as attributes are registered: ``parameters()``, ``state_dict()``,
@@ -55,7 +68,6 @@ class Module:
     training: bool
 
     _version = 1
-    _hooks: ModuleHooks | None = None
     _state_hooks: _state_dict.StateHooks | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -164,14 +176,12 @@ class Module:
             if members in state:
                 self.__dict__.update(state[members])
                 self.__dict__[names].update(dict.fromkeys(state[members]))
-        own = {"_parameters", "_buffers", "_modules"}
-        self.__dict__.update(
-            {
-                k: v
-                for k, v in state.items()
-                if k not in own and not (k.endswith(("_hooks", "_hooks_with_kwargs", "_always_called")) and not v)
-            }
-        )
+        for name, value in state.items():
+            if isinstance(getattr(Hooked, name, None), HookDict):
+                if value:
+                    setattr(self, name, value)
+            elif name not in ("_parameters", "_buffers", "_modules") and not (name.endswith("_hooks") and not value):
+                self.__dict__[name] = value
 
     @property
     def _parameters(self) -> Registry:
@@ -264,6 +274,31 @@ class Module:
             if not isinstance(module, Module):
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put a module at this dotted name, whose parents must be there; with *strict*, one must be there to replace.
+
+        Examples
+        --------
+        >>> import minitorch as torch
+        >>> model = torch.nn.Sequential(torch.nn.Sequential(torch.nn.ReLU()))
+        >>> model.set_submodule("0.0", torch.nn.Tanh())
+        >>> model[0]
+        Sequential(
+          (0): Tanh()
+        )
+        """
+        if not target:
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter of this dotted name."""
@@ -448,6 +483,10 @@ class Module:
         """Convert floating-point parameters and buffers to float16."""
         return self._to_floating(_dtypes.float16)
 
+    def bfloat16(self: _Module) -> _Module:
+        """Refuse, if there is a floating-point parameter or buffer: there is no bfloat16 here."""
+        return self._to_floating(_dtypes.bfloat16)
+
     def type(self: _Module, dst_type: Any) -> _Module:
         """Convert all parameters and buffers to a dtype, given as one or by name."""
         return self._apply(lambda tensor: tensor.type(dst_type))
@@ -461,51 +500,14 @@ class Module:
         _device.check_device("cuda")
         return self
 
-    # -- hooks ---------------------------------------------------------------------------------------------------------
-    def _module_hooks(self) -> ModuleHooks:
-        """This module's hooks, made on first use."""
-        if self._hooks is None:
-            self._hooks = ModuleHooks()
-        return self._hooks
+    def xpu(self: _Module, device: Any = None) -> _Module:
+        """Refuse: there is only the CPU."""
+        _device.check_device("xpu")
+        return self
 
-    def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
-    ) -> RemovableHandle:
-        """Call ``hook(module, args)`` before ``forward``; what it returns replaces the arguments.
-
-        With *with_kwargs* it is ``hook(module, args, kwargs)``, and it returns None or ``(args, kwargs)``; with
-        *prepend* it runs before the hooks that are there.
-        """
-        return registered(self._module_hooks().forward_pre, (hook, with_kwargs), prepend)
-
-    def register_forward_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
-    ) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after ``forward``; what it returns, unless None, replaces the output.
-
-        With *with_kwargs* it is ``hook(module, args, kwargs, output)``; with *always_call* it runs even if ``forward``
-        raises.
-
-        Examples
-        --------
-        >>> import minitorch as torch
-        >>> layer = torch.nn.Identity()
-        >>> handle = layer.register_forward_hook(lambda module, args, output: output * 2)
-        >>> layer(torch.ones(1))
-        tensor([2.])
-        """
-        return registered(self._module_hooks().forward, (hook, with_kwargs, always_call), prepend)
-
-    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_output)`` when the outputs' gradients are known; what it returns replaces them."""
-        return registered(self._module_hooks().backward_pre, hook, prepend)
-
-    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` when the gradients of the inputs are known.
-
-        Both are tuples; what it returns replaces ``grad_input``.
-        """
-        return registered(self._module_hooks().backward, hook, prepend)
+    def share_memory(self: _Module) -> _Module:
+        """Change nothing: parameters go to other processes as copies."""
+        return self
 
     # -- saving and loading --------------------------------------------------------------------------------------------
     state_dict = _state_dict.state_dict
@@ -518,7 +520,7 @@ class Module:
     register_state_dict_post_hook = _state_dict.register_state_dict_post_hook
     register_load_state_dict_pre_hook = _state_dict.register_load_state_dict_pre_hook
     register_load_state_dict_post_hook = _state_dict.register_load_state_dict_post_hook
-    _register_state_dict_hook = _state_dict.register_state_dict_post_hook
+    _register_state_dict_hook = _state_dict.register_state_dict_hook
     _register_load_state_dict_pre_hook = _state_dict.register_load_state_dict_pre_hook_without_module
 
     # -- printing ------------------------------------------------------------------------------------------------------

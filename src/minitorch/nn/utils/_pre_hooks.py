@@ -9,7 +9,7 @@ from ..modules.module import Module
 
 def hook_on(module: Module, kind: type, name: str) -> tuple[Any, Any]:
     """The key and the hook of this kind that is on the tensor of this name; (None, None) if there is none."""
-    for key, (hook, _) in module._module_hooks().forward_pre.items():
+    for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, kind) and hook.name == name:  # type: ignore[attr-defined]
             return key, hook
     return None, None
@@ -21,4 +21,4 @@ def remove_hook(module: Module, kind: type, name: str, missing: str) -> None:
     if hook is None:
         raise ValueError(missing.format(name=name, module=module))
     hook.remove(module)
-    del module._module_hooks().forward_pre[key]
+    del module._forward_pre_hooks[key]

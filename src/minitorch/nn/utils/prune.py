@@ -98,7 +98,7 @@ class BasePruningMethod(ABC):
             container.add_pruning_method(method)
             method = container
             mask = method.compute_mask(scores, default_mask=getattr(module, f"{name}_mask").detach().clone())
-            del module._module_hooks().forward_pre[key]
+            del module._forward_pre_hooks[key]
         module.register_buffer(f"{name}_mask", mask)
         setattr(module, name, method.apply_mask(module))
         module.register_forward_pre_hook(method)
@@ -399,11 +399,11 @@ def remove(module: _Module, name: str) -> _Module:
     if hook is None:
         raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
     hook.remove(module)
-    del module._module_hooks().forward_pre[key]
+    del module._forward_pre_hooks[key]
     return module
 
 
 def is_pruned(module: Module) -> bool:
     """Whether a module, or one below it, is pruned."""
-    hooks = [hook for part in module.modules() for hook, _ in part._module_hooks().forward_pre.values()]
+    hooks = [hook for part in module.modules() for hook in part._forward_pre_hooks.values()]
     return any([isinstance(hook, BasePruningMethod) for hook in hooks])
