@@ -1,5 +1,8 @@
 """Differentiation: ``backward``, ``grad``, custom functions, the tape, gradient checks."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .._anomaly import detect_anomaly, record_sites, set_detect_anomaly
 from .._differentiate import backward, grad
 from .._legacy import Variable
@@ -9,6 +12,20 @@ from .function import Function
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .tape import Entry, Tape
 
+if TYPE_CHECKING:
+    from ._guards import broadcast_guard, dtype_guard
+
+_LATER = {"broadcast_guard": "_guards", "dtype_guard": "_guards"}
+"""What is imported when it is first used: name -> module."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __all__ = [
     "Entry",
     "Function",
@@ -16,7 +33,9 @@ __all__ = [
     "Tape",
     "Variable",
     "backward",
+    "broadcast_guard",
     "detect_anomaly",
+    "dtype_guard",
     "enable_grad",
     "function",
     "grad",
