@@ -11,11 +11,13 @@ from __future__ import annotations
 import argparse
 import sys
 
+from harness import Table  # sets the number of threads, which NumPy and PyTorch read when they are imported
+
+# isort: split
 import networks
 import processes
 import sections
 import workloads
-from harness import Table
 
 GROUPS = {
     "operations": (workloads.operations, 41, "Single operations"),

@@ -13,7 +13,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import minitorch
-from minitorch import _op
+from minitorch import _codegen, _op
 from minitorch.ops.copies import no_gradient
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -110,7 +110,7 @@ def mentions(function: FunctionType) -> tuple[set[str], list[Any]]:
     made = given | {c + text for c in given for text in texts}  # getattr(F, f"{name}_backward")
     if "rows" in names or made:
         made |= texts
-    if "F" in _op.parameters(function)[:1] or names & {"traced", "raw"}:
+    if "F" in _codegen.parameters(function)[:1] or names & {"traced", "raw"}:
         made |= names
     return {m for m in made if m in _op.rows}, [o for given in objects for o in flat(given)]
 

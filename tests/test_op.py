@@ -101,3 +101,40 @@ def test_node_listings_show_what_people_look_for() -> None:
     names = dir((torch.ones(2, requires_grad=True) * torch.ones(2)).grad_fn)
     assert {"next_functions", "name", "metadata", "register_hook", "_saved_other"} <= set(names)
     assert not {"edges", "position", "expects", "extras", "saved_other"} & set(names)
+
+
+def test_a_kernel_sets_arrays_aside_for_formulas(scratch: Any) -> None:
+    """They belong to the node alone: nobody can edit them, and the result may be edited."""
+    power = scratch(
+        "test_power", "PowerBackward0", lambda self: [self**3, 3 * self * self], ("self",), elementwise=True,
+        self=lambda F, g, aside: g * aside[0],
+    )  # fmt: skip
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = power(x)
+    total = (2 * y).sum()
+    y.mul_(0)
+    total.backward()
+    assert x.grad.tolist() == [6, 24]
+    assert not [name for name in dir(y.grad_fn) if "aside" in name]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_only_edits_of_outputs_that_formulas_read_are_refused(scratch: Any, number: int) -> None:
+    both = scratch(
+        "test_both", "BothBackward0", lambda self: [self + 1, np.exp(self)], ("self",), outputs=2,
+        self=lambda F, g, result1: g[0] + g[1] * result1,
+    )  # fmt: skip
+    x = torch.tensor([0.0], requires_grad=True)
+    outputs = both(x)
+    total = (2 * outputs[0] + 3 * outputs[1]).sum()
+    (again,) = torch.autograd.grad(total, x, create_graph=True)
+    assert torch.autograd.grad(again.sum(), x)[0].tolist() == [3]
+    outputs = both(x)
+    total = (2 * outputs[0] + 3 * outputs[1]).sum()
+    outputs[number].mul_(0)
+    if number == 1:
+        with pytest.raises(RuntimeError, match="the result that BothBackward0 saved"):
+            total.backward()
+    else:
+        total.backward()
+        assert x.grad.tolist() == [5]

@@ -44,6 +44,22 @@ def constants(kernel: Callable[..., Any]) -> dict[str, str]:
     return {name: f"={defaults[name]!r}" if name in defaults else "" for name in names}
 
 
+def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's positional parameters."""
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount]
+
+
+def called_by_formulas(row: Row) -> Callable[..., Any]:
+    """A row's kernel as formulas call it on ndarrays: with its outputs alone, like the recording function."""
+    kernel, count = row.kernel, row.outputs
+    if "aside" not in row.kept:
+        return kernel
+    if count:
+        return lambda *arrays, **params: kernel(*arrays, **params)[:count]
+    return lambda *arrays, **params: kernel(*arrays, **params)[0]
+
+
 def source(row: Row) -> str:
     """Two functions: ``recorder(inputs, params)`` and ``backward(node, g, F, edges, retain)``."""
     inputs = [argument(i) for i in row.inputs]
@@ -152,6 +168,8 @@ def kernel_lines(row: Row, operands: str, arrays: list[str]) -> Iterator[str]:
     """Call the kernel; a ufunc's ``out=...`` keeps 0-d results ndarrays, and is left out where the result is not 0-d."""
     call = ", ".join([*arrays, *(f"{p}={p}" for p in row.params)])
     target = "out_arrays" if row.outputs else "out._array = out_array"
+    if "aside" in row.kept:
+        target = "out_arrays"
     if not row.outputs:
         yield "out = new_tensor()"
     yield "try:"
@@ -166,6 +184,8 @@ def kernel_lines(row: Row, operands: str, arrays: list[str]) -> Iterator[str]:
     params = "{" + ", ".join(f"{p!r}: {p}" for p in row.params) + "}"
     yield f"    {target} = rescued(error, row, {operands}, ({', '.join(arrays)},), {params})"
     if not row.outputs:
+        if "aside" in row.kept:
+            yield "out._array = out_array = out_arrays[0]"
         yield "out._alias = None"
         yield f"out._layout = {'layout' if row.elementwise and row.formulas else 'None'}"
 
@@ -176,8 +196,13 @@ def node_lines(row: Row, active: list[str], nodes: list[str]) -> Iterator[str]:
     yield "node.position = next_position()"
     yield f"node.edges = ({', '.join([*nodes, *['None'] * row.absent])},)"
     for name in row.kept:  # a tensor is kept only if a needed gradient reads it
-        if name == "result":
-            yield f"node.saved_result = {'tuple(out_arrays)' if row.outputs else 'out_array'}"
+        if name == "aside":
+            yield f"node.saved_aside = out_arrays[{int(row.outputs) or 1}:]"
+            continue
+        if name in row.results:
+            number = name.removeprefix("result")
+            value = f"out_arrays[{number}]" if number else "tuple(out_arrays)" if row.outputs else "out_array"
+            yield f"node.saved_{name} = {value}"
             yield "node.result_edits = ()"
             continue
         readers = row.readers(name)
@@ -309,7 +334,7 @@ def variadic_lines(row: Row) -> Iterator[str]:
 
 def backward_lines(row: Row) -> Iterator[str]:
     """Fetch what was saved, check it, apply the formulas that are needed."""
-    tensors = [n for n in row.kept if n != "result"]
+    tensors = [n for n in row.kept if n in row.inputs]
     for n in row.kept:
         yield f"{n} = node.saved_{n}"
     if row.kept:
@@ -322,11 +347,16 @@ def backward_lines(row: Row) -> Iterator[str]:
         yield "if F is raw:"
         for n in tensors:
             yield f"    {n} = {n}._array"
-    if "result" in row.kept:
+    results = [n for n in row.kept if n in row.results]
+    if results:
         yield "for edits in node.result_edits:"
-        yield "    check_unedited(node, edits, 'result')"
+        yield f"    check_unedited(node, edits, {results[0]!r})"
         yield "if F is not raw:"
-        yield "    result = rewrapped(node, result)"
+        for n in results:
+            yield f"    {n} = rewrapped(node, {n}, {n.removeprefix('result') or None})"
+    if "aside" in row.kept:
+        yield "if F is not raw:"
+        yield "    aside = [wrap(array) for array in aside]"
     if row.kept:
         yield "if not retain:"
         yield f"    {' = '.join(f'node.saved_{n}' for n in row.kept)} = None"

@@ -4,9 +4,10 @@
               self=lambda F, g, other: g * other,
               other=lambda F, g, self: g * self)
 
-A formula's parameter names say what is saved: an input, ``result``, ``<input>_shape`` or a keyword-only parameter of the
-kernel.  The recording function and the node's ``backward`` are written by ``_codegen`` as flat Python and compiled when
-the row is first used (as dataclasses and attrs do): ``print(row.source)`` shows them, and so do tracebacks.
+A formula's parameter names say what is saved: an input, ``<input>_shape``, a keyword-only parameter of the kernel, ``result``
+(of several outputs also ``result0``, ``result1``, …, one each), or ``aside``, the arrays that the kernel returns after its
+outputs.  The recording function and the node's ``backward`` are written by ``_codegen`` as flat Python and compiled when the
+row is first used (as dataclasses and attrs do): ``print(row.source)`` shows them, and so do tracebacks.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class Row:
         self.declared = {p: getattr(kernel, "__annotations__", {}).get(p, "") for p in self.params}
         self.view: bool | str = False
         self.outputs: bool | int = False
+        self.results: list[str] = []  # names under which formulas may read outputs
         self.multiple = self.floats = self.elementwise = self.broadcasts = self.together = False
         self.numbers: bool | str = True
         self.tangent: Any = None
@@ -75,8 +77,8 @@ class Row:
 
     @functools.cached_property
     def kept(self) -> list[str]:
-        """The tensors that formulas read: inputs, and the result."""
-        return [name for name in (*self.inputs, "result") if self.readers(name)]
+        """What formulas read of arrays: inputs, the result, and what the kernel set aside."""
+        return [name for name in (*self.inputs, *self.results, "aside") if self.readers(name)]
 
     @functools.cached_property
     def constants(self) -> list[str]:
@@ -142,7 +144,7 @@ def op(
     view : bool or "maybe"
         Whether the output shares the input's memory.
     outputs : bool or int
-        Whether the kernel returns several arrays, or how many of them are outputs (others are in ``result``, for formulas).
+        Whether the kernel returns several arrays, or how many of them are outputs (others are ``aside``, for formulas).
     multiple : bool
         Whether the several outputs, being views, refuse to be written in place.
     floats, casts : bool
@@ -177,6 +179,7 @@ def op(
     """
     row = Row(name, node_name, kernel, inputs)
     row.view, row.outputs, row.multiple, row.floats = view, outputs, multiple, floats
+    row.results = ["result", *(f"result{i}" for i in range(outputs if outputs is not True else 0))]
     row.numbers, row.casts, row.instead = numbers, casts, instead or {}
     row.elementwise = row.is_ufunc and kernel.signature is None if elementwise is None else elementwise  # type: ignore[attr-defined]
     row.broadcasts = row.elementwise and len(inputs) > 1 if broadcasts is None else broadcasts
@@ -184,22 +187,16 @@ def op(
     row.tangent = tangent or ("elementwise" if row.elementwise else "transpose")
     row.formulas = {i: formula for i, formula in formulas.items() if formula is not None}
     row.absent = len(formulas) - len(row.formulas)
-    row.reads = {i: parameters(f)[2:] for i, f in row.formulas.items()}
+    row.reads = {i: _codegen.parameters(f)[2:] for i, f in row.formulas.items()}
     if together is not None:
         row.together, row.formulas = True, dict.fromkeys(row.inputs, together)
-        row.reads = dict.fromkeys(row.inputs, parameters(together)[3:])
+        row.reads = dict.fromkeys(row.inputs, _codegen.parameters(together)[3:])
     check(row)
     row.call = recorder(row, "call")
     rows[name] = row
-    setattr(raw, name, kernel)
+    setattr(raw, name, _codegen.called_by_formulas(row))
     setattr(traced, name, row.call)
     return row.call
-
-
-def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of a function's positional parameters."""
-    code = function.__code__
-    return code.co_varnames[: code.co_argcount]
 
 
 def check(row: Row) -> None:
@@ -212,7 +209,7 @@ def check(row: Row) -> None:
         )
     if unknown := set(row.formulas) - set(row.inputs):
         raise TypeError(f"op {row.name!r}: derivative given for {sorted(unknown)}, but its inputs are {row.inputs}")
-    readable = {*row.inputs, *row.params, "result", *(f"{i}_shape" for i in row.inputs)}
+    readable = {*row.inputs, *row.params, *row.results, "aside", *(f"{i}_shape" for i in row.inputs)}
     if row.variadic:
         readable -= {row.inputs[0], "result"}
     for name, reads in row.reads.items():
@@ -249,10 +246,11 @@ _PLACEHOLDER = (lambda *args, **kwargs: materialise(*args, **kwargs)).__code__  
 def build(row: Row) -> None:
     """Write and compile the row's recording functions and its node's class and backward."""
     slots = tuple([f"saved_{n}" for n in (*row.kept, *row.constants)])
-    body: dict[str, Any] = {"__slots__": slots + ("result_edits",) * ("result" in row.kept), "__module__": __name__}
+    results = [name for name in row.results if name in row.kept]
+    body: dict[str, Any] = {"__slots__": slots + ("result_edits",) * bool(results), "__module__": __name__}
     body |= {
         "row": row,
-        "saves_result": "result" in row.kept,
+        "saves_result": results[:1] == ["result"] or frozenset(int(name[6:]) for name in results),
         "several": row.outputs,
         "saved_names": slots,
         "packable": packable,
@@ -289,7 +287,7 @@ def _shared_names() -> dict[str, Any]:
         (
             _runtime,
             "Tensor check_unedited filled float_operand into new_tensor numpy_scalars operand outputs_of parameter "
-            "quiet raise_inference raw rescued rewrapped tensor_types unsaved views_of without_tensors",
+            "quiet raise_inference raw rescued rewrapped tensor_types unsaved views_of without_tensors wrap",
         ),
         (_tape, "next_position"),
         (_records, "observe raise_freed"),

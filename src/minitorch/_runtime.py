@@ -153,8 +153,11 @@ def made(array: np.ndarray, requires_grad: bool = False) -> Any:
     return tensor
 
 
-def rewrapped(node: Node, result: Any) -> Any:
-    """A node's own output as a Tensor again: only while recording, so that a node never owns it."""
+def rewrapped(node: Node, result: Any, number: int | None = None) -> Any:
+    """A node's own output (of several all, or that of a *number*) as a Tensor again: only while recording, so that a node
+    never owns it."""
+    if number is not None:
+        return wrap(result, output_node(node, number, node.layout[number]))
     if node.several:
         outputs = []
         for index, array in enumerate(result):
@@ -230,7 +233,7 @@ def check_unedited(node: Any, edits: Any, name: str) -> None:
         value = getattr(node, f"saved_{name}", None)
         array = value if isinstance(value, np.ndarray) else getattr(value, "_array", None)
         what = "a tensor" if array is None else f"[torch.{scalar_name(array.dtype)}Tensor {list(array.shape)}]"
-        what += ", the result" if name == "result" else f", the {name!r}"
+        what += ", the result" if name.startswith("result") else f", the {name!r}"
         site = None if node.extras is None else site_of(node.extras.mark)
         recorded = f", which was recorded at {site}," if site else ","
         written = _written_after(node, edits)

@@ -18,7 +18,7 @@ def properties_of(row: Any) -> dict[str, property]:
     """The properties of a row's node class that show saved values, under PyTorch's names."""
     shapes = {f"{i}_shape": f"{i}_sym_sizes" for i in row.inputs}
     renamed = {source: name for name, source in row.shows.items() if isinstance(source, str)}
-    names = {n: renamed.get(n, shapes.get(n, n)) for n in (*row.kept, *row.constants) if n not in row.hides}
+    names = {n: renamed.get(n, shapes.get(n, n)) for n in (*row.kept, *row.constants) if n not in (*row.hides, "aside")}
     shown = {f"_saved_{name}": saved_value(n) for n, name in names.items()}
     shown |= {f"_saved_{n}": property(get, doc=f"PyTorch's {n!r}.") for n, get in row.shows.items() if callable(get)}
     return shown | {f"_raw_saved_{names[n]}": raw_saved(n) for n in row.kept if n in names}
@@ -55,18 +55,22 @@ def reveal(node: Any, name: str) -> Any:
         if isinstance(value, np.ndarray):  # the node's own: not for the user to write into
             return _runtime.wrap(value.copy())
         return tuple(value) if isinstance(value, list) else value
+    is_result = name in node.row.results
+    number = int(name[6:]) if is_result and name != "result" else None
     packed = None if node.extras is None else node.extras.packed
     if packed is not None and name in packed.values:
         tensor = packed.unpacked(name)
-        return _runtime.rewrapped(node, tensor._array) if name == "result" else tensor
+        return _runtime.rewrapped(node, tensor._array, number) if is_result else tensor
     if value is None:
         raise_freed(node)
     if value is _runtime.unsaved:
         return None
-    if name == "result":
+    if name == "aside":
+        return [_runtime.wrap(array) for array in value]
+    if is_result:
         for edits in node.result_edits:
             _runtime.check_unedited(node, edits, name)
-        return _runtime.rewrapped(node, value)
+        return _runtime.rewrapped(node, value, number)
     if value._alias is not None:
         _runtime.check_unedited(node, value._alias.edits, name)
     return value
@@ -74,9 +78,8 @@ def reveal(node: Any, name: str) -> Any:
 
 def packable(node: Any) -> list[tuple[str, Any]]:
     """The tensors a row's node saved, by name, for pack hooks."""
-    pairs = [
-        (name, reveal(node, name)) for name in node.row.kept if getattr(node, f"saved_{name}") is not _runtime.unsaved
-    ]
+    saved = [name for name in node.row.kept if name != "aside"]  # that is no variable
+    pairs = [(name, reveal(node, name)) for name in saved if getattr(node, f"saved_{name}") is not _runtime.unsaved]
     return [(name, tensor) for name, tensor in pairs if not getattr(tensor, "is_number", False)]
 
 
@@ -183,8 +186,9 @@ class Packed:
         """Give a row's node what the unpack hooks return, for one backward (a custom Function reads them itself)."""
         for name in self.values if hasattr(node, "row") else ():
             tensor = self.unpacked(name)
-            if name == "result":
-                node.saved_result, node.result_edits = tensor._array, ()
+            if name in node.row.results:
+                setattr(node, f"saved_{name}", tensor._array)
+                node.result_edits = ()
             else:
                 setattr(node, f"saved_{name}", tensor)
 

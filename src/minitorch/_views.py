@@ -117,11 +117,11 @@ def edits_of(tensor: Any) -> Edits:
         edits: Edits = alias.edits
         return edits
     tensor._alias = edits = Edits()
-    node = tensor._node
+    node, number = tensor._node, None
     if node is not None:
         if node.__class__ is Output:
-            node = node.edges[0]
-        if node.saves_result:
+            node, number = node.edges[0], node.index
+        if node.saves_result is True or (node.saves_result and number in node.saves_result):
             node.result_edits = (*node.result_edits, edits)
     return edits
 

@@ -145,11 +145,37 @@ def test_float32_stays_float32() -> None:
         assert {t.dtype for t in (*out, x.grad, *[p.grad for p in layer.parameters()])} == {torch.float32}
 
 
-def test_an_output_that_is_edited_is_noticed() -> None:
-    output, _ = minitorch.nn.LSTM(3, 4)(minitorch.randn(5, 2, 3))
-    output.mul_(2)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        output.sum().backward()
+@pytest.mark.parametrize(
+    ("kind", "refused"),
+    [
+        ("LSTM", [True, False, False]),
+        ("GRU", [False, False]),
+        ("RNN", [False, False]),
+        ("LSTMCell", [False, False]),
+        ("GRUCell", [False]),
+        ("RNNCell", [True]),
+    ],
+)
+def test_edits_of_outputs(kind: str, refused: list[bool]) -> None:
+    """What the way back reads may not be edited; the gradients after other edits are those without."""
+    module = getattr(nn, kind)(3, 4)
+    x = torch.randn(2, 3) if kind.endswith("Cell") else torch.randn(5, 2, 3)
+    for number in (None, *range(len(refused))):
+        module.zero_grad()
+        outputs = flat(module(x))
+        loss = sum((output * 2).sum() for output in outputs)
+        if number is not None:
+            outputs[number].mul_(2)
+            if refused[number]:
+                with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                    loss.backward()
+                continue
+        loss.backward()
+        gradients = [p.grad.clone() for p in module.parameters()]
+        if number is None:
+            expected = gradients
+        for gradient, wanted in zip(gradients, expected):
+            assert torch.equal(gradient, wanted)
 
 
 def test_refusals() -> None:

@@ -45,7 +45,7 @@ curved = sample(
 )
 
 SAMPLES: dict[str, list[Sample]] = {
-    "norm_moments": [*layers, *batches],
+    "norm_moments": batches,
     "layer_norm": layers,
     "batch_norm": [*batches, norm("instance_norm", normal(2, 2, 3), args=(None, None))],
     "batch_norm_evaluated": evaluations,

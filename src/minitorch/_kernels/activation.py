@@ -38,14 +38,14 @@ _NORMAL_32 = constants(
     np.float32,
 )
 _SQRT_HALF = math.sqrt(0.5)
-_DENSITY = 1 / math.sqrt(2 * math.pi)
+_DENSITY = {size: np.full((), 1 / math.sqrt(2 * math.pi), f"f{size}") for size in _SIZES}
+_MINUS_HALF = {size: np.full((), -0.5, f"f{size}") for size in _SIZES}
 # The approximation by tanh, x (1 + tanh(k (x + c x^3))) / 2 = x / (1 + exp(x (-2 k - 2 k c x^2))), with c and k from
 # D. Hendrycks and K. Gimpel, "Gaussian Error Linear Units (GELUs)", 2016.
 _CUBIC = 0.044715
 _SLOPE = 2 * math.sqrt(2 / math.pi)
 _LINE = {size: constants((-_SLOPE * _CUBIC, -_SLOPE), np.dtype(f"f{size}").type) for size in (4, 8)}
 _LINE_SLOPE = {size: constants((3 * _SLOPE * _CUBIC, _SLOPE), np.dtype(f"f{size}").type) for size in (4, 8)}
-_MINUS_HALF_32, _DENSITY_32 = constants((-0.5, _DENSITY), np.float32)
 
 
 def _apply(kernel: Callable[..., Array], *arrays: Array) -> Array:
@@ -266,8 +266,8 @@ def _log_sigmoid_backward(grad: Array, x: Array, out: Any = ...) -> Array:
     return np.divide(grad, out, out)
 
 
-def gelu(x: Array, approximate: str = "none") -> Array:
-    """Return `x` times the probability that a standard normal variate is below `x`.
+def gelu(x: Array, approximate: str = "none") -> list[Array]:
+    """Return `x` times the probability that a standard normal variate is below `x`, and that probability.
 
     Parameters
     ----------
@@ -278,79 +278,65 @@ def gelu(x: Array, approximate: str = "none") -> Array:
 
     Returns
     -------
-    ndarray
-        A fresh array of `x`'s shape and dtype.
+    list of ndarray
+        Two fresh arrays of `x`'s shape and dtype; the second is what `gelu_backward` reads.
     """
-    if approximate == "tanh":
-        return _apply(_gelu_tanh, x)
-    if x.size <= FEW:
-        out = np.empty(x.shape, x.dtype)
-        out.reshape(-1)[:] = [0.5 * value * math.erfc(-_SQRT_HALF * value) for value in x.ravel().tolist()]
-        return out
-    return _apply(_gelu_64 if x.itemsize == 8 else _gelu_32, x)
+    if x.itemsize == 2:
+        return [array.astype(x.dtype) for array in gelu(x.astype(np.float32), approximate)]
+    out, share = np.empty(x.shape, x.dtype), np.empty(x.shape, x.dtype)
+    if x.size <= FEW and approximate == "none":
+        share.reshape(-1)[:] = [0.5 * math.erfc(-_SQRT_HALF * value) for value in x.ravel().tolist()]
+        return [np.multiply(x, share, out), share]
+    fill = _tanh_share if approximate == "tanh" else _normal_share_64 if x.itemsize == 8 else _normal_share_32
+    flat, shares, results = x.reshape(-1), share.reshape(-1), out.reshape(-1)
+    for start in range(0, x.size, BLOCK):
+        part = slice(start, start + BLOCK)
+        fill(flat[part], shares[part])
+        np.multiply(flat[part], shares[part], results[part])
+    return [out, share]
 
 
-def gelu_backward(grad: Array, x: Array, approximate: str = "none") -> Array:
+def _normal_share_32(x: Array, out: Array) -> None:
+    polynomial(_NORMAL_32, np.multiply(x, x), out)
+    _logistic(x, out)
+
+
+def _normal_share_64(x: Array, out: Array) -> None:
+    np.multiply(erfc(x * -_SQRT_HALF), _HALF[8], out)
+
+
+def _tanh_share(x: Array, out: Array) -> None:
+    polynomial(_LINE[x.itemsize], np.multiply(x, x), out)
+    _logistic(x, out)
+
+
+def _logistic(x: Array, out: Array) -> None:
+    """Replace `out` by ``1 / (1 + exp(x * out))``."""
+    np.multiply(out, x, out)
+    np.exp(out, out)
+    np.add(out, _ONE[x.itemsize], out)
+    np.reciprocal(out, out)
+
+
+def gelu_backward(grad: Array, x: Array, share: Array, approximate: str = "none") -> Array:
     """Return the gradient of gelu's input: `grad` times the sum of the probability and `x` times the density at `x`."""
-    if approximate == "tanh":
-        return _apply(_gelu_tanh_backward, grad, x)
-    return _apply(_gelu_backward_64 if x.itemsize == 8 else _gelu_backward_32, grad, x)
+    return _apply(_gelu_tanh_backward if approximate == "tanh" else _gelu_backward, grad, x, share)
 
 
-def _gelu_32(x: Array, out: Any = ...) -> Array:
-    return np.divide(x, _inverse_normal_32(x), out=out)
-
-
-def _inverse_normal_32(x: Array) -> Array:
-    """Return one over the normal probability below `x`."""
-    square = np.multiply(x, x, out=...)
-    result = polynomial(_NORMAL_32, square)
-    np.multiply(result, x, result)
-    np.exp(result, result)
-    return np.add(result, _ONE[4], result)
-
-
-def _gelu_backward_32(grad: Array, x: Array, out: Any = ...) -> Array:
+def _gelu_backward(grad: Array, x: Array, share: Array, out: Any = ...) -> Array:
     out = np.multiply(x, x, out=out)
-    np.multiply(out, _MINUS_HALF_32, out)
+    np.multiply(out, _MINUS_HALF[x.itemsize], out)
     np.exp(out, out)
     np.multiply(out, x, out)
-    np.multiply(out, _DENSITY_32, out)
-    below = _inverse_normal_32(x)
-    np.add(out, np.reciprocal(below, below), out)
+    np.multiply(out, _DENSITY[x.itemsize], out)
+    np.add(out, share, out)
     return np.multiply(out, grad, out)
 
 
-def _gelu_64(x: Array, out: Any = ...) -> Array:
-    below = erfc(x * -_SQRT_HALF)
-    np.multiply(below, _HALF[8], below)
-    return np.multiply(below, x, out=out)
-
-
-def _gelu_backward_64(grad: Array, x: Array, out: Any = ...) -> Array:
-    slope = x * _DENSITY * np.exp(x * x * -0.5) + 0.5 * erfc(x * -_SQRT_HALF)
-    return np.multiply(slope, grad, out=out)
-
-
-def _gelu_tanh(x: Array, out: Any = ...) -> Array:
-    return np.divide(x, _inverse_tanh(x, np.multiply(x, x, out=...)), out=out)
-
-
-def _inverse_tanh(x: Array, square: Array) -> Array:
-    """Return one over the approximated probability."""
-    result = polynomial(_LINE[x.itemsize], square)
-    np.multiply(result, x, result)
-    np.exp(result, result)
-    return np.add(result, _ONE[x.itemsize], result)
-
-
-def _gelu_tanh_backward(grad: Array, x: Array, out: Any = ...) -> Array:
-    square = np.multiply(x, x, out=...)
-    share = _inverse_tanh(x, square)
-    np.reciprocal(share, share)
+def _gelu_tanh_backward(grad: Array, x: Array, share: Array, out: Any = ...) -> Array:
     out = np.subtract(_ONE[x.itemsize], share, out=out)
     np.multiply(out, x, out)
-    np.multiply(out, polynomial(_LINE_SLOPE[x.itemsize], square), out)
+    np.multiply(out, polynomial(_LINE_SLOPE[x.itemsize], np.multiply(x, x, out=...)), out)
     np.add(out, _ONE[x.itemsize], out)
     np.multiply(out, share, out)
     return np.multiply(out, grad, out)

@@ -7,11 +7,12 @@ makes at the speed of memory, take their place.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
 
-from .reduce import sum, sum_rows
+from .reduce import ones, sum, sum_rows
 
 Array: TypeAlias = np.ndarray
 Sizes: TypeAlias = tuple[int, ...]
@@ -99,6 +100,23 @@ def standardized(x: Array, mean: Array, var: Array, plan: Plan) -> Array:
     return _given_back(result, x)
 
 
+def normalized_by_own(x: Array, weight: Array, bias: Array, *, plan: Plan) -> list[Array]:
+    """Return `normalized` with the elements' own statistics, and those: mean and variance."""
+    if plan.rows and 0 < x.size <= _FEW and x.itemsize > 2:
+        matrix = x.reshape(plan.channels)
+        mean = matrix.dot(_averaging(x.dtype.char, plan.count))
+        result = np.subtract(matrix, mean[:, None])
+        var = np.vecdot(result, result)
+        var /= plan.count
+        rstd = _inverse_deviation(var, plan.eps)
+        if _near(mean, rstd):
+            result *= rstd[:, None].dot(weight.reshape(1, -1))
+            result += bias.reshape(-1)
+            return [result.reshape(x.shape), mean, var]
+    mean, var = moments(x, plan)
+    return [normalized(x, weight, bias, mean, var, plan), mean, var]
+
+
 def normalized(x: Array, weight: Array, bias: Array, mean: Array, var: Array, plan: Plan) -> Array:
     """Return the standardised values times `weight` plus `bias`, which have an element for each channel."""
     given = _single(x).reshape(plan.channels)
@@ -163,6 +181,23 @@ def weight_grad(grad: Array, x: Array, mean: Array, var: Array, plan: Plan) -> A
     return result.astype(grad.dtype, copy=False)
 
 
+def gradients(
+    grad: Array, needed: list[bool], x: Array, weight: Array, mean: Array, var: Array, plan: Plan, size: Sizes
+) -> list[Array | None]:
+    """Return the gradients of what is normalised, of the weight and of the bias in `normalized_by_own`, where needed."""
+    if plan.rows and 0 < x.size <= _FEW and x.itemsize > 2:
+        rstd = _inverse_deviation(var, plan.eps)
+        if _near(mean, rstd):
+            return _gradients_of_few_rows(grad, needed, x, weight, mean, rstd, plan, size)
+    by_x, by_weight, by_bias = needed
+    axes = (0, 2)[: len(plan.channels) - 1]
+    return [
+        normalized_backward(grad, x, weight, mean, var, plan) if by_x else None,
+        weight_grad(grad, x, mean, var, plan).reshape(size) if by_weight else None,
+        sum(grad.reshape(plan.channels), axes).reshape(size) if by_bias else None,
+    ]
+
+
 # -- gradients ---------------------------------------------------------------------------------------------------------
 def _backward_of_rows(grad: Array, x: Array, weight: Array, mean: Array, rstd: Array, plan: Plan) -> Array:
     result = np.empty_like(x, order="C")
@@ -181,6 +216,36 @@ def _backward_of_rows(grad: Array, x: Array, weight: Array, mean: Array, rstd: A
         moved -= sums[:, None]
         part += moved
     return result
+
+
+def _gradients_of_few_rows(
+    grad: Array, needed: list[bool], x: Array, weight: Array, mean: Array, rstd: Array, plan: Plan, size: Sizes
+) -> list[Array | None]:
+    """The formulas of `normalized_backward` and `weight_grad`, which have the product of gradient and values in common."""
+    given, values, scale = grad.reshape(plan.channels), x.reshape(plan.channels), weight.reshape(-1)
+    found: list[Array | None] = [None, None, None]
+    products = np.multiply(given, values)
+    if needed[0]:
+        result = np.multiply(given, rstd[:, None].dot(scale[None]))
+        sums = given.dot(scale)
+        factor = mean * sums
+        factor -= products.dot(scale)
+        factor *= rstd * rstd
+        factor /= plan.count
+        sums /= plan.count
+        sums += mean * factor
+        sums *= rstd
+        factor *= rstd
+        result += values * factor[:, None]
+        result -= sums[:, None]
+        found[0] = result.reshape(x.shape)
+    if needed[1]:
+        by_weight = rstd.dot(products)
+        by_weight -= (rstd * mean).dot(given)
+        found[1] = by_weight.reshape(size)
+    if needed[2]:
+        found[2] = ones(x.dtype.char, len(given)).dot(given).reshape(size)
+    return found
 
 
 def _backward_of_groups(grad: Array, x: Array, weight: Array, mean: Array, rstd: Array, plan: Plan) -> Array:
@@ -246,6 +311,12 @@ def _dots(a: Array, b: Array, axes: Sizes) -> Array:
         return sum(a * b, axes)
     lines = np.vecdot(a, b)
     return lines if axes == (1,) else np.add.reduce(lines, 0)
+
+
+@lru_cache(maxsize=64)
+def _averaging(char: str, count: int) -> Array:
+    """What a product of rows is their means with."""
+    return np.full(count, 1 / count, char)
 
 
 def _near(mean: Array, rstd: Array) -> bool:

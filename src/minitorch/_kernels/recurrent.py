@@ -140,10 +140,10 @@ def lstm_slopes(gates: np.ndarray, curved: np.ndarray, cells_before: np.ndarray)
 
 def lstm_backward(
     g: dict[int, np.ndarray], needed: list[bool], self: np.ndarray, hx: np.ndarray, cx: np.ndarray, w_ih: np.ndarray,
-    w_hh: np.ndarray, result: Arrays, batch_sizes: Sizes, reverse: bool,
+    w_hh: np.ndarray, states: np.ndarray, gates: np.ndarray, cells: np.ndarray, curved: np.ndarray, *, batch_sizes: Sizes,
+    reverse: bool,
 ) -> list[np.ndarray | None]:  # fmt: skip
     """The gradients of the inputs that are needed."""
-    states, _, _, gates, cells, curved = result
     hidden = w_hh.shape[1]
     forget = gates[:, hidden : 2 * hidden]
     slopes, through = lstm_slopes(gates, curved, before(cells, cx, batch_sizes, reverse))
@@ -185,10 +185,9 @@ def lstm_cell(
 
 def lstm_cell_backward(
     g: dict[int, np.ndarray], needed: list[bool], self: np.ndarray, hx: np.ndarray, cx: np.ndarray, w_ih: np.ndarray,
-    w_hh: np.ndarray, result: Arrays,
+    w_hh: np.ndarray, gates: np.ndarray, curved: np.ndarray,
 ) -> list[np.ndarray | None]:  # fmt: skip
     """The gradients of the inputs that are needed."""
-    _, _, gates, curved = result
     hidden = w_hh.shape[1]
     slopes, gc = lstm_slopes(gates, curved, cx)
     gh = arriving(g, 0, hx)
@@ -234,7 +233,8 @@ def gru(
     self: np.ndarray, hx: np.ndarray, w_ih: np.ndarray, w_hh: np.ndarray, b_ih: np.ndarray, b_hh: np.ndarray,
     *, batch_sizes: Sizes, reverse: bool,
 ) -> Arrays:  # fmt: skip
-    """The hidden states, the last one, and what the way back needs: gates, and what the reset gate was multiplied with."""
+    """The hidden states, the last one, and what the way back needs: hidden states that nobody edits, gates, and what the
+    reset gate was multiplied with."""
     hidden = w_hh.shape[1]
     a, b = hidden, 2 * hidden
     gates = self.dot(w_ih.T)
@@ -260,15 +260,14 @@ def gru(
         h = np.subtract(h, new, states[start:end])  # new + update * (state - new)
         h *= gate[:, a:b]
         h += new
-    return [states, ended(h, last).copy(), gates, inner]
+    return [states.copy(), ended(h, last).copy(), states, gates, inner]
 
 
 def gru_backward(
     g: dict[int, np.ndarray], needed: list[bool], self: np.ndarray, hx: np.ndarray, w_ih: np.ndarray, w_hh: np.ndarray,
-    result: Arrays, batch_sizes: Sizes, reverse: bool,
+    states: np.ndarray, gates: np.ndarray, inner: np.ndarray, *, batch_sizes: Sizes, reverse: bool,
 ) -> list[np.ndarray | None]:  # fmt: skip
     """The gradients of the inputs that are needed."""
-    states, _, gates, inner = result
     hidden = w_hh.shape[1]
     a, b = hidden, 2 * hidden
     reset, update, new = gates[:, :a], gates[:, a:b], gates[:, b:]
@@ -305,7 +304,7 @@ def _rnn(
     self: np.ndarray, hx: np.ndarray, w_ih: np.ndarray, w_hh: np.ndarray, b_ih: np.ndarray, b_hh: np.ndarray,
     batch_sizes: Sizes, reverse: bool, bend: Callable[[np.ndarray], np.ndarray],
 ) -> Arrays:  # fmt: skip
-    """The hidden states, and the last one."""
+    """The hidden states, the last one, and for the way back hidden states that nobody edits."""
     states = self.dot(w_ih.T)
     states += b_ih + b_hh
     weights, last = w_hh.T, np.empty(hx.shape, hx.dtype)
@@ -317,14 +316,14 @@ def _rnn(
         state = states[start:end]
         state += h.dot(weights)
         h = bend(state)
-    return [states, ended(h, last).copy()]
+    return [states.copy(), ended(h, last).copy(), states]
 
 
 def rnn_tanh(
     self: np.ndarray, hx: np.ndarray, w_ih: np.ndarray, w_hh: np.ndarray, b_ih: np.ndarray, b_hh: np.ndarray,
     *, batch_sizes: Sizes, reverse: bool,
 ) -> Arrays:  # fmt: skip
-    """The hidden states, and the last one."""
+    """See `_rnn`."""
     return _rnn(self, hx, w_ih, w_hh, b_ih, b_hh, batch_sizes, reverse, lambda state: np.tanh(state, state))
 
 
@@ -332,26 +331,26 @@ def rnn_relu(
     self: np.ndarray, hx: np.ndarray, w_ih: np.ndarray, w_hh: np.ndarray, b_ih: np.ndarray, b_hh: np.ndarray,
     *, batch_sizes: Sizes, reverse: bool,
 ) -> Arrays:  # fmt: skip
-    """The hidden states, and the last one."""
+    """See `_rnn`."""
     return _rnn(self, hx, w_ih, w_hh, b_ih, b_hh, batch_sizes, reverse, lambda state: np.maximum(state, 0, out=state))
 
 
 def rnn_tanh_backward(
     g: dict[int, np.ndarray], needed: list[bool], self: np.ndarray, hx: np.ndarray, w_ih: np.ndarray, w_hh: np.ndarray,
-    result: Arrays, batch_sizes: Sizes, reverse: bool,
+    states: np.ndarray, *, batch_sizes: Sizes, reverse: bool,
 ) -> list[np.ndarray | None]:  # fmt: skip
     """The gradients of the inputs that are needed."""
-    slopes = 1 - result[0] * result[0]
-    return _rnn_backward(g, needed, slopes, self, hx, w_ih, w_hh, result[0], batch_sizes, reverse)
+    slopes = 1 - states * states
+    return _rnn_backward(g, needed, slopes, self, hx, w_ih, w_hh, states, batch_sizes, reverse)
 
 
 def rnn_relu_backward(
     g: dict[int, np.ndarray], needed: list[bool], self: np.ndarray, hx: np.ndarray, w_ih: np.ndarray, w_hh: np.ndarray,
-    result: Arrays, batch_sizes: Sizes, reverse: bool,
+    states: np.ndarray, *, batch_sizes: Sizes, reverse: bool,
 ) -> list[np.ndarray | None]:  # fmt: skip
     """The gradients of the inputs that are needed."""
-    slopes = (result[0] > 0).astype(result[0].dtype)
-    return _rnn_backward(g, needed, slopes, self, hx, w_ih, w_hh, result[0], batch_sizes, reverse)
+    slopes = (states > 0).astype(states.dtype)
+    return _rnn_backward(g, needed, slopes, self, hx, w_ih, w_hh, states, batch_sizes, reverse)
 
 
 def _rnn_backward(

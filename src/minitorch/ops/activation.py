@@ -167,12 +167,12 @@ op("hardswish_backward", "HardswishBackwardBackward0", _hardswish_backward_kerne
 
 
 # -- smooth ones -------------------------------------------------------------------------------------------------------
-def _gelu_kernel(self: np.ndarray, *, approximate: str = "none") -> np.ndarray:
+def _gelu_kernel(self: np.ndarray, *, approximate: str = "none") -> list[np.ndarray]:
     return kernels.gelu(_floats(self, "GeluKernelImpl"), approximate)
 
 
-def _gelu_backward_kernel(grad: np.ndarray, self: np.ndarray, *, approximate: str) -> np.ndarray:
-    return kernels.gelu_backward(grad, self, approximate)
+def _gelu_backward_kernel(grad: np.ndarray, self: np.ndarray, share: np.ndarray, *, approximate: str) -> np.ndarray:
+    return kernels.gelu_backward(grad, self, share, approximate)
 
 
 def _gelu_curvature(F: Any, x: Any, approximate: str) -> Any:
@@ -187,10 +187,13 @@ def _gelu_curvature(F: Any, x: Any, approximate: str) -> Any:
 
 
 _gelu = op("gelu", "GeluBackward0", _gelu_kernel, ("self",), elementwise=True,
-           self=lambda F, g, self, approximate: F.gelu_backward(g, self, approximate=approximate))  # fmt: skip
+           self=lambda F, g, self, aside, approximate:
+               F.gelu_backward(g, self, aside[0], approximate=approximate))  # fmt: skip
 
-op("gelu_backward", "GeluBackwardBackward0", _gelu_backward_kernel, ("grad", "self"), elementwise=True,
-   grad=lambda F, g, self, approximate: F.gelu_backward(g, self, approximate=approximate),
+# The share is a function of self, whose formula counts that in.
+op("gelu_backward", "GeluBackwardBackward0", _gelu_backward_kernel, ("grad", "self", "share"),
+   elementwise=True, broadcasts=False,
+   grad=lambda F, g, self, share, approximate: F.gelu_backward(g, self, share, approximate=approximate),
    self=lambda F, g, grad, self, approximate: g * grad * _gelu_curvature(F, self, approximate))  # fmt: skip
 
 

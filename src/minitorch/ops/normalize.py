@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from .._kernels import normalize as kernels
 from .._kernels.normalize import Plan
 from .._kernels.reduce import sum as sum_kernel
 from .._op import op
-from .._runtime import wrap
+from .._runtime import raw, traced, wrap
 from .._saved import reveal
 from . import arrange, copies, pointwise, powers, reduce
 from . import shape as shapes
@@ -157,11 +158,11 @@ def _statistics(shape: Callable[[Any], Sizes]) -> dict[str, Any]:
     """What shows a node's means, and the inverses of its deviations, in the shape that PyTorch's have."""
 
     def mean(node: Any) -> Any:
-        saved = reveal(node, "mean")
+        saved = reveal(node, "aside")[0] if "aside" in node.row.kept else reveal(node, "mean")
         return None if saved is None else wrap(saved._array.reshape(shape(node)).copy())
 
     def inverse_deviation(node: Any) -> Any:
-        saved = reveal(node, "var")
+        saved = reveal(node, "aside")[1] if "aside" in node.row.kept else reveal(node, "var")
         if saved is None:
             return None
         return wrap(1 / np.sqrt(saved._array.reshape(shape(node)) + saved._array.dtype.type(node.saved_plan.eps)))
@@ -179,16 +180,31 @@ def _row_statistics_shape(node: Any) -> Sizes:
     return (*shape[: len(shape) - size], *[1] * size)
 
 
+def _gradients_by_rows(
+    g: Any, needed: list[bool], self: Any, weight: Any, mean: Any, var: Any, plan: Plan, size: Sizes
+) -> list[Any]:
+    """The gradients on Tensors: each by a row of its own."""
+    F = traced
+    return [
+        F.normalized_backward(g, self, weight, mean, var, plan=plan) if needed[0] else None,
+        F.norm_weight_grad(g, self, mean, var, plan=plan, size=size) if needed[1] else None,
+        F.channel_total(g, channels=plan.channels, size=size) if needed[2] else None,
+    ]
+
+
+raw.norm_gradients, traced.norm_gradients = kernels.gradients, _gradients_by_rows
+
+
+def _bias_of_normalized(F: Any, g: Any, bias_shape: Sizes, plan: Plan) -> Any:
+    return F.channel_total(g, channels=plan.channels, size=bias_shape)
+
+
 def _norm_row(name: str, node_name: str, shape: Callable[[Any], Sizes], **shows: Any) -> Any:
-    """Declare a normalisation by the input's own statistics, which are shown in this shape."""
-    return op(name, node_name, _normalized, ("self", "weight", "bias", "mean", "var"),
+    """Declare a normalisation by the input's own statistics, which its kernel finds and nodes show in this shape."""
+    return op(name, node_name, kernels.normalized_by_own, ("self", "weight", "bias"),
               shows={"input": "self", "weight": _given_weight, **_statistics(shape), **shows}, hides=_internal,
-              self=lambda F, g, self, weight, mean, var, plan:
-                  F.normalized_backward(g, self, weight, mean, var, plan=plan),
-              weight=lambda F, g, self, mean, var, weight_shape, plan:
-                  F.norm_weight_grad(g, self, mean, var, plan=plan, size=weight_shape),
-              bias=lambda F, g, bias_shape, plan:
-                  F.channel_total(g, channels=plan.channels, size=bias_shape))  # fmt: skip
+              together=lambda F, g, needed, self, weight, aside, weight_shape, plan:
+                  F.norm_gradients(g, needed, self, weight, *aside, plan=plan, size=weight_shape))  # fmt: skip
 
 
 def _self_of_evaluated(F: Any, g: Any, weight: Any, var: Any, plan: Plan) -> Any:
@@ -206,8 +222,6 @@ def _weight_of_evaluated(
 
 _layer_norm = _norm_row("layer_norm", "NativeLayerNormBackward0", _row_statistics_shape,
                         normalized_shape=lambda node: node.saved_weight_shape)  # fmt: skip
-_batch_norm = _norm_row("batch_norm", "NativeBatchNormBackward0", lambda node: node.saved_weight_shape,
-                        eps=lambda node: node.saved_plan.eps, training=lambda node: True)  # fmt: skip
 _group_norm = _norm_row("group_norm", "NativeGroupNormBackward0",
                         lambda node: (node.saved_plan.channels[0], node.saved_plan.groups),
                         N=lambda node: node.saved_plan.channels[0],
@@ -215,14 +229,22 @@ _group_norm = _norm_row("group_norm", "NativeGroupNormBackward0",
                         HxW=lambda node: math.prod(node.saved_plan.channels[2:]),
                         group=lambda node: node.saved_plan.groups,
                         eps=lambda node: node.saved_plan.eps)  # fmt: skip
+_batch_norm = op("batch_norm", "NativeBatchNormBackward0", _normalized, ("self", "weight", "bias", "mean", "var"),
+                 shows={"input": "self", "weight": _given_weight, "eps": lambda node: node.saved_plan.eps,
+                        "training": lambda node: True, **_statistics(lambda node: node.saved_weight_shape)},
+                 hides=_internal,
+                 self=lambda F, g, self, weight, mean, var, plan:
+                     F.normalized_backward(g, self, weight, mean, var, plan=plan),
+                 weight=lambda F, g, self, mean, var, weight_shape, plan:
+                     F.norm_weight_grad(g, self, mean, var, plan=plan, size=weight_shape),
+                 bias=_bias_of_normalized)  # fmt: skip
 _batch_norm_evaluated = op("batch_norm_evaluated", "NativeBatchNormBackward0", _normalized,
                            ("self", "weight", "bias", "mean", "var"),
                            shows={"input": "self", "weight": _given_weight, "running_mean": "mean", "running_var": "var",
                                   "eps": lambda node: node.saved_plan.eps, "training": lambda node: False},
                            hides=("bias_shape", "plan", "self_shape", "weight_shape"),
                            self=_self_of_evaluated, weight=_weight_of_evaluated,
-                           bias=lambda F, g, bias_shape, plan:
-                               F.channel_total(g, channels=plan.channels, size=bias_shape))  # fmt: skip
+                           bias=_bias_of_normalized)  # fmt: skip
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
@@ -261,6 +283,12 @@ def _normalized_shape(name: str, array: np.ndarray, normalized_shape: Sequence[i
             f"got input of size{list(array.shape)}"
         )
     return shape
+
+
+@lru_cache(maxsize=64)
+def _plan_of_rows(shape: Sizes, trailing: int, eps: float, weighted: bool) -> Plan:
+    """How rows of so many trailing dimensions are normalised."""
+    return Plan((math.prod(shape[:-trailing]), math.prod(shape[-trailing:])), 1, eps, weighted)
 
 
 def _channels_of(array: np.ndarray) -> Sizes:
@@ -310,9 +338,9 @@ def layer_norm(
     row = _normalized_shape("layer_norm", array, normalized_shape)
     check_kind("LayerNormKernelImpl", array)
     expected = f"of same shape as normalized_shape = {list(row)}"
-    plan = Plan((math.prod(array.shape[: -len(row)]), math.prod(row)), 1, real(eps, "eps"), weight is not None)
+    plan = _plan_of_rows(array.shape, len(row), real(eps, "eps"), weight is not None)
     weight, bias = _parameters(array, weight, bias, row, expected)
-    return _layer_norm(input, weight, bias, *_moments(input, plan), plan)
+    return _layer_norm(input, weight, bias, plan)
 
 
 def rms_norm(
@@ -533,7 +561,7 @@ def group_norm(
     check_kind("GroupNormKernelImpl", array)
     expected = f"a vector of size equal to the number of channels in input of shape {list(array.shape)}"
     weight, bias = _parameters(array, weight, bias, (channels[1],), expected)
-    return _group_norm(input, weight, bias, *_moments(input, plan), plan)
+    return _group_norm(input, weight, bias, plan)
 
 
 def instance_norm(

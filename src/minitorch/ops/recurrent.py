@@ -78,6 +78,9 @@ def _composed(step: Cell, x: Any, firsts: States, weights: Sequence[Any], batch_
     return join.cat(outputs[::-1] if reverse else outputs), *lasts
 
 
+_PLAIN: dict[str, Cell] = {"RNN_TANH": _tanh_step, "RNN_RELU": _relu_step}
+
+
 # -- rows --------------------------------------------------------------------------------------------------------------
 def _by_composition(step: Cell, states: int) -> Callable[..., Any]:
     """The way back on Tensors: the gradient of the composed layer, recorded."""
@@ -102,13 +105,13 @@ def _way_back(name: str, kernel: Callable[..., Any], composition: Callable[..., 
 
 
 def _raw_backward(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    def backward(g: Any, needed: list[bool], *inputs: Any, result: Any, **params: Any) -> Any:
-        return kernel(g, needed, *inputs[:-2], result, **params)  # biases do not matter
+    def backward(g: Any, needed: list[bool], *inputs: Any, kept: Any, **params: Any) -> Any:
+        return kernel(g, needed, *inputs[:-2], *kept, **params)  # biases do not matter
 
     return backward
 
 
-def _cell_by_composition(g: Any, needed: list[bool], x: Any, *inputs: Any, result: Any) -> list[Any]:
+def _cell_by_composition(g: Any, needed: list[bool], x: Any, *inputs: Any, kept: Any) -> list[Any]:
     came = {number + 1: gradient for number, gradient in g.items()}  # a cell has its last state only
     return _by_composition(_lstm_step, 2)(came, needed, x, *inputs, batch_sizes=(len(x),), reverse=False)
 
@@ -119,26 +122,28 @@ _way_back("gru_backward", _raw_backward(kernels.gru_backward), _by_composition(_
 _way_back("rnn_tanh_backward", _raw_backward(kernels.rnn_tanh_backward), _by_composition(_tanh_step, 1))
 _way_back("rnn_relu_backward", _raw_backward(kernels.rnn_relu_backward), _by_composition(_relu_step, 1))
 
+# Edits of outputs are refused where PyTorch refuses them: those of an LSTM's hidden states, and of a plain cell's.
 _lstm_row = op(
     "lstm_layer", "LstmBackward0", kernels.lstm, ("self", "hx", "cx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=3,
-    together=lambda F, g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, result, batch_sizes, reverse: F.lstm_backward(
-        g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, result=result, batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
+    together=lambda F, g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, result0, aside, batch_sizes, reverse:
+        F.lstm_backward(g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, kept=(result0, *aside),
+                        batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
 _cell_row = op(
     "lstm_cell", "LstmCellBackward0", kernels.lstm_cell, ("self", "hx", "cx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=2,
-    together=lambda F, g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, result: F.lstm_cell_backward(
-        g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, result=result))  # fmt: skip
+    together=lambda F, g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, aside: F.lstm_cell_backward(
+        g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, kept=aside))  # fmt: skip
 _gru_row = op(
     "gru_layer", "GruBackward0", kernels.gru, ("self", "hx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=2,
-    together=lambda F, g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, result, batch_sizes, reverse: F.gru_backward(
-        g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, result=result, batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
+    together=lambda F, g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, aside, batch_sizes, reverse: F.gru_backward(
+        g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, kept=aside, batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
 _tanh_row = op(
     "rnn_tanh_layer", "RnnTanhBackward0", kernels.rnn_tanh, ("self", "hx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=2,
-    together=lambda F, g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, result, batch_sizes, reverse: F.rnn_tanh_backward(
-        g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, result=result, batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
+    together=lambda F, g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, aside, batch_sizes, reverse: F.rnn_tanh_backward(
+        g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, kept=aside, batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
 _relu_row = op(
     "rnn_relu_layer", "RnnReluBackward0", kernels.rnn_relu, ("self", "hx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=2,
-    together=lambda F, g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, result, batch_sizes, reverse: F.rnn_relu_backward(
-        g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, result=result, batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
+    together=lambda F, g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, aside, batch_sizes, reverse: F.rnn_relu_backward(
+        g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, kept=aside, batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
 
 ROWS: dict[str, Callable[..., Any]] = {
     "LSTM": _lstm_row, "GRU": _gru_row, "RNN_TANH": _tanh_row, "RNN_RELU": _relu_row,
@@ -213,6 +218,8 @@ def cell(kind: str, x: Any, states: Sequence[Any], w_ih: Any, w_hh: Any, b_ih: A
             raise RuntimeError(f"hidden{number} has inconsistent hidden_size: got {width}, expected {hidden}")
     if kind == "LSTM" and b_ih is not None:
         return tuple(_cell_row(x, *states, w_ih, w_hh, b_ih, b_hh))
+    if kind in _PLAIN:
+        return _PLAIN[kind]((w_ih, w_hh, b_ih, b_hh), x, *states)
     weights = [w_ih, w_hh] if b_ih is None else [w_ih, w_hh, b_ih, b_hh]
     return layer(kind, x, tuple(states), weights, (batch,), False)[1:]
 
