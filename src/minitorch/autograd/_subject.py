@@ -1,0 +1,317 @@
+"""The function whose gradients are checked: evaluated at points near the given one, and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _runtime
+from .._differentiate import grad
+from .._modes import enable_grad
+from .._runtime import wrap
+from .._views import current_node
+from ._differences import DOUBLE, Array, Line, Precision, precision_of, rounding_noise
+
+
+class ChangedShape(AssertionError):
+    """Outputs had another shape, number or dtype at another point."""
+
+
+class Subject:
+    """A function of tensors at a point, seen as one from a vector of variables to a vector of outputs.
+
+    Parameters
+    ----------
+    fn : function
+        Takes the arguments, returns a tensor or a sequence of tensors.
+    arguments : sequence
+        Tensors and anything else.
+    variables : sequence of int
+        Which arguments are varied.
+    parameters : sequence of Tensor
+        Tensors that *fn* reads by itself and that are varied too, in place.
+    tolerant : bool
+        Whether an error next to the point means that there is no value.
+
+    Attributes
+    ----------
+    evaluations, backwards : int
+        How often *fn* was called, and differentiated.
+    refused : int
+        How often it raised next to the point, where it has no value then; ``refusal`` is the first error.
+    given, point_given : sequence
+        What the last call was given, and the one at the point itself.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        arguments: Sequence[Any],
+        variables: Sequence[int],
+        parameters: Sequence[Any] = (),
+        tolerant: bool = True,
+    ) -> None:
+        self.fn, self.arguments, self.variables = fn, tuple(arguments), tuple(variables)
+        self.parameters = tuple(parameters)
+        self.evaluations = self.backwards = self.refused = 0
+        self.refusal: Exception | None = None
+        self.arrays = [t._array.copy() for t in (*[self.arguments[i] for i in variables], *self.parameters)]
+        self.sizes = [a.size for a in self.arrays]
+        self.tolerant = tolerant
+        self._asked = False
+        self._double: Subject | None = None
+        self._noise: Array | None = None
+        self._point: tuple[tuple[Any, ...], list[Any]] | None = None
+
+    # -- evaluating
+    def call(
+        self, arrays: Sequence[Array] | None = None, requiring: Sequence[int] | None = None
+    ) -> tuple[tuple[Any, ...], list[Any]]:
+        """The outputs, recorded, and the tensors that stand for the variables.
+
+        *fn* is given copies: it may write into what it gets.  Of the variables that are arguments, those at the places
+        *requiring* require grad (default: all).
+        """
+        arrays = self.arrays if arrays is None else arrays
+        arguments = [wrap(a._array.copy()) if isinstance(a, _runtime.Tensor) else a for a in self.arguments]
+        wanted = []
+        for place, (i, array) in enumerate(zip(self.variables, arrays)):
+            arguments[i] = wrap(array.copy()).requires_grad_(requiring is None or place in requiring)
+            wanted.append(arguments[i])
+        self.given: Sequence[Any] = arguments
+        given = arrays[len(self.variables) :]
+        before = [(p._array, p._array.copy()) for p in self.parameters]
+        try:
+            for parameter, array in zip(self.parameters, given):
+                if parameter._array.dtype == array.dtype:
+                    parameter._array[...] = array
+                else:
+                    parameter._array, parameter._layout = array, None
+            self.evaluations += 1
+            with enable_grad():
+                outputs = tuple_of(self.fn(*arguments))
+        finally:
+            for parameter, (array, values) in zip(self.parameters, before):
+                if parameter._array is not array:
+                    parameter._array, parameter._layout = array, None
+                array[...] = values
+        return outputs, [*wanted, *self.parameters]
+
+    def point(self) -> tuple[tuple[Any, ...], list[Any]]:
+        """The outputs at the point itself, and its variables; made once."""
+        if self._point is None:
+            self._point = self.call()
+            self.point_given = self.given
+            outputs = self._point[0]
+            self.which = [o for o, t in enumerate(outputs) if isinstance(t, _runtime.Tensor) and _floats(t)]
+            self.shapes = [outputs[o]._array.shape for o in self.which]
+            self.base = self.flat(outputs)
+            dtypes = [a.dtype for a in self.arrays] + [outputs[o]._array.dtype for o in self.which]
+            self.precision: Precision = precision_of(dtypes)
+        return self._point
+
+    def flat(self, outputs: Sequence[Any]) -> Array:
+        """The values of all outputs of floats, one after another, in float64."""
+        parts = [outputs[o]._array.astype(np.float64).ravel() for o in self.which]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def values(self, arrays: Sequence[Array]) -> Array:
+        """The values at another point."""
+        try:
+            outputs, _ = self.call(arrays)
+        except Exception as error:
+            if not self.tolerant:
+                raise
+            self.refused += 1
+            self.refusal = self.refusal or error
+            return np.full(self.base.size, np.nan)
+        shapes = [getattr(getattr(t, "_array", None), "shape", None) for t in outputs]
+        expected = [getattr(getattr(t, "_array", None), "shape", None) for t in self.point()[0]]
+        if shapes != expected:
+            raise ChangedShape(
+                f"the outputs' shapes change under a perturbation of the inputs: {_listed(expected)} here, "
+                f"{_listed(shapes)} next to it"
+            )
+        return self.flat(outputs)
+
+    # -- lines
+    def line(self, directions: Sequence[Array | None]) -> Line:
+        """Along a direction: one array for each variable, None where it stays."""
+        self.point()
+
+        def at(step: float) -> tuple[float, Array]:
+            moved = [a if d is None else (a + step * d).astype(a.dtype) for a, d in zip(self.arrays, directions)]
+            return step, self.values(moved)
+
+        return Line(at, self.base)
+
+    def column(self, variable: int, element: int) -> Line:
+        """Along one element of one variable; steps are those that rounding leaves."""
+        self.point()
+        original = float(self.arrays[variable].flat[element])
+
+        def at(step: float) -> tuple[float, Array]:
+            arrays = list(self.arrays)
+            arrays[variable] = array = self.arrays[variable].copy()
+            array.flat[element] = original + step
+            return float(array.flat[element]) - original, self.values(arrays)
+
+        return Line(at, self.base)
+
+    def scales(self, variable: int) -> Array:
+        """The size of each element, for the choice of steps: its own, or what is usual in the tensor if that is larger."""
+        size = np.abs(self.arrays[variable].astype(np.float64))
+        finite = size[np.isfinite(size) & (size > 0)]
+        usual = float(np.median(finite)) if finite.size else 1.0
+        return np.clip(np.where(np.isfinite(size), size, 1.0), usual, None)
+
+    def noise(self) -> Array:
+        """The rounding noise of each output value, measured when first asked for."""
+        if self._noise is None:
+            self.point()
+            rng = np.random.default_rng(11)
+            signs = [
+                rng.choice([-1.0, 1.0], a.shape) * np.minimum(self.scales(v), 1) for v, a in enumerate(self.arrays)
+            ]
+            self._noise = rounding_noise(
+                self.line(signs), (self.precision.step / 2, 2 * self.precision.finest), self.precision.unit
+            )
+        return self._noise
+
+    @property
+    def calls(self) -> int:
+        """How often the function was called, in float64 too."""
+        return self.evaluations + (0 if self._double is None else self._double.evaluations)
+
+    def in_double(self) -> Subject | None:
+        """The same function of float64 inputs, if it takes them and gives the same values; made when first asked for."""
+        if not self._asked:
+            self._asked, self._double = True, self._made_double()
+        return self._double
+
+    def _made_double(self) -> Subject | None:
+        outputs = self.point()[0]
+        if self.precision is DOUBLE:
+            return None
+        arguments = [
+            wrap(a._array.astype(np.float64)) if isinstance(a, _runtime.Tensor) and _floats(a) else a
+            for a in self.arguments
+        ]
+        double = Subject(self.fn, arguments, self.variables, self.parameters)
+        double.arrays = [a.astype(np.float64) for a in self.arrays]
+        try:
+            double.point()
+        except Exception:
+            return None
+        if double.precision is not DOUBLE or double.shapes != self.shapes or len(double.point()[0]) != len(outputs):
+            return None
+        known = np.isfinite(self.base)
+        near = np.abs(double.base - self.base) <= 2**10 * self.precision.unit * np.abs(self.base[known]).max(initial=0)
+        return double if near[known].all() else None
+
+    # -- gradients
+    def vjp(self, vectors: Sequence[Array | None], create_graph: bool = False, several: bool = True) -> list[Any]:
+        """The gradients at the point for one vector for each output of floats (None: zero); None where there is none."""
+        outputs, wanted = self.point()
+        return vjp([outputs[o] for o in self.which], wanted, vectors, create_graph, several)
+
+    def rows(self) -> Array:
+        """The analytic Jacobian: an output element a row, a variable's element a column."""
+        self.point()
+        jacobian = np.zeros((self.base.size, sum(self.sizes)))
+        for row in range(self.base.size):
+            self.backwards += 1
+            jacobian[row] = self.joined(self.vjp(self.unit(row)))
+        return jacobian
+
+    def unit(self, row: int) -> list[Array | None]:
+        """The vectors that select one output element."""
+        vectors: list[Array | None] = []
+        for shape in self.shapes:
+            size = int(np.prod(shape))
+            vector = None
+            if 0 <= row < size:
+                vector = np.zeros(shape)
+                vector.flat[row] = 1
+            vectors.append(vector)
+            row -= size
+        return vectors
+
+    def split(self, flat: Array) -> list[Array]:
+        """A vector over all output elements, as one array for each output."""
+        ends = np.cumsum([int(np.prod(s)) for s in self.shapes])[:-1]
+        return [part.reshape(shape) for part, shape in zip(np.split(flat, ends), self.shapes)]
+
+    def joined(self, gradients: Sequence[Any]) -> Array:
+        """Gradients of all variables, one after another, in float64; zeros where there is none."""
+        return np.concatenate(
+            [
+                np.zeros(size) if g is None else g._array.astype(np.float64).ravel()
+                for g, size in zip(gradients, self.sizes)
+            ]
+            or [np.zeros(0)]
+        )
+
+    # -- places
+    def owners(self) -> Array:
+        """For each row, the number of its output, of those of floats."""
+        return np.concatenate([np.full(int(np.prod(s)), i) for i, s in enumerate(self.shapes)] or [np.zeros(0, int)])
+
+    def output_of(self, row: int) -> tuple[int, tuple[int, ...]]:
+        """Which output, and which of its elements, a row is."""
+        for o, shape in zip(self.which, self.shapes):
+            size = int(np.prod(shape))
+            if row < size:
+                return o, _index(row, shape)
+            row -= size
+        raise IndexError(row)
+
+    def input_of(self, column: int) -> tuple[int, tuple[int, ...]]:
+        """Which variable, and which of its elements, a column is."""
+        for variable, array in enumerate(self.arrays):
+            if column < array.size:
+                return variable, _index(column, array.shape)
+            column -= array.size
+        raise IndexError(column)
+
+
+def vjp(
+    outputs: Sequence[Any],
+    wanted: Sequence[Any],
+    vectors: Sequence[Array | None],
+    create_graph: bool = False,
+    several: bool = True,
+) -> list[Any]:
+    """Gradients of those outputs that require grad, from these vectors; None where nothing leads to a variable."""
+    chosen, starts = [], []
+    for output, vector in zip(outputs, vectors):
+        if vector is not None and current_node(output) is not None:
+            chosen.append(output)
+            starts.append(wrap(np.array(vector, output._array.dtype)))
+    if not chosen:
+        return [None] * len(wanted)
+    reached = [t for t in wanted if t.requires_grad]
+    found = grad(
+        chosen, reached, starts, retain_graph=several or create_graph, create_graph=create_graph, allow_unused=True
+    )
+    by_id = {id(t): g for t, g in zip(reached, found)}
+    return [by_id.get(id(t)) for t in wanted]
+
+
+def tuple_of(value: Any) -> tuple[Any, ...]:
+    """What a function returned, as a tuple."""
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def _floats(tensor: Any) -> bool:
+    return bool(tensor._array.dtype.kind == "f")
+
+
+def _index(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple([int(i) for i in np.unravel_index(position, shape)])
+
+
+def _listed(shapes: Sequence[Any]) -> str:
+    return ", ".join([str(s) for s in shapes])

@@ -1,0 +1,486 @@
+"""``check_gradients``: everything that can be asked of a function's gradients, in one call."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _runtime
+from .._differentiate import grad
+from .._modes import enable_grad
+from .._views import current_node
+from ..autograd._differences import Array, Behaviour
+from ..autograd._subject import ChangedShape, Subject, tuple_of
+from ._blame import blame_first_order, blame_second_order
+from ._compare import Comparison, Point, TooSlow, along, compare, groups, numbers
+from ._kinks import documented
+from ._patterns import pattern_of
+from ._properties import PROPERTIES, Setting, distance
+from ._report import Failure, GradientError, GradientReport
+
+CHECKS = ("values", *PROPERTIES, "second_order", "reference")
+"""The names of all checks."""
+
+
+class _Stop(Exception):
+    """Nothing more can be checked."""
+
+
+def check_gradients(
+    fn: Callable[..., Any],
+    *inputs: Any,
+    order: int = 1,
+    fast: bool = False,
+    kinks: str = "between",
+    reference: Callable[..., Any] | None = None,
+    parameters: Iterable[Any] | None = None,
+    skip: Sequence[str] = (),
+    seed: int = 0,
+    time_limit: float | None = 60.0,
+    raise_exception: bool = True,
+) -> GradientReport:
+    """Check the gradients of a function against finite differences, and what else must hold of them.
+
+    Tolerances are not asked for: each finite difference comes with an estimate of its error, in the precision of the
+    inputs, and a gradient is wrong where it differs by more than that explains.
+
+    Parameters
+    ----------
+    fn : function or Module
+        Takes the inputs, returns a tensor or a sequence of tensors.
+    *inputs
+        The point to check at: tensors of any shapes, of float64 or a narrower dtype, and anything else *fn* takes.  Those
+        that require grad are checked; all tensors of floats if none does.  They are not changed.
+    order : int
+        1, or 2: whether the gradients of the gradients are checked too.
+    fast : bool
+        Whether random projections are compared in place of all entries: at most 20 evaluations, whatever the sizes, where
+        nothing is wrong.
+    kinks : str
+        At a kink any value between the slopes on its two sides is accepted, and reported; with "reference" only the one that
+        PyTorch documents for the operation.
+    reference : function, optional
+        Another function of the same inputs, whose values and gradients must be the same.
+    parameters : iterable of Tensor, optional
+        Tensors that *fn* reads by itself and whose gradients are checked too (default: those of a Module).
+    skip : sequence of str
+        Names of checks to leave out: "values", "determinism", "mutation", "linearity", "dtype", "shape", "finite",
+        "non_contiguous", "expanded", "scalars", "broadcasting", "subsets", "create_graph", "cycles", "second_order",
+        "reference".
+    seed : int
+        Of the random vectors.
+    time_limit : float, optional
+        Seconds that the finite differences may take.
+    raise_exception : bool
+        Whether a failure raises; otherwise look at the report's ``ok`` and ``failures``.
+
+    Returns
+    -------
+    GradientReport
+        What was checked, what failed and why, which entries are at kinks, how often the function was called.
+
+    Raises
+    ------
+    GradientError
+        A ``GradcheckError`` and an ``AssertionError``, whose text is the verdict.
+    TypeError, ValueError
+        For options that do not exist.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> x = torch.tensor([0.5, 2.0], dtype=torch.float64)
+    >>> bool(torch.testing.check_gradients(lambda x: (x * x).sin(), x, order=2))
+    True
+    >>> torch.testing.check_gradients(lambda x: x * x.detach(), x, raise_exception=False).ok
+    False
+    """
+    _options(order, kinks, skip)
+    name = getattr(fn, "__name__", type(fn).__name__)
+    check = _Check(fn, inputs, order, fast, kinks, reference, parameters, skip, seed, time_limit, name)
+    with contextlib.suppress(_Stop):
+        check.run()
+    report = check.finished()
+    if raise_exception and not report.ok:
+        raise GradientError(report)
+    return report
+
+
+def _options(order: int, kinks: str, skip: Sequence[str]) -> None:
+    if order not in (1, 2):
+        raise ValueError(f"check_gradients(): order must be 1 or 2, not {order!r}")
+    if kinks not in ("between", "reference"):
+        raise ValueError(f"check_gradients(): kinks must be 'between' or 'reference', not {kinks!r}")
+    if isinstance(skip, str):
+        raise TypeError(f"check_gradients(): skip must be a sequence of names, such as ({skip!r},), not a str")
+    if unknown := sorted(set(skip) - set(CHECKS)):
+        raise ValueError(f"check_gradients(): there are no checks {unknown} to skip; there are {', '.join(CHECKS)}")
+
+
+class _Check:
+    """One call of ``check_gradients``."""
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        inputs: Sequence[Any],
+        order: int,
+        fast: bool,
+        kinks: str,
+        reference: Callable[..., Any] | None,
+        parameters: Iterable[Any] | None,
+        skip: Sequence[str],
+        seed: int,
+        time_limit: float | None,
+        name: str,
+    ) -> None:
+        self.fn, self.inputs, self.order, self.fast, self.kinks = fn, inputs, order, fast, kinks
+        self.reference, self.skip, self.seed = reference, skip, seed
+        self.time_limit = math.inf if time_limit is None else time_limit
+        self.report = GradientReport(name)
+        tensors = [i for i, a in enumerate(inputs) if isinstance(a, _runtime.Tensor) and a._array.dtype.kind == "f"]
+        chosen = [i for i in tensors if inputs[i].requires_grad] or tensors
+        if parameters is None and hasattr(fn, "parameters"):
+            parameters = [p for p in fn.parameters() if p.requires_grad]
+        self.subject = Subject(fn, inputs, chosen, tuple(parameters or ()))
+        self.rng = np.random.default_rng(seed)
+        self.seconds = 0.0
+        self.others: list[Subject] = []
+
+    # -- reporting
+    def wants(self, check: str) -> bool:
+        """Whether a check is to be made; it is noted if so."""
+        if check in self.skip:
+            return False
+        self.report.checks.append(check)
+        return True
+
+    def fail(self, check: str, text: str, **more: Any) -> None:
+        """Note a failure."""
+        self.report.failures.append(Failure(check, text, **more))
+
+    def stop(self, check: str, text: str, **more: Any) -> None:
+        """Note a failure after which nothing can be checked."""
+        self.fail(check, text, **more)
+        raise _Stop
+
+    def finished(self) -> GradientReport:
+        """The report, with its counts."""
+        subjects = [self.subject, *self.others]
+        self.report.evaluations = sum([s.calls for s in subjects])
+        self.report.backwards = sum([s.backwards for s in subjects])
+        return self.report
+
+    # -- checking
+    def run(self) -> None:
+        """Make all checks."""
+        self.first_call()
+        if self.wants("determinism"):
+            self.same_again()
+        if self.wants("values"):
+            self.values()
+        setting = self.setting()
+        for name, holds in PROPERTIES.items():
+            if name == "determinism":
+                if name in self.skip:
+                    continue
+            elif not self.wants(name):
+                continue
+            if self.fast and name in ("expanded", "scalars", "broadcasting"):
+                self.report.checks.remove(name)
+                continue
+            try:
+                wrong = holds(setting)
+            except Exception as error:
+                wrong = f"raised {type(error).__name__}: {error}"
+            if wrong:
+                self.fail(name, wrong)
+        if self.reference is not None and self.wants("reference"):
+            self.against_reference(setting)
+        if self.order > 1 and self.wants("second_order") and not self.report.failed("values"):
+            self.second_order()
+
+    def first_call(self) -> None:
+        """Evaluate once: what cannot be checked is said here."""
+        subject = self.subject
+        if not subject.arrays:
+            kinds = ", ".join([_described(a) for a in self.inputs]) or "nothing"
+            self.stop(
+                "values", f"there is no input to differentiate with respect to: got {kinds}; give tensors of floats"
+            )
+        start = time.perf_counter()
+        try:
+            outputs, _ = subject.point()
+        except Exception as error:
+            remedy = ""
+            if "in-place" in str(error):
+                remedy = ": the function writes into its input; clone it first, or write out of place"
+            error.add_note(f"(raised by {self.report.name} at the inputs that check_gradients was given{remedy})")
+            if not remedy:
+                raise
+            self.stop("mutation", f"{type(error).__name__}: {error}{remedy}")
+        self.seconds = time.perf_counter() - start
+        for number, output in enumerate(outputs):
+            if not isinstance(output, _runtime.Tensor):
+                what = (
+                    "was a return forgotten?" if output is None else "return tensors, not what .item() or numpy() gives"
+                )
+                self.stop(
+                    "values", f"the function must return tensors, but output {number} is {_described(output)}: {what}"
+                )
+        if not subject.which:
+            kinds = ", ".join([str(t.dtype) for t in outputs]) or "nothing"
+            self.stop(
+                "values",
+                f"the function returns {kinds}, which has no gradient: return values of floats, not indices or masks",
+            )
+        if not np.isfinite(subject.base).any() and subject.base.size:
+            self.stop("values", "no output is finite here: check at a point of the function's domain")
+
+    def same_again(self) -> None:
+        """The function must give the same for the same."""
+        subject = self.subject
+        start = time.perf_counter()
+        try:
+            again = subject.values(subject.arrays)
+        except ChangedShape as error:
+            again = None
+            text = str(error)
+        self.seconds = min(self.seconds, time.perf_counter() - start)
+        if again is not None:
+            far = distance(again, subject.base, 0.0)
+            text = f"{far}" if far else ""
+        if text:
+            self.stop(
+                "determinism",
+                f"the function is random: called again with the same inputs it gives other values ({text}). Draw random "
+                "numbers outside and pass them in, call torch.manual_seed inside, or put dropout into eval mode",
+            )
+
+    def values(self) -> None:
+        """Compare first derivatives with finite differences."""
+        subject = self.subject
+        outputs, _ = subject.point()
+        if all([current_node(outputs[o]) is None for o in subject.which]):
+            analytic = np.zeros((1 if self.fast else subject.base.size, sum(subject.sizes)))
+        try:
+            if self.fast and self.projections():
+                return
+            if sum(subject.sizes) * subject.base.size > 2**26:
+                raise TooSlow
+            analytic = subject.rows()
+            calls = 2 * len(groups(analytic))
+            if calls * self.seconds > self.time_limit:
+                self.stop("values", self._too_slow(calls))
+            found = compare(subject, analytic, time.monotonic() + self.time_limit)
+        except TooSlow:
+            self.stop("values", self._too_slow(2 * sum(subject.sizes)))
+        except ChangedShape as error:
+            self.stop(
+                "values",
+                f"{error}. The shape depends on the values: such a function has no derivative; pad, or sum what it returns",
+            )
+        self.report.comparison = found
+        self.report.kinks = found.accepted
+        if subject.refused and subject.refused >= subject.evaluations - 2:
+            self.stop(
+                "values",
+                f"the function raises at every point next to the given one: {type(subject.refusal).__name__}: "
+                f"{subject.refusal}. Check at a point inside its domain",
+            )
+        if not found.agrees:
+            self.mismatch(found)
+        elif self.kinks == "reference":
+            for text, points in documented(self, found):
+                self.fail("values", text, points=points)
+
+    def _too_slow(self, calls: int) -> str:
+        return (
+            f"finite differences would take too long: {calls} calls of {self.seconds:.2g} s each, and the limit is "
+            f"{self.time_limit:g} s. Pass fast=True (20 calls), smaller inputs, or a larger time_limit="
+        )
+
+    def projections(self) -> bool:
+        """Compare derivatives along random directions, of random sums of the outputs; whether all agree."""
+        subject = self.subject
+        for _ in range(2):
+            vectors = self.rng.normal(size=subject.base.size)
+            gradient = subject.joined(subject.vjp(subject.split(vectors)))
+            subject.backwards += 1
+            directions = self.directions(subject)
+            flat = np.concatenate([d.ravel() for d in directions])
+            behaviour, wrong = along(subject, directions, np.array([gradient @ flat]), vectors[None])
+            if wrong.any():
+                return False
+            if behaviour is not None and behaviour.kind[0]:
+                self.report.kinks += _along(behaviour, gradient @ flat)
+        return True
+
+    def directions(self, subject: Subject) -> list[Array]:
+        """A random direction, each element of the size of what it moves."""
+        return [
+            self.rng.choice([-1.0, 1.0], a.shape) * self.rng.uniform(0.5, 1, a.shape) * subject.scales(v)
+            for v, a in enumerate(subject.arrays)
+        ]
+
+    def mismatch(self, found: Comparison) -> None:
+        """Say what is wrong: which output and input, the worst entries, the pattern, what is to blame."""
+        subject = self.subject
+        blame = blame_first_order(self.fn, subject, found)
+        for output, variable in found.blocks():
+            rows, columns = found.block(output, variable)
+            points = [p for p in found.mistakes if (p.output, p.input) == (output, variable)]
+            points.sort(key=lambda p: -_severity(p))
+            wrong = int(found.wrong[rows, columns].sum())
+            total = found.wrong[rows, columns].size
+            place = subject.which.index(output)
+            pattern = pattern_of(
+                found.analytic[rows, columns],
+                found.numeric[rows, columns],
+                2 * found.error[rows, columns],
+                subject.shapes[place],
+                subject.arrays[variable].shape,
+            )
+            self.fail(
+                "values",
+                f"gradient of output {output} {_shape(subject.shapes[place])} with respect to {self.named(variable)}: "
+                f"{wrong} of {total} entries differ from finite differences by more than their error explains",
+                pattern=pattern,
+                blame=blame,
+                points=points[:5],
+            )
+
+    def named(self, variable: int) -> str:
+        """A variable in words."""
+        subject = self.subject
+        shape = _shape(subject.arrays[variable].shape)
+        if variable < len(subject.variables):
+            return f"input {subject.variables[variable]} {shape}"
+        return f"parameter {variable - len(subject.variables)} {shape}"
+
+    def setting(self) -> Setting:
+        """What the properties are asked of."""
+        try:
+            setting = Setting(self.subject, self.seed, self.fast)
+        except RuntimeError as error:
+            self.stop("shape", f"backward raised {type(error).__name__}: {error}")
+        setting.regular = not any(
+            [p.kind in ("vertical slope", "edge of the domain", "undefined") for p in self.report.kinks]
+        )
+        return setting
+
+    def against_reference(self, setting: Setting) -> None:
+        """Compare values and gradients with those of another function."""
+        subject = self.subject
+        other = Subject(self.reference, self.inputs, subject.variables, subject.parameters)  # type: ignore[arg-type]
+        self.others.append(other)
+        other.point()
+        if other.shapes != subject.shapes:
+            self.fail("reference", f"the function gives shapes {subject.shapes}, the reference {other.shapes}")
+            return
+        blame = blame_first_order(self.fn, subject, None)
+        far = distance(subject.base, other.base, 2.0**12 * subject.precision.unit)
+        if far:
+            self.fail("reference", f"the function's values differ from the reference's ({far})", blame=blame)
+            return
+        found = setting.differ(setting.gradients, other.vjp(setting.vectors), 2.0**14)
+        if found:
+            self.fail("reference", f"the gradient differs from the reference's ({found})", blame=blame)
+
+    def second_order(self) -> None:
+        """Compare second derivatives along random directions.
+
+        The gradient g of <v, f> has a symmetric Jacobian: its product with d from the left, which backward of backward
+        gives, is the derivative of g along d.  So two evaluations of g check all of its elements.
+        """
+        subject = self.subject
+        vectors = self.rng.normal(size=subject.base.size)
+        starts = subject.split(vectors)
+        which = subject.which
+
+        def gradients(*args: Any) -> tuple[Any, ...]:
+            with enable_grad():
+                outputs = tuple_of(self.fn(*args))
+                wanted = [args[i] for i in subject.variables] + list(subject.parameters)
+                chosen, given = [], []
+                for o, start in zip(which, starts):
+                    if current_node(outputs[o]) is not None:
+                        chosen.append(outputs[o])
+                        given.append(_runtime.wrap(start.astype(outputs[o]._array.dtype)))
+                found = (
+                    grad(chosen, wanted, given, create_graph=True, allow_unused=True)
+                    if chosen
+                    else [None] * len(wanted)
+                )
+            return tuple([_zeros_like(w) if g is None else g for g, w in zip(found, wanted)])
+
+        second = Subject(gradients, self.inputs, subject.variables, subject.parameters)
+        self.others.append(second)
+        try:
+            second.point()
+        except Exception as error:
+            self.fail("second_order", f"the gradient cannot be recorded: {type(error).__name__}: {error}")
+            return
+        for _ in range(1 if self.fast else 3):
+            directions = self.directions(second)
+            try:
+                analytic = second.joined(second.vjp([d.astype(float) for d in directions]))
+            except Exception as error:
+                self.fail("second_order", f"the gradient cannot be differentiated: {type(error).__name__}: {error}")
+                return
+            second.backwards += 1
+            behaviour, wrong = along(second, directions, analytic)
+            if wrong.any():
+                assert behaviour is not None
+                points = [changed(subject, row, analytic[row], behaviour) for row in map(int, np.flatnonzero(wrong))]
+                points.sort(key=lambda p: -_severity(p))
+                variables = sorted({p.output for p in points})
+                picked = analytic[None, wrong], behaviour.value[None, wrong], 2 * behaviour.error[None, wrong]
+                self.fail(
+                    "second_order",
+                    f"the second derivative with respect to {', '.join([self.named(v) for v in variables])} along a random "
+                    f"direction: {len(points)} of {len(wrong)} entries of the gradient change otherwise than backward of "
+                    "backward says (output: the gradient's entry)",
+                    points=points[:5],
+                    pattern=pattern_of(*picked, (), (int(wrong.sum()),)),
+                    blame=blame_second_order(self.fn, subject, gradients),
+                )
+                return
+
+
+def _zeros_like(tensor: Any) -> Any:
+    return _runtime.wrap(np.zeros_like(tensor._array))
+
+
+def changed(subject: Subject, row: int, analytic: float, behaviour: Behaviour) -> Point:
+    """An element of a gradient, and how it changes along a direction."""
+    variable, index = subject.input_of(row)
+    return Point(variable, index, -1, (), float(analytic), *numbers(behaviour, row))
+
+
+def _along(behaviour: Any, analytic: float) -> list[Point]:
+    return [Point(-1, (), -1, (), float(analytic), *numbers(behaviour, 0))]
+
+
+def _severity(point: Point) -> float:
+    apart = abs(point.analytic - point.numeric)
+    return math.inf if math.isnan(apart) else apart / (point.error + 1e-30)
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return str(tuple(shape))
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, _runtime.Tensor):
+        return f"a tensor of {value.dtype}"
+    return (
+        f"{value!r} ({type(value).__name__})"
+        if value is None or isinstance(value, (int, float))
+        else type(value).__name__
+    )

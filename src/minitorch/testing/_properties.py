@@ -1,0 +1,448 @@
+"""Properties of a right gradient beyond its values: each a function that says what is wrong, or nothing."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _runtime
+from .._modes import no_grad
+from .._runtime import wrap
+from .._views import current_node
+from ..autograd._differences import Array
+from ..autograd._subject import Subject, tuple_of, vjp
+from ..autograd.function import FunctionNode
+from ..autograd.tape import Tape
+
+
+class Setting:
+    """What the properties look at: the function at a point, vectors for its outputs, and the gradients they give.
+
+    Attributes
+    ----------
+    vectors : list of ndarray
+        One for each output of floats.
+    gradients : list of (ndarray or None)
+        One for each variable.
+    fast : bool
+        Whether few evaluations may be made.
+    regular : bool
+        Whether the function is smooth at the point: no infinite slope, no edge of its domain.
+    """
+
+    def __init__(self, subject: Subject, seed: int, fast: bool) -> None:
+        self.subject, self.fast, self.regular = subject, fast, True
+        self.rng = np.random.default_rng(seed)
+        self.unit = subject.precision.unit
+        self.vectors = self.draw()
+        self.gradients = [None if g is None else g._array.copy() for g in subject.vjp(self.vectors)]
+        subject.backwards += 1
+
+    def draw(self) -> list[Array]:
+        """A random vector for each output."""
+        outputs = self.subject.point()[0]
+        return [
+            self.rng.normal(size=s).astype(outputs[o]._array.dtype)
+            for o, s in zip(self.subject.which, self.subject.shapes)
+        ]
+
+    def differ(self, found: Sequence[Any], expected: Sequence[Any], factor: float = 2.0**10) -> str | None:
+        """In words, where gradients are not equal but for rounding."""
+        for place, (a, b) in enumerate(zip(found, expected)):
+            a, b = _array(a), _array(b)
+            if a is None and b is None:
+                continue
+            a = np.zeros_like(b) if a is None else a
+            b = np.zeros_like(a) if b is None else b
+            if a.shape != b.shape:
+                return f"input {place}: shape {a.shape}, expected {b.shape}"
+            far = distance(a, b, factor * self.unit)
+            if far is not None:
+                return f"input {place}: {far}"
+        return None
+
+
+def _array(value: Any) -> Any:
+    return getattr(value, "_array", value)
+
+
+def distance(a: Array, b: Array, tolerance: float) -> str | None:
+    """In words, how far two arrays are apart, if by more than the tolerance relative to their largest values."""
+    dims, a, b = a.shape, a.astype(np.float64).ravel(), b.astype(np.float64).ravel()
+    if not a.size:
+        return None
+    limit = tolerance * max(np.abs(b[np.isfinite(b)]).max(initial=0), np.abs(a[np.isfinite(a)]).max(initial=0))
+    with np.errstate(all="ignore"):
+        apart = np.abs(a - b)
+    apart[(a == b) | (np.isnan(a) & np.isnan(b))] = 0
+    apart[np.isnan(apart)] = np.inf
+    worst = int(apart.argmax())
+    if apart[worst] <= limit:
+        return None
+    return (
+        f"at {[int(i) for i in np.unravel_index(worst, dims)]}: {float(a[worst]):.6g}, expected {float(b[worst]):.6g}"
+    )
+
+
+# -- the properties ----------------------------------------------------------------------------------------------------
+def linearity(setting: Setting) -> str | None:
+    """vjp(2 v - 3 w) = 2 vjp(v) - 3 vjp(w)."""
+    subject, v = setting.subject, setting.vectors
+    w = setting.draw()
+    both = subject.vjp([2 * a - 3 * b for a, b in zip(v, w)])
+    alone = [_array(g) for g in subject.vjp(w)]
+    subject.backwards += 2
+    for place, (total, a, b) in enumerate(zip(both, setting.gradients, alone)):
+        if total is None or a is None or b is None:
+            continue
+        scale = 2 * np.abs(a).max(initial=0) + 3 * np.abs(b).max(initial=0)
+        with np.errstate(all="ignore"):
+            apart = np.abs(total._array.astype(float) - (2 * a.astype(float) - 3 * b.astype(float)))
+        if np.isfinite(scale) and not (apart <= 2.0**12 * setting.unit * scale).all():
+            return (
+                f"the gradient of input {place} is not linear in the gradient of the output: for vectors v and w, that of "
+                f"2v - 3w differs from 2 of v - 3 of w by {apart.max():.3g}. Nothing but products with g and sums of them "
+                "may depend on g: no constants are added, no g is squared or clipped"
+            )
+    return None
+
+
+def determinism(setting: Setting) -> str | None:
+    """Backward twice gives the same twice."""
+    again = setting.subject.vjp(setting.vectors)
+    setting.subject.backwards += 1
+    found = setting.differ(again, setting.gradients, 0.0)
+    if found:
+        return (
+            f"backward is not reentrant: run again from the same vectors it gives another gradient ({found}). Look for random "
+            "numbers, counters, and values that backward itself changes, such as what ctx holds"
+        )
+    return None
+
+
+def mutation(setting: Setting) -> str | None:
+    """Inputs, saved values and incoming gradients are as they were."""
+    subject = setting.subject
+    for i, (given, original) in enumerate(zip(subject.point_given, subject.arguments)):
+        if isinstance(given, _runtime.Tensor) and not _same(given._array, _point_value(subject, i, original)):
+            return f"the function wrote into its argument {i}: clone it first, or write out of place"
+    for node in nodes(subject):
+        if isinstance(node, FunctionNode):
+            found = _function_mutates(node, setting)
+            if found:
+                return found
+    return None
+
+
+def _point_value(subject: Subject, index: int, original: Any) -> Array:
+    if index in subject.variables:
+        return subject.arrays[subject.variables.index(index)]
+    return np.asarray(original._array)
+
+
+def _function_mutates(node: Any, setting: Setting) -> str | None:
+    held = [t for t in (*node.saved_tensors, *vars(node).values()) if isinstance(t, _runtime.Tensor)]
+    before = [t._array.copy() for t in held]
+    given, _ = run_backward(node, setting.rng)
+    starts = [None if g is None else g._array.copy() for g in given]
+    run_backward(node, setting.rng, given)
+    for t, value in zip(held, before):
+        if not _same(t._array, value):
+            return (
+                f"{node.name()} changes a value that was saved for backward: a second backward would differ; clone it"
+            )
+    for g, value in zip(given, starts):
+        if g is not None and value is not None and not _same(g._array, value):
+            return (
+                f"{node.name()} writes into the gradient it is given, which other nodes may hold: use g * x, not g.mul_(x), "
+                "or clone g first"
+            )
+    return None
+
+
+def run_backward(node: Any, rng: np.random.Generator, given: Any = None) -> tuple[list[Any], tuple[Any, ...]]:
+    """What a custom Function's backward returns, before the engine fits it; and what it was given."""
+    layouts = node.layout if node.several else [node.layout]
+    if given is None:
+        given = [None if i is None else wrap(np.asarray(rng.normal(size=i[0]), i[1])) for i in layouts]
+    with no_grad():
+        return given, tuple_of(node.function._backward()(node, *given))
+
+
+def dtype(setting: Setting) -> str | None:
+    """Each gradient has its input's dtype, and no Function computes it in a narrower one."""
+    subject = setting.subject
+    for place, (g, array) in enumerate(zip(setting.gradients, subject.arrays)):
+        if g is not None and g.dtype != array.dtype:
+            return f"the gradient of input {place} has dtype {g.dtype}, the input {array.dtype}"
+    for node, index, result, layout in results_of_functions(setting):
+        if result._array.dtype.kind != "f" or result._array.dtype.itemsize < layout[1].itemsize:
+            return (
+                f"{node.name()} returns a gradient of dtype {result._array.dtype} for its argument {index} of dtype "
+                f"{layout[1]}: digits are lost; compute it in the argument's dtype"
+            )
+    return None
+
+
+def shape(setting: Setting) -> str | None:
+    """Each gradient has its input's shape."""
+    for place, (g, array) in enumerate(zip(setting.gradients, setting.subject.arrays)):
+        if g is not None and g.shape != array.shape:
+            return f"the gradient of input {place} has shape {g.shape}, the input {array.shape}"
+    for node, index, result, layout in results_of_functions(setting):
+        if result._array.shape != layout[0] and result._array.size < int(np.prod(layout[0])):
+            return (
+                f"{node.name()} returns a gradient of shape {result._array.shape} for its argument {index} of shape "
+                f"{layout[0]}"
+            )
+    return None
+
+
+def results_of_functions(setting: Setting) -> Iterator[tuple[Any, int, Any, Any]]:
+    """Of every custom Function's call: the node, and for each gradient it returns the argument's number and layout."""
+    for node in nodes(setting.subject):
+        if isinstance(node, FunctionNode):
+            _, results = run_backward(node, setting.rng)
+            for index, layout in zip(node.tensor_arguments, node.input_layouts):
+                if layout is not None and index < len(results) and isinstance(results[index], _runtime.Tensor):
+                    yield node, index, results[index], layout
+
+
+def non_contiguous(setting: Setting) -> str | None:
+    """Inputs with other strides give the same."""
+    subject = setting.subject
+
+    def spread(array: Array) -> Array:
+        wide = np.zeros((*array.shape[::-1], 2), array.dtype)
+        wide[..., 0] = array.T
+        return wide[..., 0].T
+
+    return (
+        _same_call(
+            setting,
+            lambda args: [wrap(spread(a)).requires_grad_() for a in args],
+            "with non-contiguous inputs (the same values, other strides)",
+            "the function, or its backward, depends on how memory is laid out: look for views of flat memory and for numpy()",
+        )
+        if subject.variables
+        else None
+    )
+
+
+def _same_call(setting: Setting, remake: Callable[[list[Array]], list[Any]], how: str, remedy: str) -> str | None:
+    """Whether the function gives the same values and gradients for variables that are made otherwise."""
+    subject = setting.subject
+    inputs = remake([subject.arrays[v] for v in range(len(subject.variables))])
+    outputs = call_with(subject, inputs)
+    values = subject.flat(outputs)
+    far = distance(values, subject.base, 2.0**10 * setting.unit)
+    if far:
+        return f"{how}, the outputs differ ({far}): {remedy}"
+    gradients = vjp([outputs[o] for o in subject.which], inputs, setting.vectors)
+    subject.backwards += 1
+    far = setting.differ(gradients, setting.gradients[: len(inputs)])
+    return f"{how}, the gradient differs ({far}): {remedy}" if far else None
+
+
+def call_with(subject: Subject, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """The outputs for these tensors as the variables that are arguments."""
+    arguments = [wrap(a._array.copy()) if isinstance(a, _runtime.Tensor) else a for a in subject.arguments]
+    for i, tensor in zip(subject.variables, inputs):
+        arguments[i] = tensor
+    subject.evaluations += 1
+    return tuple_of(subject.fn(*arguments))
+
+
+def _pair(setting: Setting, small: list[Any], large: list[Any], grow: Callable[[int, Any], Any]) -> str | None:
+    """Where two calls give the same values, whether their gradients agree; calls that are refused are not compared."""
+    subject = setting.subject
+    try:
+        first = call_with(subject, [grow(i, t) for i, t in enumerate(small)])
+        second = call_with(subject, large)
+    except Exception:
+        return None
+    first, second = [tuple([t for t in o if _is_float(t)]) for o in (first, second)]
+    if len(first) != len(second) or any([a._array.shape != b._array.shape for a, b in zip(first, second)]):
+        return None
+    if any([distance(a._array, b._array, 2.0**10 * setting.unit) for a, b in zip(first, second)]):
+        return None
+    vectors = [setting.rng.normal(size=t._array.shape) for t in first]
+    subject.backwards += 2
+    found, expected = vjp(first, small, vectors), vjp(second, large, vectors)
+    sums = [None if g is None else _sum_to(g._array, s._array.shape) for g, s in zip(expected, small)]
+    return setting.differ(found, sums)
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, _runtime.Tensor) and value._array.dtype.kind == "f"
+
+
+def _sum_to(array: Array, shape: tuple[int, ...]) -> Array:
+    if array.shape == shape:
+        return array
+    lead = array.ndim - len(shape)
+    with np.errstate(all="ignore"):
+        array = array.sum(tuple(range(lead))) if lead else array
+        axes = tuple([i for i, (a, s) in enumerate(zip(array.shape, shape)) if a != s])
+        return np.asarray(array.sum(axes, keepdims=True) if axes else array)
+
+
+def expanded(setting: Setting) -> str | None:
+    """Expanded inputs, whose elements share memory, give the same as copies of them."""
+    arrays = setting.subject.arrays[: len(setting.subject.variables)]
+    wide = [a.ndim > 0 and a.shape[0] > 1 for a in arrays]
+    if not any(wide):
+        return None
+    small = [wrap(a[:1].copy() if w else a.copy()).requires_grad_() for a, w in zip(arrays, wide)]
+    large = [wrap(np.repeat(a[:1], len(a), 0) if w else a.copy()).requires_grad_() for a, w in zip(arrays, wide)]
+    found = _pair(setting, small, large, lambda i, t: t.expand(*arrays[i].shape) if wide[i] else t)
+    if found:
+        return f"with expanded inputs the gradient differs from that of copies ({found}): look for in-place writes and strides"
+    return None
+
+
+def scalars(setting: Setting) -> str | None:
+    """Inputs without dimensions give what inputs of one element give."""
+    arrays = setting.subject.arrays[: len(setting.subject.variables)]
+    if any([not a.size for a in arrays]) or all([not a.ndim for a in arrays]):
+        return None
+    small = [wrap(np.array(a.flat[0])).requires_grad_() for a in arrays]
+    large = [wrap(np.array([a.flat[0]])).requires_grad_() for a in arrays]
+    try:
+        first, second = call_with(setting.subject, small), call_with(setting.subject, large)
+    except Exception:
+        return None
+    if not all([_is_float(t) and t._array.size == 1 for t in (*first, *second)]) or len(first) != len(second):
+        return None
+    if any([distance(a._array.ravel(), b._array.ravel(), 2.0**10 * setting.unit) for a, b in zip(first, second)]):
+        return None
+    found = vjp(first, small, [np.ones(t._array.shape) for t in first])
+    expected = vjp(second, large, [np.ones(t._array.shape) for t in second])
+    setting.subject.backwards += 2
+    far = setting.differ(found, [None if g is None else g._array.reshape(()) for g in expected])
+    return f"for inputs without dimensions the gradient differs from that for one element ({far})" if far else None
+
+
+def broadcasting(setting: Setting) -> str | None:
+    """An input that is broadcast has the gradient of its copy, summed."""
+    arrays = setting.subject.arrays[: len(setting.subject.variables)]
+    if len(arrays) < 2:
+        return None
+    for which, array in enumerate(arrays):
+        if not array.ndim or array.shape[0] < 2:
+            continue
+        small = [wrap(a[:1].copy() if i == which else a.copy()).requires_grad_() for i, a in enumerate(arrays)]
+        large = [
+            wrap(np.repeat(a[:1], len(a), 0) if i == which else a.copy()).requires_grad_() for i, a in enumerate(arrays)
+        ]
+        found = _pair(setting, small, large, lambda i, t: t)
+        if found:
+            return (
+                f"where input {which} is broadcast, the gradient is not that of its copy, summed ({found}): sum it over the "
+                "dimensions that were broadcast"
+            )
+        if setting.fast:
+            return None
+    return None
+
+
+def subsets(setting: Setting) -> str | None:
+    """The gradient of an input does not depend on which others require grad."""
+    subject = setting.subject
+    count = len(subject.variables)
+    if count < 2:
+        return None
+    chosen = list(itertools.chain.from_iterable([itertools.combinations(range(count), k) for k in range(1, count)]))
+    limit = 2 if setting.fast else 14
+    if len(chosen) > limit:
+        picked = setting.rng.choice(len(chosen), limit, replace=False)
+        chosen = [chosen[i] for i in sorted(picked)]
+    for subset in chosen:
+        outputs, wanted = subject.call(requiring=subset)
+        found = vjp([outputs[o] for o in subject.which], [wanted[i] for i in subset], setting.vectors)
+        subject.backwards += 1
+        far = setting.differ(found, [setting.gradients[i] for i in subset])
+        if far:
+            return (
+                f"where only the inputs {list(subset)} require grad, the gradient differs ({far}; numbered within these): look "
+                "at ctx.needs_input_grad and at what is saved for each"
+            )
+    return None
+
+
+def create_graph(setting: Setting) -> str | None:
+    """``create_graph=True`` gives the same gradient."""
+    found = setting.subject.vjp(setting.vectors, create_graph=True)
+    setting.subject.backwards += 1
+    far = setting.differ(found, setting.gradients)
+    return f"with create_graph=True the gradient differs ({far}): backward depends on grad mode" if far else None
+
+
+def finite(setting: Setting) -> str | None:
+    """No NaN where inputs and outputs are finite and the function is smooth."""
+    subject = setting.subject
+    known = all([np.isfinite(a).all() for a in subject.arrays]) and np.isfinite(subject.base).all()
+    if not known or not setting.regular:
+        return None
+    for place, g in enumerate(setting.gradients):
+        if g is not None and not np.isfinite(g).all():
+            where = [int(i) for i in np.argwhere(~np.isfinite(g))[0]]
+            return (
+                f"the gradient of input {place} is {float(g[tuple(where)])} at {where}, of finite inputs and outputs: look for "
+                "0 / 0, 0 * inf, and torch.where around a branch that is not finite"
+            )
+    return None
+
+
+def cycles(setting: Setting) -> str | None:
+    """Outputs that are dropped are freed at once."""
+    subject = setting.subject
+    outputs, wanted = subject.call()
+    nodes = [current_node(t) for t in outputs if isinstance(t, _runtime.Tensor)]
+    held = [weakref.ref(n) for n in nodes if n is not None]
+    vjp([outputs[o] for o in subject.which], wanted, setting.vectors, several=False)
+    subject.backwards += 1
+    subject.given = ()
+    del outputs, wanted, nodes
+    alive = [r for r in held if r() is not None]
+    if not alive:
+        return None
+    gc.collect()
+    if any([r() is None for r in alive]):
+        return (
+            "the graph is in a reference cycle: it stays in memory until Python's cycle collector runs. Keep tensors with "
+            "ctx.save_for_backward, not as attributes of ctx, and no outputs in closures that they hold"
+        )
+    return None
+
+
+PROPERTIES: dict[str, Callable[[Setting], str | None]] = {
+    "determinism": determinism,
+    "mutation": mutation,
+    "linearity": linearity,
+    "dtype": dtype,
+    "shape": shape,
+    "finite": finite,
+    "non_contiguous": non_contiguous,
+    "expanded": expanded,
+    "scalars": scalars,
+    "broadcasting": broadcasting,
+    "subsets": subsets,
+    "create_graph": create_graph,
+    "cycles": cycles,
+}
+
+
+def nodes(subject: Subject) -> list[Any]:
+    """The nodes of the point's outputs, oldest first."""
+    roots = [t for t in subject.point()[0] if isinstance(t, _runtime.Tensor) and current_node(t) is not None]
+    return [entry.node for entry in Tape(roots)] if roots else []
+
+
+def _same(a: Array, b: Array) -> bool:
+    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))

@@ -1,0 +1,318 @@
+"""``testing.check_gradients``: what passes, what fails, and what is said of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import minitorch as torch
+from minitorch.testing import GradientError, GradientReport, check_gradients
+
+F64, F32 = torch.float64, torch.float32
+POINT = [[0.5, 2.0, -1.0], [1.0, -0.3, 0.7]]
+
+
+def point(dtype: Any = F64) -> Any:
+    return torch.tensor(POINT, dtype=dtype)
+
+
+def failing(fn: Any, *inputs: Any, **options: Any) -> GradientReport:
+    with pytest.raises(GradientError) as error:
+        check_gradients(fn, *inputs, **options)
+    report: GradientReport = error.value.report
+    assert str(report) == str(error.value)
+    return report
+
+
+class Scaled(torch.autograd.Function):
+    """x**3, with a gradient that is off by a factor."""
+
+    factor = 1.0
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return g * 3 * x * x * Scaled.factor
+
+
+RIGHT: dict[str, Any] = {
+    "elementwise": lambda x: (x * x).sin(),
+    "reduction": lambda x: x.exp().mean(),
+    "softmax": lambda x: x.softmax(1).log(),
+    "product": lambda x: x @ x.t(),
+    "relu": lambda x: x.relu() + x.abs(),
+    "sorted": lambda x: x.sort(dim=1).values,
+    "clamped": lambda x: x.clamp(-0.5, 0.6),
+    "maximum": lambda x: x.amax(1),
+    "several": lambda x: (x.sum(0), x * 2, x.argmax()),
+    "constant": lambda x: torch.ones(2, dtype=x.dtype),
+    "in place": lambda x: x.clone().mul_(x),
+}
+
+
+@pytest.mark.parametrize("dtype", [F64, F32], ids=str)
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_gradients_pass(name: str, fast: bool, dtype: Any) -> None:
+    report = check_gradients(RIGHT[name], point(dtype), order=2, fast=fast)
+    assert report.ok
+    assert report
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize(("dtype", "factor"), [(F64, 1.01), (F32, 1.1)], ids=str)
+def test_small_errors_are_found(monkeypatch: pytest.MonkeyPatch, dtype: Any, factor: float, fast: bool) -> None:
+    monkeypatch.setattr(Scaled, "factor", factor)
+    for fn in (
+        Scaled.apply,
+        lambda x: Scaled.apply(x).sum(),
+        lambda x: Scaled.apply(x) + 100,
+        lambda x: Scaled.apply(x.sin()).cos(),
+    ):
+        report = failing(fn, point(dtype), fast=fast)
+        assert report.failures[0].check == "values"
+        assert report.failures[0].blame is not None
+        assert report.failures[0].blame.name == "ScaledBackward"
+
+
+def test_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Scaled, "factor", -1.0)
+
+    def model(x: Any) -> Any:
+        for _ in range(25):
+            x = x + x.sin() / 8
+        x = Scaled.apply(x)
+        for _ in range(25):
+            x = x - x.cos() / 8
+        return x
+
+    text = str(failing(model, point()))
+    assert "gradient of output 0 (2, 3) with respect to input 0 (2, 3): 6 of 36 entries" in text
+    assert "sign flipped" in text
+    assert "to blame: ScaledBackward, called at File" in text
+    assert "in model: its own gradient is not the derivative of its own forward" in text
+
+
+CUTS: dict[str, tuple[Any, str]] = {
+    "detach": (lambda x: x * x.detach(), "detach()"),
+    "data": (lambda x: x * x.data, ".data"),
+    "item": (lambda x: x * x.sum().item(), "item()"),
+    "numpy": (lambda x: x * torch.from_numpy(x.numpy(force=True)), "numpy()"),
+    "copy": (lambda x: torch.tensor(x.tolist(), dtype=F64) * 2, "tolist()"),
+}
+
+
+@pytest.mark.parametrize("name", CUTS)
+def test_cuts_are_named(name: str) -> None:
+    fn, call = CUTS[name]
+    (failure, *_) = failing(fn, point()).failures
+    assert failure.blame is not None
+    assert (failure.blame.kind, failure.blame.name) == ("cut", call)
+    assert __file__ in failure.blame.site
+
+
+def test_operations_without_recording_are_named() -> None:
+    def fn(x: Any) -> Any:
+        with torch.no_grad():
+            scale = x.exp()
+        return x * scale
+
+    blame = failing(fn, point()).failures[0].blame
+    assert blame is not None
+    assert blame.name == "exp() with recording off (no_grad)"
+    assert blame.site.endswith("in fn")
+
+
+def test_values_written_after_they_were_saved() -> None:
+    def fn(x: Any) -> Any:
+        y = x * 1
+        z = y * y
+        y.data.mul_(2)
+        return z
+
+    blame = failing(fn, point()).failures[0].blame
+    assert blame is not None
+    assert blame.name == "MulBackward0"
+    assert "a value that it saved was written since" in blame.detail
+
+
+def test_hooks_are_named() -> None:
+    def fn(x: Any) -> Any:
+        y = x * 2
+        y.register_hook(lambda g: g * 2)
+        return y.sin()
+
+    blame = failing(fn, point()).failures[0].blame
+    assert blame is not None
+    assert blame.kind == "hook"
+
+
+def test_second_order_mistakes() -> None:
+    class Half(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return g * 3 * x * x.detach()
+
+    assert check_gradients(Half.apply, point()).ok
+    (failure,) = failing(lambda x: Half.apply(x.sin()), point(), order=2).failures
+    assert failure.check == "second_order"
+    assert failure.blame is not None
+    assert failure.blame.name == "HalfBackward"
+    assert "detach()" in failure.blame.detail
+
+
+def kinks_of(fn: Any, *values: float, dtype: Any = F64) -> list[tuple[int, str, float, float]]:
+    report = check_gradients(fn, torch.tensor(values, dtype=dtype))
+    return [(p.input_index[0], p.kind, round(p.left, 3), round(p.right, 3)) for p in report.kinks]
+
+
+@pytest.mark.parametrize("dtype", [F64, F32], ids=str)
+def test_kinks(dtype: Any) -> None:
+    assert kinks_of(lambda x: x.relu(), -1.0, 0.0, 2.0, dtype=dtype) == [(1, "kink", 0.0, 1.0)]
+    assert kinks_of(lambda x: x.abs() + 1, -1.0, 0.0, 2.0, dtype=dtype) == [(1, "kink", -1.0, 1.0)]
+    assert kinks_of(lambda x: x.amax(), 1.0, 2.0, 2.0, dtype=dtype) == [(1, "kink", 0.0, 1.0), (2, "kink", 0.0, 1.0)]
+    assert kinks_of(lambda x: x.clamp(0, 1), 0.0, 0.5, 1.0, dtype=dtype) == [
+        (0, "kink", 0.0, 1.0),
+        (2, "kink", 1.0, 0.0),
+    ]
+    assert kinks_of(lambda x: x.floor(), 0.5, 1.0, dtype=dtype) == [(1, "discontinuity", 0.0, 0.0)]
+    assert [k[:2] for k in kinks_of(lambda x: x.sqrt(), 0.0, 1.0, dtype=dtype)] == [(0, "vertical slope")]
+
+
+@pytest.mark.parametrize("dtype", [F64, F32], ids=str)
+def test_next_to_kinks(dtype: Any) -> None:
+    for near in (1e-12, -1e-9, 1e-7, 3e-6, -1e-5, 1e-3, 4e-3, -2e-2):
+        for fn in (torch.relu, torch.abs, lambda x: x.relu() + 1, lambda x: x.clamp(0, 1)):
+            assert check_gradients(fn, torch.tensor([near, 1.5], dtype=dtype)).ok
+
+
+def test_outside_the_slopes_of_a_kink() -> None:
+    class Steep(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x.relu()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return g * torch.where(x == 0, 1.2, (x > 0).double())
+
+    (p,) = failing(Steep.apply, torch.tensor([-1.0, 0.0, 2.0], dtype=F64)).failures[0].points
+    assert (p.kind, p.analytic, p.left, p.right) == ("kink", 1.2, 0.0, 1.0)
+
+
+BAD: dict[str, tuple[Any, str]] = {
+    "nothing": (lambda x: None, "was a return forgotten?"),
+    "a number": (lambda x: x.sum().item(), "the function must return tensors"),
+    "integers": (lambda x: x.argmax(), "has no gradient"),
+    "random": (lambda x: x * torch.rand(3), "the function is random"),
+    "shapes": (lambda x: x[x > 0.5 - 1e-9], "The shape depends on the values"),
+    "writes": (lambda x: x.add_(1), "clone it first"),
+    "writes unseen": (lambda x: x * x.data.mul_(2).sum(), "the function wrote into its argument 0"),
+    "outside": (lambda x: (x - 5).log(), "no output is finite"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_cannot_be_checked(name: str) -> None:
+    fn, text = BAD[name]
+    assert text in str(failing(fn, point()))
+
+
+def test_no_input() -> None:
+    assert "there is no input to differentiate" in str(failing(lambda n: torch.ones(2), 3))
+    assert "there is no input to differentiate" in str(failing(lambda n: n * 2.0, torch.ones(2, dtype=torch.int64)))
+
+
+def test_errors_pass_with_a_note() -> None:
+    def fails(x: Any) -> Any:
+        raise KeyError("inside")
+
+    with pytest.raises(KeyError, match="inside") as error:
+        check_gradients(fails, point())
+    assert "raised by fails" in error.value.__notes__[0]
+
+
+def test_errors_next_to_the_point() -> None:
+    def strict(x: Any) -> Any:
+        if x.tolist() != POINT:
+            raise ValueError("not that one")
+        return x * 2
+
+    assert "raises at every point next to the given one" in str(failing(strict, point(), skip=("determinism",)))
+
+
+def test_slow_functions() -> None:
+    def slow(x: Any) -> Any:
+        import time
+
+        time.sleep(0.05)
+        return (x * x).sum()
+
+    assert "Pass fast=True" in str(failing(slow, point(), time_limit=0.1))
+    assert check_gradients(slow, point(), time_limit=0.1, fast=True).ok
+
+
+def test_options() -> None:
+    with pytest.raises(ValueError, match="order must be 1 or 2"):
+        check_gradients(torch.sin, point(), order=3)
+    with pytest.raises(ValueError, match=r"no checks \['nope'\] to skip"):
+        check_gradients(torch.sin, point(), skip=("nope",))
+    with pytest.raises(TypeError, match="a sequence of names"):
+        check_gradients(torch.sin, point(), skip="values")
+    with pytest.raises(ValueError, match="kinks must be"):
+        check_gradients(torch.sin, point(), kinks="all")
+
+
+def test_a_reference() -> None:
+    assert check_gradients(lambda x: x * x, point(), reference=lambda x: x**2).ok
+    (failure,) = failing(lambda x: x * x, point(), reference=lambda x: x**2 + x).failures
+    assert failure.check == "reference"
+    assert failure.blame is not None
+    assert "the function computes something else" in failure.blame.name
+
+
+def test_inputs_are_left_as_they_were() -> None:
+    x = point().requires_grad_()
+    x.grad = torch.ones(2, 3, dtype=F64)
+    layer = torch.nn.Linear(3, 2).double()
+    before = [p.tolist() for p in layer.parameters()]
+    check_gradients(layer, x, order=2)
+    assert x.tolist() == POINT
+    assert x.grad.tolist() == [[1.0] * 3] * 2
+    assert [p.tolist() for p in layer.parameters()] == before
+    assert all(p.grad is None for p in layer.parameters())
+
+
+@pytest.mark.parametrize("dtype", [F64, F32], ids=str)
+@pytest.mark.parametrize("activation", [torch.nn.Tanh, torch.nn.ReLU])
+def test_the_cost_for_a_network_of_1000_parameters(activation: Any, dtype: Any) -> None:
+    torch.manual_seed(0)
+    layers = torch.nn.Linear(10, 30), activation(), torch.nn.Linear(30, 20), activation(), torch.nn.Linear(20, 3)
+    net = torch.nn.Sequential(*layers).to(dtype)
+    assert sum(p.numel() for p in net.parameters()) == 1013
+    x, y = torch.randn(8, 10, dtype=dtype), torch.randn(8, 3, dtype=dtype)
+    calls = 0
+
+    def loss(x: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return ((net(x) - y) ** 2).mean()
+
+    report = check_gradients(loss, x, parameters=net.parameters(), time_limit=None)
+    assert report.evaluations == calls <= 4000
+    calls = 0
+    assert check_gradients(loss, x, parameters=net.parameters(), fast=True).evaluations == calls <= 20
