@@ -12,6 +12,7 @@ from .. import _runtime
 from .._engine import fitted
 from .._modes import no_grad
 from .._op import Row
+from .._records import Cut
 from .._runtime import raw, wrap
 from .._tape import Outputs
 from ..autograd._differences import Array
@@ -20,7 +21,7 @@ from ..autograd.function import FunctionNode
 from ..autograd.tape import Entry
 from ._compare import Comparison, compare
 from ._patterns import pattern_of
-from ._recording import Cut, Recording
+from ._recording import Recording, described
 from ._report import Blame
 
 _LARGE = 64
@@ -56,19 +57,20 @@ class Step(NamedTuple):
 def blame_first_order(fn: Callable[..., Any], subject: Subject, found: Comparison | None) -> Blame | None:
     """What makes first derivatives wrong: the first node whose gradient is wrong, else a hook, else a call that cuts."""
     with Recording() as recording:
-        subject.call()
+        outputs, _ = subject.call()
+    cuts, left = recording.cuts(outputs)
     lost = found is not None and not found.analytic[:, found.wrong.any(axis=0)].any()
-    if lost and recording.cuts:
-        return _cut(recording.cuts)
+    if lost and cuts:
+        return _cut(cuts)
     for step in steps(recording):
         wrong = wrong_gradient(step)
         if wrong is not None:
             return wrong
     for entry in recording:
-        if entry.node is not None and entry.node.extras is not None and _hooked(entry.node.extras):
+        if entry.hooks:
             return Blame("hook", f"a hook on {entry.name} changes the gradient", str(entry.site or ""))
-    if recording.cuts:
-        return _cut(recording.cuts)
+    if cuts or left:
+        return _cut([*cuts, *left])
     if found is None:
         return Blame(
             "none",
@@ -84,14 +86,8 @@ def blame_first_order(fn: Callable[..., Any], subject: Subject, found: Compariso
 
 
 def _cut(cuts: Sequence[Cut]) -> Blame:
-    first = cuts[0]
-    others = [f"{c.name} at {c.site}" for c in cuts[1:4] if c[:2] != first[:2]]
-    return Blame("cut", first.name, first.site, f"also: {'; '.join(others)}" if others else "")
-
-
-def _hooked(extras: Any) -> bool:
-    outputs = [hooks for hooks in extras.outputs.values() if getattr(hooks, "hooks", None)]
-    return bool(outputs or extras.prehooks or extras.posthooks)
+    first, *others = list(dict.fromkeys([(described(c), str(c.site or "")) for c in cuts]))
+    return Blame("cut", *first, f"also: {'; '.join([f'{n} at {s}' for n, s in others[:3]])}" if others else "")
 
 
 def steps(recording: Recording) -> Iterator[Step]:
@@ -269,9 +265,10 @@ def blame_second_order(fn: Callable[..., Any], subject: Subject, gradients: Call
         if wrong is not None:
             return wrong
     with Recording() as recording:
-        Subject(gradients, subject.arguments, subject.variables, subject.parameters).call()
-    if recording.cuts:
-        return _cut(recording.cuts)
+        outputs, _ = Subject(gradients, subject.arguments, subject.variables, subject.parameters).call()
+    cuts, left = recording.cuts(outputs)
+    if cuts or left:
+        return _cut([*cuts, *left])
     return Blame("none", "the second derivative of every recorded operation is right", "")
 
 
@@ -299,7 +296,8 @@ def wrong_second_order(step: Step) -> Blame | None:
         second.point()
         weights = _weights(rng, second)
         with Recording() as recording:
-            second.call()
+            outputs, _ = second.call()
+        cuts = [cut for found in recording.cuts(outputs) for cut in found]
         analytic = np.array([second.joined(second.vjp(second.split(w))) for w in weights])
         found = _compared(second, weights, analytic.reshape(len(weights), -1), rng)
     except Exception as error:
@@ -307,8 +305,8 @@ def wrong_second_order(step: Step) -> Blame | None:
     if found.agrees:
         return None
     blame = _blame(step, "second order", _seen(found))
-    if recording.cuts:
-        blame.detail += f"; {recording.cuts[0].name} at {recording.cuts[0].site} cuts the path"
+    if cuts:
+        blame.detail += f"; {described(cuts[0])} at {cuts[0].site} cuts the path"
     return blame
 
 

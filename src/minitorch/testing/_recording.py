@@ -1,71 +1,45 @@
-"""A call of the function, recorded: every operation with the values it was given, and the calls that cut a path."""
+"""A call of the function, recorded: every operation with the values it was given, and where values left the graph."""
 
 from __future__ import annotations
 
-import functools
-import os.path
-import sys
-from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from .. import _anomaly, _runtime
-from .._modes import grad_on
+from .. import _runtime
+from .._anomaly import record_sites
+from .._records import Cut, history, notes_of
 from .._views import current_node
-from ..autograd.function import Function
+from ..autograd.function import FunctionNode
 from ..autograd.tape import Tape
-from ..ops import from_data
 
-_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
-
-
-class Cut(NamedTuple):
-    """A call whose result gradients do not flow through.
-
-    Attributes
-    ----------
-    name : str
-        Such as ``detach()``.
-    site : str
-        The line that made it.
-    tensor : Tensor
-        What it was made of.
-    """
-
-    name: str
-    site: str
-    tensor: Any
+_LEAVING = ("detach", "detach_", "data", "item", "tolist", "numpy", "no_grad", "inference_mode")
+"""Kinds of cuts that lose a derivative; others are operations that have none."""
 
 
 class Recording(Tape):
-    """A tape of a block that keeps copies of the values each operation was given, and notes the calls that cut a path.
+    """A tape of a block that keeps copies of the values each operation was given, and knows where values left the graph.
 
     Attributes
     ----------
     values : list of tuple
         For each entry its inputs: arrays in place of tensors, as they were before the call.
-    cuts : list of Cut
-        Calls by the user's code, outside custom Functions' forward, of tensors that require grad.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.values: list[tuple[Any, ...]] = []
-        self.cuts: list[Cut] = []
         self._seen: dict[int, tuple[Any, np.ndarray]] = {}
 
     def __enter__(self) -> Recording:
-        self._sites = _anomaly.record_sites()
+        self._sites = record_sites()
         super().__enter__()
-        self._profile = sys.getprofile()
-        sys.setprofile(self._called)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        sys.setprofile(self._profile)
         super().__exit__(*exc)
-        self._sites.__exit__()
+        self._sites.stop()
         self._seen.clear()
 
     def recorded(self, call: Any) -> None:
@@ -79,7 +53,6 @@ class Recording(Tape):
             for key, (tensor, _) in list(self._seen.items()):
                 if np.may_share_memory(tensor._array, call.outputs[0]._array):
                     self._seen[key] = tensor, tensor._array.copy()
-        self._notice_no_grad(call)
 
     def _before(self, value: Any, written: bool) -> Any:
         if not isinstance(value, _runtime.Tensor):
@@ -88,76 +61,23 @@ class Recording(Tape):
             return self._seen[id(value)][1] if id(value) in self._seen else None
         return value._array.copy()
 
-    def _notice_no_grad(self, call: Any) -> None:
-        """An operation that would have been recorded, had grad mode been on."""
-        if grad_on() or call.node is not None or not getattr(call.row, "formulas", None):
-            return
-        givers = [t for t in call.inputs if isinstance(t, _runtime.Tensor) and current_node(t) is not None]
-        outputs = [t for t in call.outputs if t._array.dtype.kind == "f"]
-        frame = sys._getframe(1)
-        if givers and outputs and not _inside_forward(frame):
-            site = _site(_anomaly.user_frame(frame))
-            self.cuts.append(Cut(f"{call.row.name}() with recording off (no_grad)", site, givers[0]))
+    def cuts(self, outputs: Sequence[Any]) -> tuple[list[Cut], list[Cut]]:
+        """Where values that these outputs are made of left the graph; and where values left for Python or NumPy.
 
-    def _called(self, frame: FrameType, event: str, result: Any) -> None:
-        """The profiler's hook: calls of the methods that leave the graph, where they are the user's."""
-        name = _leaving().get(frame.f_code)
-        if name is None or frame.f_back is None or frame.f_back.f_code.co_filename.startswith(_PACKAGE):
-            return
-        casts = name.endswith("?")
-        if (event == "return") != casts or event not in ("call", "return"):
-            return
-        code = frame.f_code
-        tensor = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount or code.co_flags & 4 else None
-        tensor = tensor[0] if isinstance(tensor, tuple) and tensor else tensor
-        if not isinstance(tensor, _runtime.Tensor) or current_node(tensor) is None or _inside_forward(frame):
-            return
-        if casts:
-            if not isinstance(result, _runtime.Tensor) or result._array.dtype.kind == "f":
-                return
-            name = f"{name[:-1]}: a cast to {result.dtype}"
-        self.cuts.append(Cut(name, _site(frame.f_back), tensor))
+        What a custom Function's forward does is its own business.
+        """
+        tensors = [t for t in outputs if isinstance(t, _runtime.Tensor)]
+        roots = [node for t in tensors if (node := current_node(t)) is not None]
+        found = [*history(roots)[1], *[cut for t in tensors for cut in notes_of(t)[1]]]
+        found.sort(key=lambda cut: cut.kind not in _LEAVING)
+        functions = [entry.node.function for entry in self if isinstance(entry.node, FunctionNode)]
+        own = {f.__code__ for c in functions for f in (c.forward, c.setup_context)}
+        left = [cut for cut in self._sites.left if cut.mark is None or cut.mark[0] not in own]
+        return list(dict.fromkeys(found)), list(dict.fromkeys(left))
 
 
-@functools.cache
-def _leaving() -> dict[CodeType, str]:
-    """The code of Tensor's methods that leave the graph, and how they are called; those with ? only if they give integers."""
-    Tensor = _runtime.Tensor
-    names = {
-        "detach": "detach()",
-        "detach_": "detach_()",
-        "item": "item()",
-        "tolist": "tolist()",
-        "numpy": "numpy()",
-        "__array__": "a conversion to a NumPy array",
-        "__float__": "float()",
-        "__int__": "int()",
-        "new_tensor": "new_tensor()",
-        "to": "to()?",
-        "type": "type()?",
-        **{name: f"{name}()?" for name in ("long", "int", "short", "char", "byte")},
-    }
-    found = {}
-    for name, shown in names.items():
-        code = getattr(getattr(Tensor, name, None), "__code__", None)
-        if code is not None:
-            found[code] = shown
-    found[Tensor.data.fget.__code__] = ".data"
-    found[from_data.tensor.__code__] = "tensor(), which copies values,"
-    return found
-
-
-def _inside_forward(frame: FrameType | None) -> bool:
-    """Whether a custom Function's forward is running: what it does is its own business."""
-    code = Function.apply.__func__.__code__  # type: ignore[attr-defined]
-    while frame is not None:
-        if frame.f_code is code:
-            return True
-        frame = frame.f_back
-    return False
-
-
-def _site(frame: FrameType | None) -> str:
-    if frame is None:
-        return ""
-    return f'File "{frame.f_code.co_filename}", line {frame.f_lineno}, in {frame.f_code.co_name}'
+def described(cut: Cut) -> str:
+    """A cut in words."""
+    if cut.kind in ("no_grad", "inference_mode"):
+        return f"an operation under {cut.kind}"
+    return ".data" if cut.kind == "data" else f"{cut.kind}()"
