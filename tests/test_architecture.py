@@ -16,7 +16,19 @@ SOURCE = Path(minitorch.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
-    ["_types", "_size", "_dtypes", "_args", "_errors", "_printing", "_returns", "_device", "_kernels", "_extras"],
+    [
+        "_types",
+        "_size",
+        "_dtypes",
+        "_args",
+        "_errors",
+        "_printing",
+        "_returns",
+        "_device",
+        "_kernels",
+        "_extras",
+        "_pytree",
+    ],
     ["_modes", "_layouts"],
     ["_tape"],
     ["_views"],

@@ -1,5 +1,5 @@
 """What training loops need beside the model: data loading, checkpointing."""
 
-from . import checkpoint, data, hooks
+from . import _pytree, checkpoint, data, hooks
 
-__all__ = ["checkpoint", "data", "hooks"]
+__all__ = ["_pytree", "checkpoint", "data", "hooks"]
