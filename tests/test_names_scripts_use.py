@@ -71,6 +71,7 @@ NAMES = [
     "nn.MultiheadAttention",
     "nn.TransformerEncoder",
     "nn.DataParallel",
+    "nn.attention.sdpa_kernel",
     "nn.functional.relu",
     "nn.functional.softmax",
     "nn.functional.cross_entropy",
@@ -170,6 +171,36 @@ NAMES = [
     "cuda.set_device",
 ]
 
+RARE = [
+    "autograd.gradcheck",
+    "autograd.graph.save_on_cpu",
+    "autograd.profiler.record_function",
+    "distributions.ContinuousBernoulli",
+    "distributions.MixtureSameFamily",
+    "distributions.MultivariateNormal",
+    "distributions.binomial.Binomial",
+    "nn.GRUCell",
+    "nn.HuberLoss",
+    "nn.KLDivLoss",
+    "nn.Transformer",
+    "nn.functional.affine_grid",
+    "nn.functional.upsample_nearest",
+    "nn.init.calculate_gain",
+    "nn.utils.parametrize.cached",
+    "nn.utils.prune.global_unstructured",
+    "optim.Adagrad",
+    "optim.Adamax",
+    "optim.NAdam",
+    "optim.lr_scheduler.CosineAnnealingWarmRestarts",
+    "utils._pytree.tree_flatten",
+    "utils._pytree.tree_map",
+    "utils._pytree.tree_unflatten",
+    "utils.data.DistributedSampler",
+    "utils.data.WeightedRandomSampler",
+    "utils.data.default_collate",
+]
+"""Some of the names that one or two programs use."""
+
 DISTRIBUTIONS = ["Categorical", "Normal", "kl_divergence"]
 
 ATTRIBUTES = {
@@ -204,6 +235,13 @@ ABSENT = {
     "view_as_real": "there are no complex numbers",
     "polar": "there are no complex numbers",
     "spmm": "tensors are dense; sparse_coo_tensor(...).to_dense() makes them so",
+    "nn.attention.flex_attention": "functions of scores are not compiled; scaled_dot_product_attention takes a mask",
+    "nn.Container": "PyTorch has deprecated it: ModuleList and ModuleDict took its place",
+    "nn.qat": "computation is in floating point",
+    "nn.quantized": "computation is in floating point",
+    "nn.utils.fuse_conv_bn_eval": "it prepares a trained network for other programs that run it",
+    "optim.SparseAdam": "gradients are dense; Adam updates them",
+    "utils.data.IterDataPipe": "PyTorch has deprecated pipes; an IterableDataset does the same",
     "utils.swap_tensors": "a tensor's memory and history stay its own",
     "_amp_foreach_non_finite_check_and_unscale_": "losses are not scaled",
 }
@@ -214,7 +252,7 @@ def found(path: str) -> Any:
     return functools.reduce(getattr, path.split("."), torch)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES + RARE)
 def test_the_name_exists(name: str) -> None:
     assert found(name) is not None
 

@@ -17,6 +17,7 @@ import math
 
 import minitorch as torch
 from minitorch import nn
+from minitorch.distributions import Categorical
 
 try:
     from tqdm import trange
@@ -48,10 +49,10 @@ def play(policy: nn.Module, cart: CartPole, longest: int) -> list[torch.Tensor]:
     state, done = cart.reset(), False
     chosen: list[torch.Tensor] = []
     while not done and len(chosen) < longest:
-        scores = policy(torch.tensor(state)).log_softmax(-1)
-        push = torch.multinomial(scores.detach().exp(), 1).item()
-        chosen.append(scores[push])
-        state, done = cart.push(push == 1)
+        pushes = Categorical(logits=policy(torch.tensor(state)))
+        push = pushes.sample()
+        chosen.append(pushes.log_prob(push))
+        state, done = cart.push(push.item() == 1)
     return chosen
 
 
