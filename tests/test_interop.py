@@ -137,3 +137,21 @@ def test_dlpack_with_pytorch() -> None:
     back = torch.from_dlpack(there)
     assert back.data_ptr() == x.data_ptr()
     assert back.dtype is torch.float32
+
+
+def test_without_gradients_a_tensor_that_requires_grad_is_an_array() -> None:
+    x = torch.tensor(ARRAY, requires_grad=True)
+    with torch.no_grad():
+        assert x.numpy().tolist() == [3.0, 4.0]
+        assert np.asarray(x).tolist() == [3.0, 4.0]
+        np.add(ARRAY, ARRAY, out=x)
+    assert x.tolist() == [6.0, 8.0]
+    with torch.inference_mode():
+        assert x.numpy().tolist() == [6.0, 8.0]
+    with pytest.raises(RuntimeError, match="requires grad"):
+        x.numpy()
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.numpy(), torch.from_numpy):
+        y = x.exp()
+    y.sum().backward()
+    assert x.grad is not None
+    assert torch.equal(x.grad, y.detach())

@@ -8,6 +8,7 @@ from typing import Any
 
 from . import _runtime
 from ._args import array_of
+from ._errors import scalar_name
 from ._modes import InferenceMarks, inference_mode_on, observers
 from ._records import note_cut, tell
 from ._runtime import wrap
@@ -124,11 +125,13 @@ def set_grad(self: Any, value: Any) -> None:
             raise RuntimeError("can't assign Variable as its own grad")
         if value._array.dtype is not self._array.dtype:
             raise RuntimeError(
-                f"assigned grad has data of a different type: it is {value.dtype}, but the tensor is {self.dtype}"
+                f"attempting to assign a gradient with dtype '{scalar_name(value._array.dtype)}' to a tensor of dtype "
+                f"'{scalar_name(self._array.dtype)}'. The gradient must match the tensor's dtype: convert it with .to()"
             )
         if value._array.shape != self._array.shape:
             raise RuntimeError(
-                f"assigned grad has data of a different size: it has shape {tuple(value.shape)}, expected {tuple(self.shape)}"
+                f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(self.shape)}'. "
+                "Please ensure that the gradient and the tensor are the same size"
             )
     if observers:
         tell(self._node, "cleared" if value is None else "assigned")

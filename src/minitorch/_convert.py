@@ -15,7 +15,7 @@ from . import _dtypes, _printing, _runtime
 from ._args import array_of, dim_of
 from ._device import CPU, device, layout, strided
 from ._errors import broadcast_problem
-from ._modes import observers
+from ._modes import grad_on, observers
 from ._records import note_cut
 from ._runtime import silent
 from ._size import Size
@@ -398,14 +398,14 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
     Parameters
     ----------
     input : Tensor
-        One that does not require grad.
+        One that does not require grad, unless under `no_grad`.
     force : bool
         Detach first where it does.
 
     Raises
     ------
     RuntimeError
-        If the tensor requires grad.
+        If the tensor requires grad and gradients are recorded.
 
     Examples
     --------
@@ -413,7 +413,7 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
     >>> torch.tensor([1.0, 2.0]).numpy()
     array([1., 2.], dtype=float32)
     """
-    if not force and current_node(input) is not None:
+    if not force and current_node(input) is not None and grad_on():
         raise RuntimeError(NEEDS_DETACH)
     if observers:
         note_cut("numpy", input)

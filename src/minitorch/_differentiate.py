@@ -52,9 +52,11 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
 
 
 def tuple_of(tensors: Any) -> tuple[Any, ...]:
-    """One tensor or edge, or a sequence of them, as a tuple."""
+    """One tensor or edge, a sequence of them, or a dict's values, as a tuple."""
     if isinstance(tensors, (_runtime.Tensor, GradientEdge)):
         return (tensors,)
+    if isinstance(tensors, dict):
+        return tuple(tensors.values())
     if not isinstance(tensors, Iterable):
         raise TypeError(f"expected a Tensor, a GradientEdge or a sequence of them, not {type(tensors).__name__}")
     return tuple(tensors)
@@ -137,7 +139,9 @@ def backward(
         Whether saved values are kept for another backward (default: *create_graph*).
     create_graph : bool
         Whether the gradients are recorded, for higher derivatives.
-    inputs : Tensor or sequence of Tensor or GradientEdge, optional
+    grad_variables : sequence of (Tensor or None), optional
+        The old name of *grad_tensors*.
+    inputs : Tensor, or sequence of Tensor or GradientEdge, or dict of Tensor, optional
         Accumulate into these only, leaves or not.
 
     Raises
@@ -154,7 +158,14 @@ def backward(
     >>> x.grad
     tensor([5., 5.])
     """
-    grad_tensors = grad_variables if grad_tensors is None else grad_tensors
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
+                "`grad_tensors`."
+            )
+        grad_tensors = grad_variables
     if inputs is not None and not isinstance(inputs, (_runtime.Tensor, GradientEdge)) and len(inputs) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     roots = tuple_of(tensors)
@@ -238,20 +249,23 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Any, ...]:
+) -> Any:
     """The gradients of *outputs* with respect to *inputs*, without touching any ``.grad``.
 
     Parameters
     ----------
     outputs, inputs : Tensor or sequence of Tensor or GradientEdge
-        What is differentiated, and with respect to what (leaves or not).
+        What is differentiated, and with respect to what (leaves or not); *inputs* may be a dict of tensors.
     grad_outputs : Tensor or sequence of (Tensor or None), optional
         The vector of the vector-Jacobian product; may be left out for one-element outputs.
     retain_graph, create_graph : bool
         As for ``backward``.
+    only_inputs : bool
+        Accepted and without effect, as in PyTorch: gradients are of *inputs* only.
     allow_unused : bool, optional
         Whether an input that outputs do not depend on gives None instead of an error.
     is_grads_batched : bool
@@ -262,7 +276,7 @@ def grad(
     Returns
     -------
     tuple of Tensor
-        In the order of *inputs*.
+        In the order of *inputs*; of a dict, a dict with its keys.
 
     Raises
     ------
@@ -279,6 +293,13 @@ def grad(
     >>> g, torch.autograd.grad(g, x)
     (tensor(12., grad_fn=<MulBackward0>), (tensor(12.),))
     """
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
+            "parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
@@ -290,24 +311,37 @@ def grad(
     if not wanted:
         raise RuntimeError("grad requires non-empty inputs: the sequence `inputs` cannot be empty")
     retain = create_graph if retain_graph is None else retain_graph
-    if is_grads_batched:
-        return _batched(roots, wanted, grad_outputs, retain, create_graph, allow_unused, materialize_grads)
-    nodes, starts = starting_points(roots, gradients_for(roots, grad_outputs), create_graph)
+    compute = _batched if is_grads_batched else _gradients
+    results = compute(roots, wanted, grad_outputs, retain, create_graph, allow_unused, materialize_grads)
+    return dict(zip(inputs, results)) if isinstance(inputs, dict) else results
+
+
+def _gradients(
+    roots: tuple[Any, ...],
+    wanted: tuple[Any, ...],
+    grad_outputs: Any,
+    retain: bool,
+    create: bool,
+    unused: bool,
+    materialize: bool,
+) -> tuple[Any, ...]:
+    """One walk: the gradients of *roots* with respect to each that is wanted."""
+    nodes, starts = starting_points(roots, gradients_for(roots, grad_outputs), create)
     targets = [_target(w, "inputs") for w in wanted]
     captured = dict.fromkeys([node for node, _ in targets])
-    (noted_run if recordings else run)(nodes, starts, Walk(create_graph, retain, False, captured, checker()))
+    (noted_run if recordings else run)(nodes, starts, Walk(create, retain, False, captured, checker()))
     results = []
-    for target, (node, index) in zip(wanted, targets):
+    for place, (target, (node, index)) in enumerate(zip(wanted, targets)):
         gradient = output_gradient(node, captured[node], index)
         if gradient is None:
-            if not allow_unused:
+            if not unused:
                 raise RuntimeError(
-                    "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True "
-                    "if this is the desired behavior."
+                    f"The differentiated Tensor at index {place} appears to not have been used in the graph. Set "
+                    "allow_unused=True if this is the desired behavior."
                 )
-            results.append(wrap(np.zeros_like(target._array)) if materialize_grads else None)
+            results.append(wrap(np.zeros_like(target._array)) if materialize else None)
         else:
-            results.append(gradient if create_graph else wrap(np.asarray(gradient)))
+            results.append(gradient if create else wrap(np.asarray(gradient)))
     return tuple(results)
 
 
@@ -320,7 +354,7 @@ def _batched(
     unused: bool,
     materialize: bool,
 ) -> tuple[Any, ...]:
-    """One ``grad`` for each entry of the batch, stacked."""
+    """One walk for each entry of the batch, stacked."""
     batches = gradients_for(roots, grad_outputs)
     sizes = set()
     for index, (root, batch) in enumerate(zip(roots, batches)):
@@ -341,7 +375,7 @@ def _batched(
     for i in range(size):
         last = i == size - 1
         vectors = [None if b is None else b[i] for b in batches]
-        each.append(grad(roots, wanted, vectors, retain or not last, create, unused, materialize_grads=materialize))
+        each.append(_gradients(roots, wanted, tuple(vectors), retain or not last, create, unused, materialize))
     if not each:
         return tuple([wrap(np.zeros((0, *w.shape), w._array.dtype)) for w in wanted])
     return tuple([None if parts[0] is None else traced.stack(list(parts), 0) for parts in zip(*each)])

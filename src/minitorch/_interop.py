@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _runtime
 from ._convert import NEEDS_DETACH
+from ._modes import grad_on
 from ._op import Row, rows
 from ._views import current_node, edited
 from .ops import arrange, choices, einsum, join, linalg, scan, shape, statistics
@@ -62,7 +63,7 @@ def _by_numpy(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: di
 
 def _written(tensor: Any) -> np.ndarray:
     """The memory of a tensor that NumPy is about to write to."""
-    if current_node(tensor) is not None:
+    if current_node(tensor) is not None and grad_on():
         raise RuntimeError(NEEDS_DETACH)
     edited(tensor)
     array: np.ndarray = tensor._array

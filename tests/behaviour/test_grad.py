@@ -461,3 +461,44 @@ class TestGradientEdges:
         x, w = vector(1.0), vector(2.0)
         with pytest.raises(RuntimeError):
             grad(x * x, [x, get_gradient_edge(w)], materialize_grads=True)
+
+
+class TestArguments:
+    def test_only_inputs_is_accepted(self) -> None:
+        x = vector(1.0, 2.0)
+        y = (x * x).sum()
+        (g,) = grad(y, x, None, True, True, True, False, False)
+        assert g.tolist() == [2.0, 4.0]
+        assert g.requires_grad
+        with pytest.warns(FutureWarning, match="only_inputs argument is deprecated"):
+            assert grad(y, x, only_inputs=False)[0].tolist() == [2.0, 4.0]
+
+    def test_a_dict_of_inputs_gives_a_dict(self) -> None:
+        x, w = vector(1.0, 2.0), vector(3.0, 4.0)
+        gradients = grad((x * w).sum(), {"w": w, "x": x})
+        assert {name: g.tolist() for name, g in gradients.items()} == {"w": [1.0, 2.0], "x": [3.0, 4.0]}
+        torch.autograd.backward((x * w).sum(), inputs={"w": w})
+        assert w.grad.tolist() == [1.0, 2.0]
+        assert x.grad is None
+
+    def test_an_unused_input_is_named_by_its_place(self) -> None:
+        x, unused = vector(1.0), vector(2.0)
+        with pytest.raises(RuntimeError, match="differentiated Tensor at index 1 appears to not have been used"):
+            grad(x.sum(), [x, unused])
+
+    def test_the_old_name_of_grad_tensors(self) -> None:
+        x = vector(1.0, 2.0)
+        with pytest.warns(FutureWarning, match="`grad_variables` is deprecated"):
+            torch.autograd.backward(x * 2, grad_variables=torch.ones(2))
+        assert x.grad.tolist() == [2.0, 2.0]
+        with pytest.warns(FutureWarning), pytest.raises(RuntimeError, match="arguments both passed"):
+            torch.autograd.backward(x * 2, torch.ones(2), grad_variables=torch.ones(2))
+
+    def test_an_assigned_gradient_must_fit(self) -> None:
+        x = vector(1.0, 2.0)
+        with pytest.raises(
+            RuntimeError, match=r"attempting to assign a gradient of size '\[3\]' to a tensor of size '\[2\]'"
+        ):
+            x.grad = torch.ones(3)
+        with pytest.raises(RuntimeError, match="attempting to assign a gradient with dtype"):
+            x.grad = torch.ones(2, dtype=torch.float64)

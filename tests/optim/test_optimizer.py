@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import pickle
 import signal
 from typing import Any
@@ -13,6 +14,7 @@ import minitorch
 from backend import torch
 
 optim = torch.optim
+required = importlib.import_module(f"{torch.__name__}.optim.optimizer").required
 
 
 def leaf(*values: float) -> Any:
@@ -246,3 +248,20 @@ def test_ctrl_c_waits_until_parameters_and_state_fit_each_other() -> None:
         signal.signal(signal.SIGINT, before)
     assert interrupted.state[w]["step"].item() == 1
     assert w.tolist() == pytest.approx([0.9] * 3)
+
+
+class Hungry(optim.Optimizer):
+    """An optimizer whose learning rate has no default."""
+
+    def __init__(self, params: Any, lr: Any = required) -> None:
+        super().__init__(params, {"lr": lr})
+
+
+def test_an_option_without_a_default_is_required() -> None:
+    with pytest.raises(
+        ValueError, match="parameter group didn't specify a value of required optimization parameter lr"
+    ):
+        Hungry([leaf(1.0)])
+    optimizer = Hungry([{"params": [leaf(1.0)], "lr": 0.5}])
+    assert optimizer.param_groups[0]["lr"] == 0.5
+    assert repr(required) == "<required parameter>"

@@ -22,6 +22,17 @@ from ..nn.modules._hooks import registered
 from ..nn.modules.module import clear_grad
 
 
+class _Required:
+    """The default of an option that every parameter group has to give."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
+"""What an optimizer's own defaults say for an option without a default."""
+
+
 class OptimizerHooks:
     """An optimizer's hooks, each kind in order of call."""
 
@@ -146,6 +157,8 @@ class Optimizer:
             if not self.defaults.get("differentiable") and not (param.is_leaf or param.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             param_group.setdefault(name, default)
         own = {id(param) for param in params}
         if len(own) != len(params):
