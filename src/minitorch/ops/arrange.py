@@ -82,6 +82,7 @@ def repeat_interleave(
     dim: int | None = None,
     *,
     output_size: int | None = None,
+    axis: int | None = None,
 ) -> Tensor:
     """A copy in which each element, or slice along *dim*, comes several times in a row.
 
@@ -95,6 +96,8 @@ def repeat_interleave(
         The dimension.
     output_size : int, optional
         The size that *dim* then has, which is checked.
+    axis
+        NumPy's name for *dim*.
 
     Raises
     ------
@@ -109,6 +112,7 @@ def repeat_interleave(
     >>> torch.tensor([1, 2]).repeat_interleave(torch.tensor([0, 3]))
     tensor([2, 2, 2])
     """
+    dim = dim if axis is None else axis
     if not isinstance(repeats, EllipsisType):
         return repeat_interleave_method(input, repeats, dim, output_size=output_size)
     if dim is not None:
@@ -120,9 +124,15 @@ def repeat_interleave(
 
 
 def repeat_interleave_method(
-    input: Tensor, repeats: int | Tensor, dim: int | None = None, *, output_size: int | None = None
+    input: Tensor,
+    repeats: int | Tensor,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
+    axis: int | None = None,
 ) -> Tensor:
     """A copy in which each element, or slice along *dim*, comes several times in a row; see `repeat_interleave`."""
+    dim = dim if axis is None else axis
     if dim is None:
         input, dim = shapes.flatten(input), 0
     dim = dim_of(dim, array_of("repeat_interleave", input).ndim)

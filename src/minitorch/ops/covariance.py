@@ -162,7 +162,9 @@ def _sampled(name: str, y: Tensor, x: Tensor | None, dx: Number | None, dim: int
     return number, after - before
 
 
-def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
+def trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1, axis: int | None = None
+) -> Tensor:
     """The integral of samples along a dimension, by the trapezoidal rule.
 
     Parameters
@@ -175,6 +177,8 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
         The distance between them, where *x* is not given (default: 1).
     dim : int
         The dimension.
+    axis
+        NumPy's name for *dim*.
 
     Examples
     --------
@@ -182,6 +186,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
     >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]), dx=2)
     tensor(8.)
     """
+    dim = dim if axis is None else axis
     number, widths = _sampled("trapezoid", y, x, dx, dim)
     if not y._array.shape[number]:
         shape = y._array.shape[:number] + y._array.shape[number + 1 :]
@@ -196,7 +201,9 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
 trapz = trapezoid
 
 
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
+def cumulative_trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1, axis: int | None = None
+) -> Tensor:
     """The running integral of samples along a dimension, by the trapezoidal rule; arguments as for `trapezoid`.
 
     Examples
@@ -205,6 +212,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | Non
     >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
+    dim = dim if axis is None else axis
     number, widths = _sampled("cumulative_trapezoid", y, x, dx, dim)
     after, before = _neighbours(y, number)
     if x is None:

@@ -206,7 +206,15 @@ def _argument(method: Any, array: np.ndarray, dim: int) -> np.ndarray:
 
 
 # -- amax, amin, aminmax -----------------------------------------------------------------------------------------------
-def amax(input: Tensor, dim: Dims | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+def amax(
+    input: Tensor,
+    dim: Dims | None = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    axis: Dims | None = None,
+    keepdims: bool | None = None,
+) -> Tensor:
     """The maximum over all elements or over dimensions; equal maxima share its gradient evenly.
 
     Parameters
@@ -219,6 +227,8 @@ def amax(input: Tensor, dim: Dims | None = None, keepdim: bool = False, *, out: 
         Whether they stay, with size 1.
     out : Tensor, optional
         Where the result is written.
+    axis, keepdims
+        NumPy's names for *dim* and *keepdim*.
 
     Raises
     ------
@@ -233,12 +243,22 @@ def amax(input: Tensor, dim: Dims | None = None, keepdim: bool = False, *, out: 
     >>> torch.amax(torch.tensor([[1.0, 3.0], [4.0, 2.0]]), dim=0)
     tensor([4., 3.])
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver("amax", lambda: amax(input, dim, keepdim), (input,), out)
     return _amax(input, _checked_dims("amax", input, dim), keepdim)
 
 
-def amin(input: Tensor, dim: Dims | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+def amin(
+    input: Tensor,
+    dim: Dims | None = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    axis: Dims | None = None,
+    keepdims: bool | None = None,
+) -> Tensor:
     """The minimum over all elements or over dimensions; as `amax`.
 
     Examples
@@ -247,12 +267,22 @@ def amin(input: Tensor, dim: Dims | None = None, keepdim: bool = False, *, out: 
     >>> torch.amin(torch.tensor([[1.0, 3.0], [4.0, 2.0]]), dim=0)
     tensor([1., 2.])
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver("amin", lambda: amin(input, dim, keepdim), (input,), out)
     return _amin(input, _checked_dims("amin", input, dim), keepdim)
 
 
-def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> _returns.aminmax:
+def aminmax(
+    input: Tensor,
+    *,
+    dim: int | None = None,
+    keepdim: bool = False,
+    out: Any = None,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+) -> _returns.aminmax:
     """The minimum and the maximum, over all elements or one dimension, as `amin` and `amax` give them.
 
     Examples
@@ -261,6 +291,8 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
     >>> torch.aminmax(torch.tensor([1.0, 3.0, 2.0])).max
     tensor(3.)
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver_pair("aminmax", lambda: aminmax(input, dim=dim, keepdim=keepdim), (input,), out)
     if dim is None:

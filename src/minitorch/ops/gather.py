@@ -445,7 +445,9 @@ def scatter_reduce(
     return (_scatter_sum if reduce == "sum" else _scatter_prod)(input, index, src, dim, include_self)
 
 
-def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+def take_along_dim(
+    input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None, axis: int | None = None
+) -> Tensor:
     """``gather`` whose tensors broadcast along the other dimensions; what ``argmax`` and ``argsort`` return fits.
 
     Parameters
@@ -458,6 +460,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
         Which dimension; None reads from the flattened input.
     out : Tensor, optional
         Where the result is written.
+    axis
+        NumPy's name for *dim*.
 
     Raises
     ------
@@ -471,6 +475,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     tensor([[2],
             [3]])
     """
+    dim = dim if axis is None else axis
     if out is not None:
         return deliver("take_along_dim", lambda: take_along_dim(input, indices, dim), (input, indices), out)
     array_of("take_along_dim", input)

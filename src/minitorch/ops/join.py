@@ -136,7 +136,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out
 concat = concatenate = cat
 
 
-def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None, axis: int | None = None) -> Tensor:
     """Tensors of one shape side by side, along a new dimension.
 
     Parameters
@@ -147,6 +147,8 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
         Where the new dimension is.
     out : Tensor, optional
         Where the result is written.
+    axis
+        NumPy's name for *dim*.
 
     Raises
     ------
@@ -160,6 +162,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
     tensor([[1, 3],
             [2, 4]])
     """
+    dim = dim if axis is None else axis
     if out is not None:
         return deliver("stack", lambda: stack(tensors, dim), tuple(tensors), out, casts=True, refusal=TypeError)
     if not _listed("stack", tensors):
@@ -300,18 +303,25 @@ def split_method(input: Tensor, split_size: int | Sequence[int], dim: int = 0) -
     return _divided("split", input, split_size, dim, _split, _split_with_sizes)
 
 
-def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+def split_with_sizes(
+    input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, axis: int | None = None
+) -> tuple[Tensor, ...]:
     """Views of consecutive parts of these sizes; see `split`."""
+    dim = dim if axis is None else axis
     return _divided("split_with_sizes", input, list(split_sizes), dim, _split, _split_with_sizes)
 
 
-def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+def unsafe_split(input: Tensor, split_size: int, dim: int = 0, *, axis: int | None = None) -> tuple[Tensor, ...]:
     """`split` whose parts may be written in place: they share memory, but autograd takes them for copies."""
+    dim = dim if axis is None else axis
     return _divided("unsafe_split", input, split_size, dim, _unsafe_split, _unsafe_split_with_sizes)
 
 
-def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+def unsafe_split_with_sizes(
+    input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, axis: int | None = None
+) -> tuple[Tensor, ...]:
     """`split_with_sizes` whose parts may be written in place; see `unsafe_split`."""
+    dim = dim if axis is None else axis
     return _divided("unsafe_split_with_sizes", input, list(split_sizes), dim, _unsafe_split, _unsafe_split_with_sizes)
 
 
@@ -327,7 +337,7 @@ def _chunked(name: str, input: Tensor, chunks: int, dim: int, by_size: Any, by_s
     return by_size(input, -(-shape[dim] // chunks), dim)
 
 
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+def chunk(input: Tensor, chunks: int, dim: int = 0, *, axis: int | None = None) -> tuple[Tensor, ...]:
     """Views of at most *chunks* consecutive parts, all of one size but perhaps the last.
 
     Examples
@@ -336,15 +346,17 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     >>> torch.arange(5).chunk(2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
+    dim = dim if axis is None else axis
     return _chunked("chunk", input, chunks, dim, _split, _split_with_sizes)
 
 
-def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0, *, axis: int | None = None) -> tuple[Tensor, ...]:
     """`chunk` whose parts may be written in place; see `unsafe_split`."""
+    dim = dim if axis is None else axis
     return _chunked("unsafe_chunk", input, chunks, dim, _unsafe_split, _unsafe_split_with_sizes)
 
 
-def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+def unbind(input: Tensor, dim: int = 0, *, axis: int | None = None) -> tuple[Tensor, ...]:
     """Views of all slices along a dimension, which is gone in them.
 
     Examples
@@ -353,6 +365,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     >>> torch.tensor([[1, 2], [3, 4]]).unbind(1)
     (tensor([1, 3]), tensor([2, 4]))
     """
+    dim = dim if axis is None else axis
     return _unbind(input, dim)
 
 
@@ -384,7 +397,9 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     return _slice(input, dim, first, first + length)
 
 
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def tensor_split(
+    input: Tensor, indices_or_sections: Any, dim: int = 0, *, axis: int | None = None
+) -> tuple[Tensor, ...]:
     """Views of consecutive parts, as equal as can be, or between given places.
 
     Parameters
@@ -395,6 +410,8 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         How many parts, or where each but the first begins.
     dim : int
         The dimension.
+    axis
+        NumPy's name for *dim*.
 
     Examples
     --------
@@ -402,6 +419,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     >>> torch.arange(5).tensor_split(2), torch.arange(5).tensor_split((1, 4))
     ((tensor([0, 1, 2]), tensor([3, 4])), (tensor([0]), tensor([1, 2, 3]), tensor([4])))
     """
+    dim = dim if axis is None else axis
     shape = array_of("tensor_split", input).shape
     if not shape:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")

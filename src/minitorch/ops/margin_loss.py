@@ -44,7 +44,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return vector_norm.vector_norm(x1 - x2 + real(eps, "eps"), real(p, "p"), -1, keepdim)
 
 
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8, *, axis: int | None = None) -> Tensor:
     """The cosine of the angle between *x1* and *x2* along *dim*; norms count as *eps* at least.
 
     Examples
@@ -53,6 +53,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> torch.nn.functional.cosine_similarity(torch.tensor([3.0, 4.0]), torch.tensor([4.0, 3.0]), dim=0)
     tensor(0.9600)
     """
+    dim = dim if axis is None else axis
     check_tensors("cosine_similarity", x1=x1, x2=x2)
     dim, eps = integer(dim, "dim"), real(eps, "eps")
     if x1._array.shape != x2._array.shape:

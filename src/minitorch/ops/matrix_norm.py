@@ -34,6 +34,8 @@ def matrix_norm(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
+    axis: Sequence[int] | None = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """The norms of matrices.
 
@@ -52,6 +54,8 @@ def matrix_norm(
         What the input is converted to first.
     out : Tensor, optional
         Where the result is written.
+    axis, keepdims
+        NumPy's names for *dim* and *keepdim*.
 
     Examples
     --------
@@ -59,6 +63,8 @@ def matrix_norm(
     >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 4.0], [0.0, 1.0]]), ord=1)
     tensor(5.)
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     name = "linalg.matrix_norm"
     if out is not None:
         return copied(name, lambda: matrix_norm(input, ord, dim, keepdim, dtype=dtype), out)
@@ -122,6 +128,8 @@ def norm(
     *,
     out: Tensor | None = None,
     dtype: Any = None,
+    axis: Dims | None = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """The norm of a vector or a matrix: `linalg.vector_norm`, or `linalg.matrix_norm` where *ord* and two dimensions are given.
 
@@ -140,6 +148,8 @@ def norm(
         Where the result is written.
     dtype : dtype, optional
         What the input is converted to first.
+    axis, keepdims
+        NumPy's names for *dim* and *keepdim*.
 
     Examples
     --------
@@ -149,6 +159,8 @@ def norm(
     >>> torch.linalg.norm(torch.tensor([[3.0, 4.0], [0.0, 0.0]]), ord=float("inf"))
     tensor(7.)
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return copied("linalg.norm", lambda: norm(input, ord, dim, keepdim, dtype=dtype), out)
     ndim = array_of("linalg.norm", input).ndim

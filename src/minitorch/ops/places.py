@@ -185,7 +185,12 @@ def histogramdd(
 
 # -- slopes ------------------------------------------------------------------------------------------------------------
 def gradient(
-    input: Tensor, *, spacing: Any = 1, dim: int | Sequence[int] | None = None, edge_order: int = 1
+    input: Tensor,
+    *,
+    spacing: Any = 1,
+    dim: int | Sequence[int] | None = None,
+    edge_order: int = 1,
+    axis: int | Sequence[int] | None = None,
 ) -> tuple[Tensor, ...]:
     """The slope of sampled values along each dimension, by central differences; one-sided ones at the ends.
 
@@ -199,6 +204,8 @@ def gradient(
         Along which dimensions; by default all.
     edge_order : {1, 2}
         The order of the differences at the ends.
+    axis
+        NumPy's name for *dim*.
 
     Raises
     ------
@@ -211,6 +218,7 @@ def gradient(
     >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0, 16.0]))
     (tensor([3., 4., 6., 7.]),)
     """
+    dim = dim if axis is None else axis
     array = array_of("gradient", input)
     if array.dtype.kind in "ub":
         raise RuntimeError(f"torch.gradient does not support {array.dtype} input: convert it to a signed dtype")

@@ -29,6 +29,8 @@ def quantile(
     *,
     interpolation: str = "linear",
     out: Tensor | None = None,
+    axis: int | None = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """Quantiles over all elements or along a dimension, NaN if there is one.
 
@@ -47,6 +49,8 @@ def quantile(
         What a quantile between two elements is: "linear", "lower", "higher", "midpoint" or "nearest".
     out : Tensor, optional
         Where the result is written.
+    axis, keepdims
+        NumPy's names for *dim* and *keepdim*.
 
     Examples
     --------
@@ -54,6 +58,8 @@ def quantile(
     >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
     tensor(2.5000)
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         compute = partial(quantile, input, q, dim, keepdim, interpolation=interpolation)
         return deliver("quantile", compute, (input, q), out)
@@ -68,6 +74,8 @@ def nanquantile(
     *,
     interpolation: str = "linear",
     out: Tensor | None = None,
+    axis: int | None = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """Quantiles of the elements that are not NaN; as `quantile`.
 
@@ -77,6 +85,8 @@ def nanquantile(
     >>> torch.nanquantile(torch.tensor([1.0, float("nan"), 3.0]), 0.5)
     tensor(2.)
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         compute = partial(nanquantile, input, q, dim, keepdim, interpolation=interpolation)
         return deliver("nanquantile", compute, (input, q), out)

@@ -134,7 +134,14 @@ _nansum_dims = op("nansum", "NansumBackward0", _nansum, ("self",),
 
 
 def nansum(
-    input: Tensor, dim: Dims | None = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
+    input: Tensor,
+    dim: Dims | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    axis: Dims | None = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """The sum with NaN counted as zero; arguments as for `sum`.
 
@@ -144,6 +151,8 @@ def nansum(
     >>> torch.nansum(torch.tensor([1.0, float("nan"), 2.0]))
     tensor(3.)
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver("nansum", lambda: nansum(input, dim, keepdim, dtype=out_dtype(dtype, out)), (input,), out)
     array = array_of("nansum", input)
@@ -221,7 +230,14 @@ def mean(
 
 
 def nanmean(
-    input: Tensor, dim: Dims | None = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
+    input: Tensor,
+    dim: Dims | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    axis: Dims | None = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """The mean of the elements that are not NaN; arguments as for `sum`.
 
@@ -231,6 +247,8 @@ def nanmean(
     >>> torch.nanmean(torch.tensor([1.0, float("nan"), 2.0]))
     tensor(1.5000)
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver("nanmean", lambda: nanmean(input, dim, keepdim, dtype=dtype), (input,), out, casts=True)
     array = array_of("nanmean", input)
@@ -372,7 +390,7 @@ def any(
     return _logical("any", np.logical_or, input, dim if axis is None else axis, keepdim, out)
 
 
-def count_nonzero(input: Tensor, dim: Dims | None = None) -> Tensor:
+def count_nonzero(input: Tensor, dim: Dims | None = None, *, axis: Dims | None = None) -> Tensor:
     """How many elements are not zero, over all or over dimensions, as int64.
 
     Examples
@@ -381,6 +399,7 @@ def count_nonzero(input: Tensor, dim: Dims | None = None) -> Tensor:
     >>> torch.count_nonzero(torch.tensor([0.0, 2.0, 3.0]))
     tensor(2)
     """
+    dim = dim if axis is None else axis
     array = array_of("count_nonzero", input)
     return wrap(np.add.reduce(array != 0, reduced_dims(dim, array.ndim), np.int64, out=...))
 
@@ -397,7 +416,15 @@ def _logsumexp_self(F: Any, g: Any, self: Any, result: Any, dim: tuple[int, ...]
 _logsumexp_dims = op("logsumexp", "LogsumexpBackward0", _logsumexp, ("self",), floats=True, self=_logsumexp_self)
 
 
-def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+def logsumexp(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    axis: Dims | None = None,
+    keepdims: bool | None = None,
+) -> Tensor:
     """The logarithm of the sum of exponentials over dimensions, without overflow; -inf of nothing.
 
     Parameters
@@ -410,6 +437,8 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False, *, out: Tensor | 
         Whether they stay, with size 1.
     out : Tensor, optional
         Where the result is written.
+    axis, keepdims
+        NumPy's names for *dim* and *keepdim*.
 
     Examples
     --------
@@ -417,6 +446,8 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False, *, out: Tensor | 
     >>> torch.logsumexp(torch.tensor([[0.0, 0.0], [1000.0, -1000.0]]), 1)
     tensor([6.9315e-01, 1.0000e+03])
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver("logsumexp", lambda: logsumexp(input, dim, keepdim), (input,), out, casts=True)
     if dim is None:

@@ -118,7 +118,9 @@ def _scan(name: str, row: Any, input: Tensor, dim: Any, dtype: Any, out: Tensor 
     return in_dtype(result, dtype) if result._array.dtype.kind != "f" else result
 
 
-def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+def cumsum(
+    input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | None = None, axis: int | None = None
+) -> Tensor:
     """The running sum along a dimension.
 
     Parameters
@@ -131,6 +133,8 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = N
         What the input is converted to first.
     out : Tensor, optional
         Where the result is written.
+    axis
+        NumPy's name for *dim*.
 
     Examples
     --------
@@ -138,10 +142,13 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = N
     >>> torch.cumsum(torch.tensor([1.0, 2.0, 3.0]), 0)
     tensor([1., 3., 6.])
     """
+    dim = dim if axis is None else axis
     return _scan("cumsum", _cumsum_row, input, dim, dtype, out)
 
 
-def cumprod(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+def cumprod(
+    input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | None = None, axis: int | None = None
+) -> Tensor:
     """The running product along a dimension; arguments as for `cumsum`, derivatives exact with zeros too.
 
     Examples
@@ -150,10 +157,11 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = 
     >>> torch.cumprod(torch.tensor([1.0, 2.0, 3.0]), 0)
     tensor([1., 2., 6.])
     """
+    dim = dim if axis is None else axis
     return _scan("cumprod", _cumprod_row, input, dim, dtype, out)
 
 
-def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+def logcumsumexp(input: Tensor, dim: Any = None, *, out: Tensor | None = None, axis: int | None = None) -> Tensor:
     """The logarithm of the running sum of exponentials along a dimension, without overflow; arguments as for `cumsum`.
 
     Examples
@@ -162,6 +170,7 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tenso
     >>> torch.logcumsumexp(torch.tensor([0.0, 0.0]), 0)
     tensor([0.0000, 0.6931])
     """
+    dim = dim if axis is None else axis
     array = array_of("logcumsumexp", input)
     dtype = array.dtype
     if dtype.kind != "f":
@@ -187,7 +196,7 @@ _cummax_row = choosing("cummax", "CummaxBackward0", repeats=True)
 _cummin_row = choosing("cummin", "CumminBackward0", repeats=True)
 
 
-def cummax(input: Tensor, dim: int, *, out: Any = None) -> _returns.cummax:
+def cummax(input: Tensor, dim: Any = None, *, out: Any = None, axis: int | None = None) -> _returns.cummax:
     """The running maximum along a dimension and where it stands (the latest of equal elements); NaN propagates.
 
     Examples
@@ -196,6 +205,7 @@ def cummax(input: Tensor, dim: int, *, out: Any = None) -> _returns.cummax:
     >>> torch.cummax(torch.tensor([1.0, 3.0, 2.0]), 0).indices
     tensor([0, 1, 1])
     """
+    dim = dim if axis is None else axis
     if out is not None:
         return deliver_pair("cummax", lambda: cummax(input, dim), (input,), out)
     array = array_of("cummax", input)
@@ -204,7 +214,7 @@ def cummax(input: Tensor, dim: int, *, out: Any = None) -> _returns.cummax:
     return chosen(_cummax_row, _returns.cummax, input, number, index)
 
 
-def cummin(input: Tensor, dim: int, *, out: Any = None) -> _returns.cummin:
+def cummin(input: Tensor, dim: Any = None, *, out: Any = None, axis: int | None = None) -> _returns.cummin:
     """The running minimum along a dimension and where it stands (the latest of equal elements); NaN propagates.
 
     Examples
@@ -213,6 +223,7 @@ def cummin(input: Tensor, dim: int, *, out: Any = None) -> _returns.cummin:
     >>> torch.cummin(torch.tensor([2.0, 1.0, 3.0]), 0).values
     tensor([2., 1., 1.])
     """
+    dim = dim if axis is None else axis
     if out is not None:
         return deliver_pair("cummin", lambda: cummin(input, dim), (input,), out)
     array = array_of("cummin", input)
@@ -230,6 +241,7 @@ def diff(
     append: Tensor | None = None,
     *,
     out: Tensor | None = None,
+    axis: int | None = None,
 ) -> Tensor:
     """Differences of neighbours along a dimension, taken *n* times.
 
@@ -245,6 +257,8 @@ def diff(
         What is put before and after *input* along *dim* first.
     out : Tensor, optional
         Where the result is written.
+    axis
+        NumPy's name for *dim*.
 
     Examples
     --------
@@ -252,6 +266,7 @@ def diff(
     >>> torch.diff(torch.tensor([1.0, 4.0, 9.0]))
     tensor([3., 5.])
     """
+    dim = dim if axis is None else axis
     if out is not None:
         return deliver("diff", lambda: diff(input, n, dim, prepend, append), (input,), out)
     array = array_of("diff", input)

@@ -289,7 +289,9 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """
 
 
-def squeeze(input: Tensor, dim: int | Sequence[int] | EllipsisType = ...) -> Tensor:
+def squeeze(
+    input: Tensor, dim: int | Sequence[int] | EllipsisType = ..., *, axis: int | Sequence[int] | None = None
+) -> Tensor:
     """A view without dimensions of size 1.
 
     Parameters
@@ -298,6 +300,8 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | EllipsisType = ...) -> Ten
         Any shape.
     dim : int or sequence of int, optional
         Which dimensions go, if their size is 1; all such where it is not given.
+    axis
+        NumPy's name for *dim*.
 
     Examples
     --------
@@ -305,6 +309,7 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | EllipsisType = ...) -> Ten
     >>> torch.zeros(1, 3, 1).squeeze().shape, torch.zeros(1, 3, 1).squeeze(0).shape
     (torch.Size([3]), torch.Size([3, 1]))
     """
+    dim = dim if axis is None else axis
     if dim is ...:
         return _squeeze_all(input)
     if isinstance(dim, (tuple, list)):

@@ -72,7 +72,9 @@ def _converted(name: str, input: Tensor, dtype: Any) -> Tensor:
     return input
 
 
-def softmax(input: Tensor, dim: int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
+def softmax(
+    input: Tensor, dim: Any = None, dtype: DType | None = None, *, out: Tensor | None = None, axis: int | None = None
+) -> Tensor:
     """``exp(input) / exp(input).sum(dim)``, without overflow.
 
     Parameters
@@ -85,6 +87,8 @@ def softmax(input: Tensor, dim: int, dtype: DType | None = None, *, out: Tensor 
         Converts the input first.
     out : Tensor, optional
         Where the result is written.
+    axis
+        NumPy's name for *dim*.
 
     Examples
     --------
@@ -92,6 +96,7 @@ def softmax(input: Tensor, dim: int, dtype: DType | None = None, *, out: Tensor 
     >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
     """
+    dim = dim if axis is None else axis
     array = array_of("softmax", input)
     if out is not None:
         return deliver("softmax", lambda: softmax(input, dim, dtype=dtype), (input,), out)
@@ -100,7 +105,9 @@ def softmax(input: Tensor, dim: int, dtype: DType | None = None, *, out: Tensor 
     return _softmax(input, dim_of(dim, array.ndim))
 
 
-def log_softmax(input: Tensor, dim: int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
+def log_softmax(
+    input: Tensor, dim: Any = None, dtype: DType | None = None, *, out: Tensor | None = None, axis: int | None = None
+) -> Tensor:
     """The logarithm of `softmax`, exact also where that is too small to represent.
 
     Examples
@@ -109,6 +116,7 @@ def log_softmax(input: Tensor, dim: int, dtype: DType | None = None, *, out: Ten
     >>> torch.log_softmax(torch.tensor([0.0, -200.0]), 0)
     tensor([   0., -200.])
     """
+    dim = dim if axis is None else axis
     array = array_of("log_softmax", input)
     if out is not None:
         return deliver("log_softmax", lambda: log_softmax(input, dim, dtype=dtype), (input,), out)

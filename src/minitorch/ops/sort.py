@@ -41,7 +41,13 @@ def _order(array: np.ndarray, dim: int, descending: bool) -> np.ndarray:
 
 
 def sort(
-    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None, out: Any = None
+    input: Tensor,
+    dim: int = -1,
+    descending: bool = False,
+    *,
+    stable: bool | None = None,
+    out: Any = None,
+    axis: int | None = None,
 ) -> _returns.sort:
     """The elements in order along a dimension, and where each stood; equal ones keep their order, NaN is the largest.
 
@@ -57,6 +63,8 @@ def sort(
         Whether equal elements must keep their order: they do anyway.
     out : pair of Tensors, optional
         Where the result is written.
+    axis
+        NumPy's name for *dim*.
 
     Returns
     -------
@@ -69,6 +77,7 @@ def sort(
     >>> torch.sort(torch.tensor([3.0, 1.0, 2.0])).values
     tensor([1., 2., 3.])
     """
+    dim = dim if axis is None else axis
     if out is not None:
         return deliver_pair("sort", lambda: sort(input, dim, descending, stable=stable), (input,), out)
     array = array_of("sort", input)
@@ -80,7 +89,9 @@ def sort(
     return chosen(row, _returns.sort, input, number, _order(array, number, descending))
 
 
-def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
+def argsort(
+    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False, axis: int | None = None
+) -> Tensor:
     """The indices that sort along a dimension; arguments as for `sort`.
 
     Examples
@@ -89,6 +100,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: b
     >>> torch.argsort(torch.tensor([3.0, 1.0, 2.0]), descending=True)
     tensor([0, 2, 1])
     """
+    dim = dim if axis is None else axis
     array = array_of("argsort", input)
     flag(stable, "stable")
     return wrap(_order(array, dim_of(dim, array.ndim), flag(descending, "descending")))
@@ -121,7 +133,14 @@ def _top(array: np.ndarray, k: int, dim: int, largest: bool) -> np.ndarray:
 
 
 def topk(
-    input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None
+    input: Tensor,
+    k: int,
+    dim: int = -1,
+    largest: bool = True,
+    sorted: bool = True,
+    *,
+    out: Any = None,
+    axis: int | None = None,
 ) -> _returns.topk:
     """The *k* largest elements along a dimension, and where they stand.
 
@@ -139,6 +158,8 @@ def topk(
         Whether they must come in order: they do anyway.
     out : pair of Tensors, optional
         Where the result is written.
+    axis
+        NumPy's name for *dim*.
 
     Returns
     -------
@@ -156,6 +177,7 @@ def topk(
     >>> torch.topk(torch.tensor([3.0, 1.0, 2.0]), 2).indices
     tensor([0, 2])
     """
+    dim = dim if axis is None else axis
     if out is not None:
         return deliver_pair("topk", lambda: topk(input, k, dim, largest), (input,), out)
     array = array_of("topk", input)
@@ -170,7 +192,16 @@ def topk(
     return chosen(_topk_row, _returns.topk, input, number, index)
 
 
-def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> _returns.kthvalue:
+def kthvalue(
+    input: Tensor,
+    k: int,
+    dim: int = -1,
+    keepdim: bool = False,
+    *,
+    out: Any = None,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+) -> _returns.kthvalue:
     """The *k*-th smallest element along a dimension, counted from 1, and where it stands.
 
     Parameters
@@ -185,6 +216,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
         Whether it stays, with size 1.
     out : pair of Tensors, optional
         Where the result is written.
+    axis, keepdims
+        NumPy's names for *dim* and *keepdim*.
 
     Raises
     ------
@@ -197,6 +230,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
     >>> torch.kthvalue(torch.tensor([3.0, 1.0, 2.0]), 2).values
     tensor(2.)
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver_pair("kthvalue", lambda: kthvalue(input, k, dim, keepdim), (input,), out)
     array = array_of("kthvalue", input)

@@ -197,6 +197,8 @@ def var_mean(
     keepdim: bool = False,
     *,
     correction: Number | None = None,
+    axis: Dims | bool | None = None,
+    keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The variance and the mean; arguments as for `var`.
 
@@ -206,6 +208,8 @@ def var_mean(
     >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     return _spread("var_mean", _var_mean_row, input, dim, unbiased, correction, keepdim)
 
 
@@ -216,6 +220,8 @@ def std_mean(
     keepdim: bool = False,
     *,
     correction: Number | None = None,
+    axis: Dims | bool | None = None,
+    keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean; arguments as for `var`.
 
@@ -225,6 +231,8 @@ def std_mean(
     >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     return _spread("std_mean", _std_mean_row, input, dim, unbiased, correction, keepdim)
 
 
@@ -276,7 +284,15 @@ def _check_ordered(name: str, array: np.ndarray, dim: Any) -> None:
         raise NotImplementedError(f"{name}() is not implemented for 'Bool'; convert the input to an integer dtype")
 
 
-def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
+def median(
+    input: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    out: Any = None,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+) -> Any:
     """The median, the lower one of an even number: of all elements, or along a dimension with where it stands.
 
     Parameters
@@ -289,6 +305,8 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
         Whether it stays, with size 1.
     out : Tensor or pair of Tensors, optional
         Where the result is written.
+    axis, keepdims
+        NumPy's names for *dim* and *keepdim*.
 
     Returns
     -------
@@ -303,6 +321,8 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
     >>> torch.median(torch.tensor([4.0, 1.0, 3.0, 2.0]))
     tensor(2.)
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     array = array_of("median", input)
     _check_ordered("median", array, dim)
     if dim is None:
@@ -316,7 +336,15 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
     return chosen(_median_dim, _returns.median, input, number, index, keepdim)
 
 
-def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
+def nanmedian(
+    input: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    out: Any = None,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+) -> Any:
     """The median of the elements that are not NaN; as `median`.
 
     Examples
@@ -325,6 +353,8 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False, *, o
     >>> torch.nanmedian(torch.tensor([4.0, 1.0, float("nan"), 2.0]))
     tensor(2.)
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     array = array_of("nanmedian", input)
     _check_ordered("nanmedian", array, dim)
     if dim is None:
@@ -353,7 +383,15 @@ def _mode_index(array: np.ndarray, dim: int) -> np.ndarray:
     return np.moveaxis(np.take_along_axis(order, run.argmax(-1, keepdims=True), -1), -1, dim)
 
 
-def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> _returns.mode:
+def mode(
+    input: Tensor,
+    dim: int = -1,
+    keepdim: bool = False,
+    *,
+    out: Any = None,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+) -> _returns.mode:
     """The most frequent value along a dimension, the smallest of several, and where it stands last.
 
     Examples
@@ -362,6 +400,8 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None
     >>> torch.mode(torch.tensor([1.0, 2.0, 2.0, 3.0])).values
     tensor(2.)
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver_pair("mode", lambda: mode(input, dim, keepdim), (input,), out)
     number = checked_dim("mode", input, dim)

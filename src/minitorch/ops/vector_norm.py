@@ -78,6 +78,8 @@ def vector_norm(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
+    axis: Dims | None = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """The norm of all elements, or of vectors along dimensions, as one long vector.
 
@@ -96,6 +98,8 @@ def vector_norm(
         What *x* is converted to first.
     out : Tensor, optional
         Where the result is written.
+    axis, keepdims
+        NumPy's names for *dim* and *keepdim*.
 
     Raises
     ------
@@ -108,6 +112,8 @@ def vector_norm(
     >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver("linalg.vector_norm", lambda: vector_norm(x, ord, dim, keepdim, dtype=dtype), (x,), out)
     array = array_of("norm", x)

@@ -32,7 +32,7 @@ _cross_row = op("cross", "LinalgCrossBackward0", _cross, ("self", "other"), broa
                 other=lambda F, g, self, dim: F.cross(g, self, dim=dim))  # fmt: skip
 
 
-def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None, axis: int | None = None) -> Tensor:
     """The cross products of vectors with three elements.
 
     Parameters
@@ -43,6 +43,8 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
         The dimension, of size 3, along which the vectors lie.
     out : Tensor, optional
         Where the result is written.
+    axis
+        NumPy's name for *dim*.
 
     Examples
     --------
@@ -50,6 +52,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
     >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
     """
+    dim = dim if axis is None else axis
     name = "linalg.cross"
     if out is not None:
         return deliver(name, lambda: cross(input, other, dim=dim), (input, other), out)
@@ -65,7 +68,9 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
     return _cross_row(input, other, number)
 
 
-def input_cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+def input_cross(
+    input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None, axis: int | None = None
+) -> Tensor:
     """The cross products of vectors: `linalg.cross`, by default along the first dimension of size 3.
 
     Examples
@@ -74,6 +79,7 @@ def input_cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Te
     >>> torch.cross(torch.tensor([0.0, 1.0, 0.0]), torch.tensor([0.0, 0.0, 1.0]))
     tensor([1., 0., 0.])
     """
+    dim = dim if axis is None else axis
     if dim is None:
         shape = array_of("cross", input).shape
         array_of("cross", other, "other", 2)
@@ -83,7 +89,7 @@ def input_cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Te
     return cross(input, other, dim=dim, out=out)
 
 
-def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None, axis: int | None = None) -> Tensor:
     """The dot products of vectors along a dimension.
 
     Parameters
@@ -94,6 +100,8 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
         The dimension.
     out : Tensor, optional
         Where the result is written.
+    axis
+        NumPy's name for *dim*.
 
     Examples
     --------
@@ -101,6 +109,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
     >>> torch.linalg.vecdot(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 10.0]))
     tensor([21., 43.])
     """
+    dim = dim if axis is None else axis
     name = "linalg.vecdot"
     if out is not None:
         return deliver(name, lambda: vecdot(x, y, dim=dim), (x, y), out)

@@ -108,7 +108,14 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 
 
 def slice_scatter(
-    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+    input: Tensor,
+    src: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+    *,
+    axis: int | None = None,
 ) -> Tensor:
     """A copy of *input* whose slice ``start:end:step`` of a dimension is *src*.
 
@@ -123,6 +130,7 @@ def slice_scatter(
     >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=2)
     tensor([0., 0., 1., 1.])
     """
+    dim = dim if axis is None else axis
     array = array_of("slice_scatter", input)
     if step <= 0:
         raise RuntimeError(f"slice_scatter(): step must be positive, not {step}")
