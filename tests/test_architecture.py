@@ -35,7 +35,7 @@ LAYERS = [
     ["_records"],
     ["_runtime"],
     ["_random", "_random_args", "_limits", "_samplers"],
-    ["_saved", "_codegen", "_anomaly"],
+    ["_saved", "_codegen", "_anomaly", "_nonfinite", "_nonfinite_causes"],
     ["_op"],
     ["_hooks"],
     ["_reach", "_leaves", "_engine"],

@@ -38,9 +38,13 @@ class _Anomaly:
     recording: Recording | None = None
     check_nan = True
 
+    births: Any = None
+
     @staticmethod
     def for_pass() -> Check:
-        return run_checked
+        from ._nonfinite import GradientBirths
+
+        return Checked(GradientBirths())
 
 
 def is_anomaly_enabled() -> bool:
@@ -57,12 +61,16 @@ def switch_anomaly(mode: bool, check_nan: bool = True) -> None:
     """Turn anomaly mode on or off, for all threads."""
     mode, check_nan = flag(mode, "enabled", "set_anomaly_enabled"), flag(check_nan, "check_nan", "set_anomaly_enabled")
     if mode and _Anomaly.recording is None:
+        from ._nonfinite import Births
+
         _Anomaly.recording = Recording(stacks=True)
         _Anomaly.recording.start()
-        observers.append(Parents)
+        observers.extend([Parents, Births])
+        _Anomaly.births = Births
         watchers.append(_Anomaly)
     elif not mode and _Anomaly.recording is not None:
         observers.remove(Parents)
+        observers.remove(_Anomaly.births)
         watchers.remove(_Anomaly)
         _Anomaly.recording.stop()
         _Anomaly.recording = None
@@ -180,23 +188,33 @@ def _around(outer: Check, inner: Check) -> Check:
     return check
 
 
-def run_checked(node: Node, gradient: Any, run: Run, F: Any) -> Any:
-    """Run a node's backward: an error, or a NaN in its results, is reported with the forward call's traceback."""
-    _running.append(node)
-    try:
-        results = run(gradient)
-    except Exception:
-        report(node)
-        raise
-    finally:
-        _running.pop()
-    if _Anomaly.check_nan and node.__class__ is not AccumulateGrad:
-        for index, result in enumerate(results):
-            array = result if F is raw or result is None else result._array
-            if isinstance(array, (np.ndarray, np.generic)) and array.dtype.kind == "f" and np.isnan(array).any():
-                report(node)
-                raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")
-    return results
+class Checked:
+    """The check of anomaly mode in one pass: errors of a node, and NaNs that it gives, are reported with the forward call."""
+
+    def __init__(self, births: Any) -> None:
+        self.births = births
+
+    def __call__(self, node: Node, gradient: Any, run: Run, F: Any) -> Any:
+        from ._nonfinite import saved_arrays
+
+        saved = saved_arrays(node) if _Anomaly.check_nan else []
+        _running.append(node)
+        try:
+            results = run(gradient)
+        except Exception:
+            report(node)
+            raise
+        finally:
+            _running.pop()
+        if _Anomaly.check_nan and node.__class__ is not AccumulateGrad:
+            origin = self.births.look(node, gradient, saved, results, F)
+            for index, result in enumerate(results):
+                array = result if F is raw or result is None else result._array
+                if isinstance(array, (np.ndarray, np.generic)) and array.dtype.kind == "f" and np.isnan(array).any():
+                    report(node)
+                    error = RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")
+                    raise error from (None if origin is None else origin.error())
+        return results
 
 
 def report(node: Node) -> None:

@@ -35,6 +35,8 @@ class Extras:
         In anomaly mode, the node whose backward recorded this one.
     mark : tuple or None
         Where the node was made, if that was recorded: see ``_records``.
+    origin : Origin or None
+        In anomaly mode, where the infinities and NaNs in its results came from.
     cuts : tuple
         Where values that the node read had left the graph.
     names : dict
@@ -52,6 +54,7 @@ class Extras:
         "mark",
         "metadata",
         "names",
+        "origin",
         "outputs",
         "packed",
         "parent",
@@ -65,6 +68,7 @@ class Extras:
     mark: Any
     metadata: dict[Any, Any]
     names: dict[int, str | None]
+    origin: Any
     outputs: dict[int, OutputHooks]
     packed: Any
     parent: Any
@@ -84,7 +88,7 @@ class Extras:
 _EMPTY: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(("outputs", "prehooks", "posthooks", "metadata", "names"), dict),
     **dict.fromkeys(("cuts", "guards"), tuple),
-    **dict.fromkeys(("freed", "mark", "packed", "parent"), lambda: None),
+    **dict.fromkeys(("freed", "mark", "origin", "packed", "parent"), lambda: None),
     "story": list,
 }
 

@@ -13,9 +13,14 @@ from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .tape import Entry, Tape
 
 if TYPE_CHECKING:
-    from ._guards import broadcast_guard, dtype_guard
+    from ._guards import NonfiniteError, broadcast_guard, dtype_guard, nonfinite_guard
 
-_LATER = {"broadcast_guard": "_guards", "dtype_guard": "_guards"}
+_LATER = {
+    "broadcast_guard": "_guards",
+    "dtype_guard": "_guards",
+    "nonfinite_guard": "_guards",
+    "NonfiniteError": "_guards",
+}
 """What is imported when it is first used: name -> module."""
 
 
@@ -30,6 +35,7 @@ __all__ = [
     "Entry",
     "Function",
     "GradcheckError",
+    "NonfiniteError",
     "Tape",
     "Variable",
     "backward",
@@ -45,6 +51,7 @@ __all__ = [
     "graph",
     "inference_mode",
     "no_grad",
+    "nonfinite_guard",
     "profiler",
     "record_sites",
     "set_detect_anomaly",

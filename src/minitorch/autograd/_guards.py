@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy as np
 
 from .. import _runtime
 from .._modes import observers
-from .._records import current_site, name_of, op_name
+from .._nonfinite import NonfiniteError as NonfiniteError
+from .._nonfinite import note_origin
+from .._records import current_site, mark_at, name_of, op_name
 
 
 class Guard:
@@ -52,12 +55,16 @@ class Guard:
             site = current_site()
             message = f"{said} ({site})" if site else said
             if self.mode == "raise":
-                raise RuntimeError(message)
+                raise self.error(message)
             warnings.warn_explicit(message, UserWarning, site.file if site else "", site.line if site else 1)
 
     def problem(self, call: Any) -> str | None:
         """What is wrong with a call, or None."""
         raise NotImplementedError
+
+    def error(self, message: str) -> RuntimeError:
+        """What is raised."""
+        return RuntimeError(message)
 
 
 def _operands(call: Any) -> list[tuple[str, Any]]:
@@ -111,6 +118,61 @@ class DtypeGuard(Guard):
         wide = next((name for (name, _), kind in zip(operands, kinds) if kind == np.float64), None)
         cause = f"convert {wide!r} with .float() where it is made" if wide else "the call itself asks for float64"
         return f"{op_name(call.row)}: a float64 is made from a float32: {came}; {cause}"
+
+
+class NonfiniteGuard(Guard):
+    """Reports operations that make an infinity or a NaN of finite values."""
+
+    name = "nonfinite_guard"
+
+    def problem(self, call: Any) -> str | None:
+        """A call whose output is not finite, though its inputs are."""
+        origin = note_origin(call)
+        if origin is None or not origin.made:
+            return None
+        if origin.mark is None:
+            origin.mark = mark_at(sys._getframe())
+        self._origin = origin
+        return origin.story()
+
+    def error(self, message: str) -> RuntimeError:
+        """The error that knows the origin."""
+        error = self._origin.error()
+        del self._origin
+        return error
+
+
+def nonfinite_guard(mode: str) -> NonfiniteGuard:
+    """Report the first operation that makes an infinity or a NaN of finite values: which, where, of what, and the usual cause.
+
+    An infinity that is asked for, such as ``masked_fill(mask, -inf)``, is none. Anomaly mode finds the same for what backward
+    makes.
+
+    Parameters
+    ----------
+    mode : {"warn", "raise", "off"}
+        What to do about it, from now on; as a context manager, in the block only.
+
+    Raises
+    ------
+    NonfiniteError
+        A RuntimeError. In mode "raise", at the operation.
+    ValueError
+        For another mode.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> with torch.autograd.nonfinite_guard("raise"):
+    ...     torch.tensor([0.5, 0.0]).log()  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    minitorch._nonfinite.NonfiniteError: forward: log gave infinite values in 1 of 2 elements, first at (1,), of finite inputs
+      at File "...", line 2, in <module>: torch.tensor([0.5, 0.0]).log()  # doctest: +ELLIPSIS
+      input: (2,) float32, values from 0 to 0.5, 1 zero; 0 at that place
+      usual cause: log of 0 is -inf: clamp the input, or use log_softmax, xlogy or logsumexp
+    """
+    return NonfiniteGuard(mode)
 
 
 def broadcast_guard(mode: str) -> BroadcastGuard:
