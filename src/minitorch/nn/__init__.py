@@ -33,11 +33,15 @@ from .modules.activation import (
 )
 from .modules.adaptive import AdaptiveLogSoftmaxWithLoss
 from .modules.attention import MultiheadAttention
+from .modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
+from .modules.channelshuffle import ChannelShuffle
 from .modules.container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from .modules.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
-from .modules.distance import CosineSimilarity, CrossMapLRN2d, LocalResponseNorm, PairwiseDistance
+from .modules.distance import CosineSimilarity, PairwiseDistance
 from .modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
 from .modules.flatten import Flatten, Unflatten
+from .modules.fold import Fold, Unfold
+from .modules.instancenorm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 from .modules.label_loss import (
     CTCLoss,
     MultiLabelMarginLoss,
@@ -82,18 +86,7 @@ from .modules.loss import (
     TripletMarginLoss,
 )
 from .modules.module import Module
-from .modules.normalization import (
-    BatchNorm1d,
-    BatchNorm2d,
-    BatchNorm3d,
-    GroupNorm,
-    InstanceNorm1d,
-    InstanceNorm2d,
-    InstanceNorm3d,
-    LayerNorm,
-    RMSNorm,
-    SyncBatchNorm,
-)
+from .modules.normalization import CrossMapLRN2d, GroupNorm, LayerNorm, LocalResponseNorm, RMSNorm
 from .modules.padding import (
     CircularPad1d,
     CircularPad2d,
@@ -111,6 +104,7 @@ from .modules.padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
+from .modules.pixelshuffle import PixelShuffle, PixelUnshuffle
 from .modules.pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
@@ -124,16 +118,6 @@ from .modules.pooling import (
     MaxPool1d,
     MaxPool2d,
     MaxPool3d,
-)
-from .modules.resampling import (
-    ChannelShuffle,
-    Fold,
-    PixelShuffle,
-    PixelUnshuffle,
-    Unfold,
-    Upsample,
-    UpsamplingBilinear2d,
-    UpsamplingNearest2d,
 )
 from .modules.rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
 from .modules.sparse import Embedding, EmbeddingBag
@@ -154,6 +138,7 @@ from .modules.unpooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
+from .modules.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 

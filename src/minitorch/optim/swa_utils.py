@@ -12,8 +12,8 @@ import numpy as np
 
 from .. import _runtime
 from .._modes import no_grad
+from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module
-from ..nn.modules.normalization import _BatchNorm
 from .lr_scheduler import LRScheduler
 from .lr_scheduler._base import one_for_each
 from .optimizer import Optimizer

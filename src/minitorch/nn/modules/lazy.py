@@ -9,17 +9,19 @@ from ..._modes import no_grad
 from ..._tensor import Tensor
 from ...ops.creation import zeros
 from ..parameter import UninitializedBuffer, UninitializedParameter, is_lazy
-from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Sizes
-from .linear import Linear
-from .module import Module
-from .normalization import (
+from .batchnorm import (
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
+)
+from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Sizes
+from .instancenorm import (
     InstanceNorm1d,
     InstanceNorm2d,
     InstanceNorm3d,
 )
+from .linear import Linear
+from .module import Module
 
 
 class LazyModuleMixin:
