@@ -81,12 +81,32 @@ def test_one_of_the_names_is_needed(name: str) -> None:
         getattr(torch, name)(torch.tensor(X))
 
 
-PYTHON = frozenset("split stack_scatter unique unique_consecutive norm stride unflatten pairwise_distance".split())
+PYTHON = frozenset(
+    ["split", "stack_scatter", "unique", "unique_consecutive", "norm", "stride", "unflatten", "pairwise_distance"]
+)
 """Functions of PyTorch's that are written in Python, or take no other name for another reason."""
 
 BEFORE_OTHERS = frozenset(
-    "gather index_add index_copy index_fill index_reduce index_select narrow narrow_copy renorm scatter scatter_add "
-    "scatter_reduce select select_scatter size unsqueeze unsqueeze_ squeeze_".split()
+    [
+        "gather",
+        "index_add",
+        "index_copy",
+        "index_fill",
+        "index_reduce",
+        "index_select",
+        "narrow",
+        "narrow_copy",
+        "renorm",
+        "scatter",
+        "scatter_add",
+        "scatter_reduce",
+        "select",
+        "select_scatter",
+        "size",
+        "unsqueeze",
+        "unsqueeze_",
+        "squeeze_",
+    ]
 )
 """Known to differ: the dimension is followed by arguments that have no default, or the function is made of its row."""
 
