@@ -218,8 +218,7 @@ def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 def _feature_dropout(input: Any, p: float, train: bool, inplace: bool) -> Any:
     dropouts._check(p, train)
-    if array_of("feature_dropout", input).ndim < 2 and train:
-        raise RuntimeError(f"Feature dropout requires at least 2 dimensions in the input, but got {input.dim()}")
+    array_of("feature_dropout", input)
     return dropouts._dropped(input, p, True, inplace) if train else input
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, integer
+from .._args import array_of, integer, real
 from .._dtypes import INT64, UINT8
 from .._errors import check_kind, scalar_name
 from .._op import op
@@ -115,6 +115,20 @@ op("nll_loss_backward", "NllLossBackwardBackward0", _nll_backward_kernel, ("grad
 
 
 # -- targets -----------------------------------------------------------------------------------------------------------
+def _wrong_target(shape: tuple[int, ...], target: np.ndarray, expected: tuple[int, ...]) -> Exception:
+    """The error of a target whose shape does not fit scores of *shape*."""
+    if expected and target.shape[:1] != expected[:1]:
+        return ValueError(
+            f"Expected input batch_size ({shape[0]}) to match target batch_size ({(*target.shape, 0)[0]}): scores of shape "
+            f"{list(shape)} need a target of shape {list(expected)}, but got {list(target.shape)}"
+        )
+    if target.dtype not in (INT64, UINT8):
+        return RuntimeError(f"expected target dtype to be Long or Byte, but got {scalar_name(target.dtype)}")
+    if len(shape) == 1 and target.ndim == 1:
+        return ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.size}")
+    return RuntimeError(f"Expected target size {list(expected)}, got {list(target.shape)}")
+
+
 def _check_classes(scores: np.ndarray, target: np.ndarray, weight: Any) -> None:
     """Raise where shapes and dtypes are not those of scores and classes."""
     if not scores.ndim:
@@ -122,15 +136,11 @@ def _check_classes(scores: np.ndarray, target: np.ndarray, weight: Any) -> None:
     shape = scores.shape
     expected = (*shape[:1], *shape[2:]) if len(shape) > 1 else ()
     if target.shape != expected and not (len(shape) == 1 and target.shape == (1,)):
-        if len(shape) == 1 == target.ndim:
-            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.size}")
-        if expected and target.shape[:1] != expected[:1]:
-            raise ValueError(
-                f"Expected input batch_size ({shape[0]}) to match target batch_size ({(*target.shape, 0)[0]})."
-            )
-        raise RuntimeError(f"Expected target size {list(expected)}, got {list(target.shape)}")
+        raise _wrong_target(shape, target, expected)
     if target.dtype not in (INT64, UINT8):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {scalar_name(target.dtype)}")
+    if len(shape) > 2 and target.dtype != INT64:
+        raise RuntimeError(f"expected scalar type Long for a target of {target.ndim} dimensions but found Byte")
     if weight is not None:
         classes = shape[len(shape) > 1]
         if weight.shape != (classes,):
@@ -153,13 +163,15 @@ def _known(target: np.ndarray, classes: int, ignore_index: int) -> tuple[np.ndar
     IndexError
         If a target is no class.
     """
+    if ignore_index.__class__ is not int:
+        ignore_index = integer(ignore_index, "ignore_index")
     target = target.astype(INT64, copy=False)
     if not target.size:
         return target, None
     largest = target.view(np.uint64).max()  # negative ones are large too
     if largest < classes and not 0 <= ignore_index < classes:
         return target, None
-    kept = target != integer(ignore_index, "ignore_index")
+    kept = target != ignore_index
     target = np.where(kept, target, 0)
     if largest >= classes and target.view(np.uint64).max() >= classes:
         wrong = target[(target < 0) | (target >= classes)].flat[0]
@@ -227,9 +239,8 @@ def nll_loss(
 def _nll_of(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
     """`nll_loss` of what was checked."""
     scores = input._array
-    if scores.ndim == 1 and target._array.ndim:
-        target = wrap(target._array.reshape(()))
-    classes, kept = _known(target._array, scores.shape[scores.ndim > 1], ignore_index)
+    classes = target._array.reshape(()) if scores.ndim == 1 else target._array
+    classes, kept = _known(classes, scores.shape[scores.ndim > 1], ignore_index)
     weights, total = _weights(classes, kept, None if weight is None else weight._array)
     recorder = _nll if scores.ndim <= 2 else _nll2d
     known = target if classes is target._array else wrap(classes)
@@ -279,17 +290,18 @@ def cross_entropy(
     """
     if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
         reduction = reduction_of(reduction, size_average, reduce)
+    if label_smoothing.__class__ is not float:
+        label_smoothing = real(label_smoothing, "label_smoothing")
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     shape = array_of("cross_entropy", input).shape
-    classes = int(len(shape) > 1)
-    if shape == array_of("cross_entropy", target, "target", 2).shape and shape:
+    classes = int(len(shape) != 1)
+    if shape == array_of("cross_entropy", target, "target", 2).shape:
         return _probabilities_loss(input, target, weight, ignore_index, reduction, label_smoothing, classes)
-    if not shape:
-        raise ValueError("Expected 1 or more dimensions (got 0)")
     check_kind("log_softmax_lastdim_kernel_impl", input._array)
-    _check_classes(input._array, target._array, constant("nll_loss_forward", "weight", weight))
-    scores = log_softmax(input, classes)
+    if shape:
+        _check_classes(input._array, target._array, constant("nll_loss_forward", "weight", weight))
+    scores = log_softmax(input, classes)  # which refuses a 0-d tensor
     loss = _nll_of(scores, target, weight, ignore_index, reduction)
     if not label_smoothing:
         return loss
@@ -400,9 +412,10 @@ def _probabilities_loss(
     if ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
     shape = input._array.shape
+    scores = log_softmax(input, classes)  # which refuses a 0-d tensor
     if label_smoothing:
         target = target * (1.0 - label_smoothing) + label_smoothing / shape[classes]
-    terms = log_softmax(input, classes) * target
+    terms = scores * target
     if weight is not None:
         terms = terms * _by_class(weight, shape, classes)
     if reduction == "none":

@@ -30,6 +30,10 @@ def _check(p: float, training: bool) -> None:
 def _mask(like: np.ndarray, p: float, feature: bool) -> np.ndarray:
     """Ones with probability ``1 - p`` and zeros, drawn in the order of memory; one a channel for a feature dropout."""
     if feature:
+        if like.ndim < 2:
+            raise RuntimeError(
+                f"Feature dropout requires at least 2 dimensions in the input, samples and channels, but got {like.ndim}"
+            )
         shape = like.shape[:2] + (1,) * (like.ndim - 2)
         return _random.default_generator.bernoulli(1 - p, shape, like.dtype)
     order = sorted(range(like.ndim), key=lambda axis: -abs(like.strides[axis]))

@@ -332,7 +332,7 @@ def _importance(
         return None
     counts = np.ones(indices.shape, dtype)
     if scale_grad_by_freq:
-        counts = (1 / np.bincount(indices.reshape(-1))[indices]).astype(dtype)
+        counts = np.asarray(1 / np.bincount(indices.reshape(-1))[indices], dtype)
     counts[indices == padding_idx] = 0
     return counts[..., None]
 

@@ -183,7 +183,13 @@ def soft_margin_loss(
     if input._array.dtype.kind != "f":
         raise RuntimeError(f"soft_margin_loss(): input must be of floats, not {input._array.dtype}")
     constant("soft_margin_loss", "target", target)
-    return reduced_by(reduction, elementary.log1p(elementary.exp(pointwise.neg(target) * input)))
+    product = pointwise.neg(target) * input
+    if product._array.shape != input._array.shape:
+        raise RuntimeError(
+            f"soft_margin_loss(): output with shape {list(input._array.shape)} doesn't match the broadcast shape "
+            f"{list(product._array.shape)}: expand the input to the target's shape"
+        )
+    return reduced_by(reduction, elementary.log1p(elementary.exp(product)))
 
 
 def multilabel_soft_margin_loss(

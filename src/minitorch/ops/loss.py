@@ -15,6 +15,7 @@ from .._op import op
 from .._runtime import guard
 from . import elementary, pointwise, rounding, special
 from . import reduce as reductions
+from .copies import converted
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -252,9 +253,12 @@ def huber_loss(
     _warn_shapes("huber_loss", input, target)
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, but got {delta}.")
+    dtype = input._array.dtype
+    _check_cast("huber_loss", target._array.dtype, dtype)
     if weight is not None:
-        return reduced_by(reduction, _times("huber_loss", _huber(input, target, delta, False, 1.0), weight))
-    return _huber(input, target, delta, *_scale("huber_loss", reduction, input, target))
+        loss = converted(_huber(input, target, delta, False, 1.0), dtype)
+        return reduced_by(reduction, _times("huber_loss", loss, weight))
+    return converted(_huber(input, target, delta, *_scale("huber_loss", reduction, input, target)), dtype)
 
 
 # -- binary classes ----------------------------------------------------------------------------------------------------
@@ -336,12 +340,21 @@ def constant(function: str, name: str, tensor: Any) -> Any:
     return array
 
 
-def _check_alike(function: str, input: Any, target: Any) -> None:
-    one, two = array_of(function, input), array_of(function, target, "target", 2)
-    if one.shape != two.shape:
-        raise ValueError(f"{function}(): Target size ({target.shape}) must be the same as input size ({input.shape})")
-    if one.dtype != two.dtype:
-        raise RuntimeError(f"{function}(): Found dtype {scalar_name(two.dtype)} but expected {scalar_name(one.dtype)}")
+def _check_shapes(function: str, input: Any, target: Any) -> None:
+    if array_of(function, input).shape != array_of(function, target, "target", 2).shape:
+        raise ValueError(
+            f"{function}(): Target size ({target.shape}) must be the same as input size ({input.shape}): reshape or "
+            "unsqueeze one of them"
+        )
+
+
+def _check_cast(function: str, came: np.dtype[Any], wanted: np.dtype[Any]) -> None:
+    """RuntimeError for floats that are to be written where integers are."""
+    if came.kind == "f" and wanted.kind != "f":
+        raise RuntimeError(
+            f"{function}(): result type {scalar_name(came)} can't be cast to the desired output type "
+            f"{scalar_name(wanted)}: convert both to one dtype with .to()"
+        )
 
 
 def binary_cross_entropy(
@@ -377,7 +390,10 @@ def binary_cross_entropy(
     tensor(0.3466)
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    _check_alike("binary_cross_entropy", input, target)
+    _check_shapes("binary_cross_entropy", input, target)
+    if input._array.dtype != target._array.dtype:
+        found, expected = scalar_name(target._array.dtype), scalar_name(input._array.dtype)
+        raise RuntimeError(f"binary_cross_entropy(): Found dtype {found} but expected {expected}")
     factors = constant("binary_cross_entropy", "weight", weight)
     return guard(_bce(input, target, factors, *_scale("", reduction, input)), weight=weight)
 
@@ -414,11 +430,17 @@ def binary_cross_entropy_with_logits(
     """
     reduction = reduction_of(reduction, size_average, reduce)
     name = "binary_cross_entropy_with_logits"
-    _check_alike(name, input, target)
-    check_kind(name, input._array)
-    factors, positive = constant(name, "weight", weight), constant(name, "pos_weight", pos_weight)
+    _check_shapes(name, input, target)
+    check_kind("log_sigmoid_cpu", input._array)
+    dtype = target._array.dtype
+    _check_cast(name, input._array.dtype, dtype)
+    factors, positive = [
+        None if array is None else array.astype(dtype, copy=False)
+        for array in (constant(name, "weight", weight), constant(name, "pos_weight", pos_weight))
+    ]
     loss = _bce_logits(input, target, factors, positive, *_scale("", reduction, input))
-    return guard(loss, weight=weight, pos_weight=pos_weight)
+    loss = guard(loss, weight=weight, pos_weight=pos_weight)
+    return loss if input._array.dtype is dtype else converted(loss, dtype)
 
 
 # -- distributions -----------------------------------------------------------------------------------------------------

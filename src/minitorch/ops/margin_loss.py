@@ -85,6 +85,8 @@ def hinge_embedding_loss(
     """
     check_tensors("hinge_embedding_loss", input=input, target=target)
     reduction, margin = reduction_of(reduction, size_average, reduce), real(margin, "margin")
+    if input._array.dtype.kind in "iu":
+        margin = int(margin)  # the loss is of the input's dtype
     beyond = (margin - input).clamp_min(0)
     loss = beyond.where(target != 1, _zero(input)) + input.where(target != -1, _zero(input))
     return reduced_by(reduction, loss)
@@ -141,6 +143,12 @@ def cosine_embedding_loss(
     if target._array.ndim > 1:
         raise RuntimeError(
             f"cosine_embedding_loss: a 0-d or 1-d target is expected, but got {target._array.ndim} dimensions"
+        )
+    dims = target._array.ndim + 1
+    if not input1._array.ndim == input2._array.ndim == dims:
+        raise RuntimeError(
+            f"cosine_embedding_loss: a {dims - 1}D target tensor expects {dims}D input tensors, but found inputs with sizes "
+            f"{list(input1._array.shape)} and {list(input2._array.shape)}"
         )
     squares = [reductions.sum(x * x, -1) + 1e-12 for x in (input1, input2)]
     cosine = reductions.sum(input1 * input2, -1) / powers.sqrt(squares[0] * squares[1])

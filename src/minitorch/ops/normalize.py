@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, flag, integer, integers, real
+from .._dtypes import FLOAT32
 from .._errors import check_kind, scalar_name
 from .._kernels import normalize as kernels
 from .._kernels.normalize import Plan
@@ -250,20 +251,30 @@ _batch_norm_evaluated = op("batch_norm_evaluated", "NativeBatchNormBackward0", _
 # -- arguments ---------------------------------------------------------------------------------------------------------
 def _parameters(array: np.ndarray, weight: Any, bias: Any, shape: Sizes, expected: str) -> tuple[Any, Any]:
     """Weight and bias, ones and zeros where there is none; RuntimeError where a shape or dtype does not fit."""
+    dtype = array.dtype
     for name, given in (("weight", weight), ("bias", bias)):
         if given is None:
             continue
         if array_of("", given, name, 0).shape != shape:
             raise RuntimeError(f"Expected {name} to be {expected}, but got {name} of shape {list(given._array.shape)}")
-        if given._array.dtype is not array.dtype:
-            raise RuntimeError(
-                f"mixed dtype (CPU): expect parameter to have scalar type of {scalar_name(array.dtype)}, but {name} has "
-                f"{scalar_name(given._array.dtype)}"
-            )
+        own = given._array.dtype
+        if own is not dtype:
+            if dtype.kind != "f" or dtype.itemsize > 2 or own != FLOAT32 or not (weight is None or weight is given):
+                raise RuntimeError(
+                    f"mixed dtype (CPU): expect parameter to have scalar type of {scalar_name(dtype)}, but {name} has "
+                    f"{scalar_name(own)}: convert the input or the module with .to()"
+                )
+            dtype = own  # parameters of float32 beside a half input
     return (
-        wrap(np.ones(shape, array.dtype)) if weight is None else weight,
-        wrap(np.zeros(shape, array.dtype)) if bias is None else bias,
+        wrap(np.ones(shape, dtype)) if weight is None else weight,
+        wrap(np.zeros(shape, dtype)) if bias is None else bias,
     )
+
+
+def _in_float32(row: Any, input: Any, weight: Any, bias: Any, plan: Plan) -> Any:
+    """What the row makes of a half input and parameters of float32: halves."""
+    wide = copies.converted(input, weight._array.dtype)
+    return copies.converted(row(wide, weight, bias, plan), input._array.dtype)
 
 
 def _normalized_shape(name: str, array: np.ndarray, normalized_shape: Sequence[int]) -> Sizes:
@@ -336,10 +347,12 @@ def layer_norm(
     """
     array = array_of("layer_norm", input)
     row = _normalized_shape("layer_norm", array, normalized_shape)
-    check_kind("LayerNormKernelImpl", array)
     expected = f"of same shape as normalized_shape = {list(row)}"
     plan = _plan_of_rows(array.shape, len(row), real(eps, "eps"), weight is not None)
     weight, bias = _parameters(array, weight, bias, row, expected)
+    check_kind("LayerNormKernelImpl", array)
+    if weight._array.dtype is not array.dtype:
+        return _in_float32(_layer_norm, input, weight, bias, plan)
     return _layer_norm(input, weight, bias, plan)
 
 
@@ -472,9 +485,12 @@ def _over_channels(
     check_kind("batch_norm", array)
     size = f"should contain {channels[1]} elements"
     plan = Plan(channels, 0, real(eps, "eps"), weight is not None)
+    scale, shift = weight, bias
     weight, bias = _parameters(array, weight, bias, (channels[1],), f"a vector: it {size}")
-    if not array.size:
-        return copies.clone(input)
+    if not array.size:  # as PyTorch does, which needs a channel where there is a weight
+        out = copies.clone(input)
+        out = out if scale is None else out * scale[0]
+        return out if shift is None else out + shift[0]
     if not training:
         return _batch_norm_evaluated(input, weight, bias, running_mean, running_var, plan)
     mean, var = _moments(input, plan)
@@ -558,9 +574,11 @@ def group_norm(
     plan = Plan(channels, num_groups, real(eps, "eps"), weight is not None)
     if channels[0] * plan.count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(array.shape)}")
-    check_kind("GroupNormKernelImpl", array)
     expected = f"a vector of size equal to the number of channels in input of shape {list(array.shape)}"
     weight, bias = _parameters(array, weight, bias, (channels[1],), expected)
+    check_kind("GroupNormKernelImpl", array)
+    if weight._array.dtype is not array.dtype:
+        return _in_float32(_group_norm, input, weight, bias, plan)
     return _group_norm(input, weight, bias, plan)
 
 

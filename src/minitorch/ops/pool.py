@@ -491,14 +491,15 @@ def avg_pool3d(
 def _adaptive_size(name: str, input: Any, output_size: Any, ndim: int) -> Sizes:
     """The output's size, None taken from the input, checked."""
     array = array_of(name, input)
-    if ndim > 1 and isinstance(output_size, (tuple, list)) and array.ndim <= ndim:
-        raise ValueError(f"{name}(): Input dimension should be at least {ndim + 1}, but it is {array.ndim}")
-    if array.ndim not in (ndim + 1, ndim + 2):
-        raise RuntimeError(f"{name}(): Expected {ndim + 1}D or {ndim + 2}D tensor, but got {list(array.shape)}")
-    given = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * ndim
+    several = isinstance(output_size, (tuple, list))
+    given = output_size if several else (output_size,) * ndim
+    if ndim > 1 and several and array.ndim <= len(given):
+        raise ValueError(f"{name}(): Input dimension should be at least {len(given) + 1}, but it is {array.ndim}")
     given = [None if n is None and ndim > 1 else integer(n, "output_size") for n in given]
     if len(given) != ndim:
         raise RuntimeError(f"{name}(): output_size must be {ndim} int(s), but got {list(given)}")
+    if array.ndim not in (ndim + 1, ndim + 2):
+        raise RuntimeError(f"{name}(): Expected {ndim + 1}D or {ndim + 2}D tensor, but got {list(array.shape)}")
     size = tuple([n if out is None else out for n, out in zip(array.shape[-ndim:], given)])
     if min(size) < 0:
         raise RuntimeError(

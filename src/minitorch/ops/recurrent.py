@@ -14,6 +14,7 @@ import numpy as np
 
 from .._args import array_of
 from .._differentiate import grad
+from .._errors import scalar_name
 from .._kernels import recurrent as kernels
 from .._kernels.recurrent import Sizes
 from .._modes import enable_grad, grad_on
@@ -195,6 +196,15 @@ def layers(
 
 
 # -- public functions --------------------------------------------------------------------------------------------------
+def check_dtypes(one: Any, other: Any) -> None:
+    """RuntimeError where two factors of a matrix product have different dtypes."""
+    if one._array.dtype is not other._array.dtype:
+        names = scalar_name(one._array.dtype), scalar_name(other._array.dtype)
+        raise RuntimeError(
+            f"mat1 and mat2 must have the same dtype, but got {names[0]} and {names[1]}: convert one of them with .to()"
+        )
+
+
 def cell(kind: str, x: Any, states: Sequence[Any], w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> States:
     """The states after one step, with sizes checked."""
     array = array_of("", x)
@@ -216,6 +226,11 @@ def cell(kind: str, x: Any, states: Sequence[Any], w_ih: Any, w_hh: Any, b_ih: A
             raise RuntimeError(f"Input batch size {batch} doesn't match hidden{number} batch size {rows}")
         if width != hidden:
             raise RuntimeError(f"hidden{number} has inconsistent hidden_size: got {width}, expected {hidden}")
+    check_dtypes(x, w_ih)
+    check_dtypes(states[0], w_hh)
+    if b_ih is not None:
+        check_dtypes(b_ih, w_ih)
+        check_dtypes(b_hh, w_hh)
     if kind == "LSTM" and b_ih is not None:
         return tuple(_cell_row(x, *states, w_ih, w_hh, b_ih, b_hh))
     if kind in _PLAIN:

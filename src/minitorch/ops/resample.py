@@ -211,7 +211,7 @@ def unfold(
     """
     array = array_of("unfold", input)
     numbers = _numbers(kernel_size, dilation, padding, stride)
-    if array.ndim < 3:
+    if array.ndim < 3 and 0 not in array.shape[1:]:
         raise IndexError(f"unfold(): Expected 3D or 4D input, but got: {list(array.shape)}")
     if array.ndim not in (3, 4) or 0 in array.shape[array.ndim - 3 :]:
         raise RuntimeError(

@@ -361,7 +361,7 @@ class ParameterList(Module):
     def extra_repr(self) -> str:
         return "\n".join([f"  ({i}): {described(v, str(getattr(v, 'dtype', '')))}" for i, v in enumerate(self)])
 
-    def __call__(self, input: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
 
 

@@ -378,17 +378,15 @@ class GaussianNLLLoss(_Loss):
 class _MarginLoss(_Loss):
     """A loss that vanishes beyond a margin."""
 
-    default_margin = 0.0
-
     def __init__(
         self,
-        margin: float | None = None,
+        margin: float = 0.0,
         size_average: bool | None = None,
         reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
-        self.margin = self.default_margin if margin is None else margin
+        self.margin = margin
 
 
 class HingeEmbeddingLoss(_MarginLoss):
@@ -408,7 +406,14 @@ class HingeEmbeddingLoss(_MarginLoss):
     tensor(0.6250)
     """
 
-    default_margin = 1.0
+    def __init__(
+        self,
+        margin: float = 1.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(margin, size_average, reduce, reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
@@ -481,8 +486,6 @@ class TripletMarginLoss(_MarginLoss):
     tensor(0.)
     """
 
-    default_margin = 1.0
-
     def __init__(
         self,
         margin: float = 1.0,
@@ -494,6 +497,8 @@ class TripletMarginLoss(_MarginLoss):
         reduction: str = "mean",
     ) -> None:
         super().__init__(margin, size_average, reduce, reduction)
+        if margin <= 0:
+            raise ValueError(f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead")
         self.p, self.eps, self.swap = p, eps, swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:

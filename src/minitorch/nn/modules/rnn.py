@@ -96,27 +96,40 @@ class RNNBase(Module):
         """The sizes of the states that a step begins with."""
         return (self.proj_size or self.hidden_size,)
 
-    def _begin(self, input: Tensor, hx: Any, batch: int, batched: bool) -> tuple[Tensor, ...]:
-        """The first states: those that were given, checked, or zeros."""
-        number = self.num_layers * (2 if self.bidirectional else 1)
-        sizes = self._state_sizes()
+    def _given(self, hx: Any, batched: bool) -> tuple[Tensor, ...] | None:
+        """The states that were given, of a batch, or None."""
         if hx is None:
-            return tuple([zeros(number, batch, size, dtype=input.dtype) for size in sizes])
-        given = (hx,) if len(sizes) == 1 else tuple(hx)
+            return None
+        number = len(self._state_sizes())
+        given = (hx,) if number == 1 else hx
         kind, dims = ("batched 3-D", 3) if batched else ("unbatched 2-D", 2)
-        if any([state.dim() != dims for state in given]):
-            found = [f"{state.dim()}-D" for state in given]
+        found = [given[i].dim() for i in range(number)]
+        if any([n != dims for n in found]):
+            found = [f"{n}-D" for n in found]
             what, got = (
                 ("hx", f"{found[0]} tensor") if len(given) == 1 else ("hx and cx", f"({', '.join(found)}) tensors")
             )
             raise RuntimeError(f"For {kind} input, {what} should also be {dims}-D but got {got}")
         if not batched:
-            given = tuple([state.unsqueeze(1) for state in given])
+            return tuple([given[i].unsqueeze(1) for i in range(number)])
+        if not isinstance(given, (tuple, list)):
+            raise TypeError(f"argument 'hx' must be a tuple of {number} Tensors, not {type(hx).__name__}")
+        if len(given) != number:
+            raise RuntimeError(f"expected {number} hidden states in a tuple, (h_0, c_0), but got {len(given)}")
+        return tuple(given)
+
+    def _begin(self, input: Tensor, given: tuple[Tensor, ...] | None, batch: int) -> tuple[Tensor, ...]:
+        """The first states: those that were given, checked, or zeros."""
+        number = self.num_layers * (2 if self.bidirectional else 1)
+        sizes = self._state_sizes()
+        if given is None:
+            return tuple([zeros(number, batch, size, dtype=input.dtype) for size in sizes])
         for position, (state, size) in enumerate(zip(given, sizes)):
             expected = (number, batch, size)
             if tuple(state.shape) != expected:
                 which = f"hidden[{position}]" if len(given) > 1 else "hidden"
                 raise RuntimeError(f"Expected {which} size {expected}, got {list(state.shape)}")
+            recurrent.check_dtypes(state, input)
         return given
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
@@ -127,17 +140,18 @@ class RNNBase(Module):
             name = type(self).__name__
             raise ValueError(f"{name}: Expected input to be 2D or 3D, got {dims}D instead")
         batched, batch_dim = dims == 3, 0 if self.batch_first else 1
+        given = self._given(hx, batched)
         if not batched:
             input = input.unsqueeze(batch_dim)
         self.check_input(input, None)
         if self.batch_first:
             input = input.transpose(0, 1)
         length, batch = input.shape[:2]
+        states = self._begin(input, given, batch)
         if not length:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-        states = self._begin(input, hx, batch, batched)
         output, last = self._run(input.reshape(length * batch, self.input_size), states, (batch,) * length)
-        output = output.view(length, batch, -1)
+        output = output.view(length, batch, output.shape[-1])
         if self.batch_first:
             output = output.transpose(0, 1)
         if not batched:
@@ -148,7 +162,7 @@ class RNNBase(Module):
         data, batch_sizes, sorted_indices, unsorted_indices = input
         self.check_input(data, batch_sizes)
         sizes = tuple(batch_sizes.tolist())
-        states = tuple([reordered(state, sorted_indices) for state in self._begin(data, hx, sizes[0], True)])
+        states = tuple([reordered(state, sorted_indices) for state in self._begin(data, self._given(hx, True), sizes[0])])
         output, last = self._run(data, states, sizes)
         last = tuple([reordered(state, unsorted_indices) for state in last])
         return PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices), last if len(last) > 1 else last[0]
@@ -504,6 +518,8 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, ...]:
+        if hx is not None and not isinstance(hx, (tuple, list)):
+            raise TypeError(f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not {type(hx).__name__}")
         return self._step("LSTM", input, hx, ("hx[0]", "hx[1]"))
 
 
