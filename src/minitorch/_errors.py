@@ -36,7 +36,7 @@ def calling() -> str:
         scope, function = frame.f_globals, frame.f_code.co_name
         module = scope.get("__name__")
         if module is None and "row" in scope:  # a recording function, or a node's backward: see _op.recorder
-            if function != "recorder":
+            if function not in ("recorder", "<lambda>"):  # which makes the recorder on first use
                 break
             name = scope["row"].call.__name__
         elif not isinstance(module, str) or not module.startswith(_OPERATIONS):

@@ -34,7 +34,7 @@ LEFT_OUT = {
         "where no gradient is needed, PyTorch's fused kernel reads a float mask as a bool one, and hides what was only lowered",
     ),
 }
-"""For cases of a module whose text has this in it: the first observation that is not compared, nor are those after it; and why."""
+"""Cases of a module, by a part of their text: the first observation that is not compared, nor those after it; and why."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 
 def note_place(error: Exception, call: CodeType) -> None:
-    """Note on an error by which module it was raised, and its path in the model that was called.
+    """Note on an error by which module it was raised, its path in the model that was called, and which shape does not fit.
 
     Parameters
     ----------
@@ -27,6 +27,9 @@ def note_place(error: Exception, call: CodeType) -> None:
     with contextlib.suppress(Exception):  # of modules that are only half made
         called = [f.f_locals["self"] for f, _ in traceback.walk_tb(error.__traceback__) if f.f_code is call]
         error.add_note(place(called))
+        innermost = [f for f, _ in traceback.walk_tb(error.__traceback__) if f.f_code is call][-1].f_locals
+        if misfit := innermost["self"]._misfit(*innermost["args"], **innermost["kwargs"]):
+            error.add_note(misfit)
 
 
 def place(called: list[Any]) -> str:

@@ -166,3 +166,40 @@ class MultiheadAttention(Module):
             is_causal=is_causal,
         )
         return output.transpose(1, 0) if swapped else output, weights
+
+    def _misfit(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        **options: Any,
+    ) -> str:
+        q, k, v = tuple(query.shape), tuple(key.shape), tuple(value.shape)
+        name, sizes = f"MultiheadAttention({self.embed_dim}, {self.num_heads})", (self.embed_dim, self.kdim, self.vdim)
+        got, batch = f"and got {q}, {k} and {v}", 0 if self.batch_first else 1
+        if not len(q) == len(k) == len(v) or len(q) not in (2, 3):
+            return f"{name} expects query, key and value with 3 dimensions each, or 2 without a batch, {got}: unsqueeze them"
+        if (q[-1], k[-1], v[-1]) != sizes:
+            return (
+                f"{name} expects last dimensions {sizes} of query, key and value {got}: project them to these, or set "
+                "embed_dim, kdim and vdim"
+            )
+        if len(q) == 3 and not q[batch] == k[batch] == v[batch]:
+            return (
+                f"{name} expects one batch size in dimension {batch}, as batch_first={self.batch_first}, {got}: transpose "
+                f"them, or set batch_first={not self.batch_first}"
+            )
+        if k[:-1] != v[:-1]:
+            return f"{name} expects as many keys as values {got}: give both the same length"
+        length = 0 if len(q) == 2 else 1 - batch
+        lengths, samples = (q[length], k[length]), q[batch] if len(q) == 3 else 1
+        padding = (samples, lengths[1])[3 - len(q) :]
+        masks = ((lengths, (samples * self.num_heads, *lengths)), (padding,))
+        for which, mask, shapes in zip(("attn_mask", "key_padding_mask"), (attn_mask, key_padding_mask), masks):
+            if mask is not None and tuple(mask.shape) not in shapes:
+                expected = " or ".join(map(str, shapes))
+                return f"{name} expects {which} of shape {expected}, and got {tuple(mask.shape)}: reshape or expand it"
+        return ""

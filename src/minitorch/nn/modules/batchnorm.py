@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from ...ops.creation import empty, ones, zeros
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
+from . import _misfit
 from .module import Module
 
 
@@ -80,6 +82,20 @@ class _NormBase(Module):
         if input.dim() not in self.dims:
             expected = " or ".join([f"{dim}D" for dim in self.dims])
             raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
+
+    def _misfit(self, input: Tensor, axis: int = 1) -> str:
+        name, shape = f"{type(self).__name__}({self.num_features})", tuple(input.shape)
+        if len(shape) not in self.dims:
+            expected = " or ".join(map(str, self.dims))
+            return f"{name} expects {expected} dimensions and got {shape}: reshape it, or use the layer for such inputs"
+        if wrong := _misfit.channels(name, shape, axis, self.num_features, "num_features"):
+            return wrong
+        if self.training and math.prod(shape) == math.prod(shape[: axis + 1]) and math.prod(shape[:axis]) == 1:
+            return (
+                f"{name} needs more than one value for each channel in training and got {shape}: use larger batches, or "
+                "eval()"
+            )
+        return ""
 
     def _load_from_state_dict(
         self,

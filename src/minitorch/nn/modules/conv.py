@@ -11,6 +11,7 @@ from ...ops.creation import empty
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
+from . import _misfit
 from .linear import reset_bias
 from .module import Module
 
@@ -88,6 +89,26 @@ class _ConvNd(Module):
         """Draw new values."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         reset_bias(self.weight, self.bias)
+
+    def _misfit(self, input: Tensor, *args: Any, **kwargs: Any) -> str:
+        shape, sizes = tuple(input.shape), ", ".join("DHW"[-self.ndim :] if self.ndim > 1 else "L")
+        name = f"{type(self).__name__}({self.in_channels}, {self.out_channels}, {self.kernel_size})"
+        if len(shape) not in (self.ndim + 1, self.ndim + 2):
+            expected = f"(N, {self.in_channels}, {sizes}) or ({self.in_channels}, {sizes})"
+            return f"{name} expects an input of shape {expected} and got {shape}: reshape or unsqueeze it"
+        axis = len(shape) - self.ndim - 1
+        if wrong := _misfit.channels(name, shape, axis, self.in_channels, "in_channels"):
+            return wrong
+        if self.transposed or isinstance(self.padding, str):
+            return ""
+        padded = tuple([n + 2 * p for n, p in zip(shape[axis + 1 :], self.padding)])
+        covered = tuple([d * (k - 1) + 1 for k, d in zip(self.kernel_size, self.dilation)])
+        if all([n >= k for n, k in zip(padded, covered)]):
+            return ""
+        return (
+            f"{name} covers {covered} elements and got {shape}, which is {padded} with its padding: use a larger input, "
+            "more padding or a smaller kernel"
+        )
 
     def extra_repr(self) -> str:
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..._tensor import Tensor
 from .. import functional as F
+from . import _misfit
 from .distance import PairwiseDistance
 from .loss import _Loss, _WeightedLoss
 
@@ -52,6 +53,9 @@ class MultiMarginLoss(_WeightedLoss):
         return F.multi_margin_loss(
             input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
         )
+
+    def _misfit(self, input: Tensor, target: Tensor) -> str:
+        return _misfit.classes("MultiMarginLoss", input, target, self.weight, -1)
 
 
 class MultiLabelMarginLoss(_Loss):
@@ -190,3 +194,6 @@ class CTCLoss(_Loss):
         return F.ctc_loss(
             log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
         )
+
+    def _misfit(self, *tensors: Any, **named: Any) -> str:
+        return ""  # their shapes are not alike; the function's own error says which does not fit

@@ -77,6 +77,15 @@ class Linear(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.linear(input, self.weight, self.bias)
 
+    def _misfit(self, input: Tensor) -> str:
+        if input.shape[-1:] == (self.in_features,):
+            return ""
+        size = input.shape[-1] if input.dim() else 1
+        return (
+            f"Linear({self.in_features}, {self.out_features}) expects last dimension {self.in_features} and got "
+            f"{tuple(input.shape)}: reshape the input, or make it Linear({size}, {self.out_features})"
+        )
+
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
@@ -136,6 +145,16 @@ class Bilinear(Module):
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def _misfit(self, input1: Tensor, input2: Tensor) -> str:
+        one, two = tuple(input1.shape), tuple(input2.shape)
+        sizes = self.in1_features, self.in2_features
+        if (one[-1:], two[-1:]) == (sizes[:1], sizes[1:]) and one[:-1] == two[:-1]:
+            return ""
+        return (
+            f"Bilinear{(*sizes, self.out_features)} expects inputs of shapes (*, {sizes[0]}) and (*, {sizes[1]}), alike but "
+            f"for the last dimension, and got {one} and {two}: reshape or expand them, or change in1_features and in2_features"
+        )
 
     def extra_repr(self) -> str:
         return (

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..._tensor import Tensor
 from .. import functional as F
+from . import _misfit
 from .module import Module
 
 
@@ -29,6 +30,10 @@ class _Loss(Module):
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__()
         self.reduction = reduction_of(size_average, reduce, reduction)
+
+    def _misfit(self, *tensors: Any, **named: Any) -> str:
+        name, given = type(self).__name__, (*tensors, *named.values())
+        return _misfit.alike(name, *given) or _misfit.factors(name, tuple(given[0].shape), dict(self._buffers.items()))
 
 
 class _WeightedLoss(_Loss):
@@ -171,6 +176,9 @@ class NLLLoss(_WeightedLoss):
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
+    def _misfit(self, input: Tensor, target: Tensor) -> str:
+        return _misfit.classes("NLLLoss", input, target, self.weight, self.ignore_index)
+
 
 class NLLLoss2d(NLLLoss):
     """The old name of NLLLoss for input (N, C, H, W)."""
@@ -214,6 +222,9 @@ class CrossEntropyLoss(_WeightedLoss):
             input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction,
             label_smoothing=self.label_smoothing,
         )  # fmt: skip
+
+    def _misfit(self, input: Tensor, target: Tensor) -> str:
+        return _misfit.classes("CrossEntropyLoss", input, target, self.weight, self.ignore_index)
 
 
 class KLDivLoss(_Loss):
@@ -460,6 +471,15 @@ class CosineEmbeddingLoss(_MarginLoss):
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+    def _misfit(self, input1: Tensor, input2: Tensor, target: Tensor) -> str:
+        one, two, got = tuple(input1.shape), tuple(input2.shape), tuple(target.shape)
+        if one == two and got == one[:-1] and len(one) in (1, 2):
+            return ""
+        return (
+            "CosineEmbeddingLoss expects inputs of shape (N, D) and a target of shape (N,), or (D,) and (), and got "
+            f"{one}, {two} and {got}: reshape or squeeze them"
+        )
 
 
 class TripletMarginLoss(_MarginLoss):

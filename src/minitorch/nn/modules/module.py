@@ -100,6 +100,10 @@ class Module(Hooked):
             if noted is not None:
                 leave_module(noted)
 
+    def _misfit(self, *args: Any, **kwargs: Any) -> str:
+        """After an error: which shape of these arguments does not fit, and what to do; empty where all do."""
+        return ""
+
     # -- attributes ----------------------------------------------------------------------------------------------------
     if TYPE_CHECKING:
 

@@ -12,6 +12,7 @@ from ...ops.ranges import arange
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
+from . import _misfit
 from .batchnorm import _register, _reset
 from .module import Module
 
@@ -74,6 +75,9 @@ class LayerNorm(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
+    def _misfit(self, input: Tensor) -> str:
+        return _misfit.rows(f"LayerNorm({self.normalized_shape})", tuple(input.shape), self.normalized_shape)
+
     def extra_repr(self) -> str:
         return (
             f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
@@ -130,6 +134,9 @@ class RMSNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def _misfit(self, input: Tensor) -> str:
+        return _misfit.rows(f"RMSNorm({self.normalized_shape})", tuple(input.shape), self.normalized_shape)
 
     def extra_repr(self) -> str:
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
@@ -191,6 +198,12 @@ class GroupNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def _misfit(self, input: Tensor) -> str:
+        name, shape = f"GroupNorm({self.num_groups}, {self.num_channels})", tuple(input.shape)
+        if len(shape) < 2:
+            return f"{name} expects an input of shape (N, {self.num_channels}, *) and got {shape}: unsqueeze it"
+        return _misfit.channels(name, shape, 1, self.num_channels, "num_channels")
 
     def extra_repr(self) -> str:
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
@@ -260,6 +273,8 @@ class CrossMapLRN2d(Module):
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        if not input.dtype.is_floating_point:
+            raise RuntimeError(f"CrossMapLRN2d: expected an input of floats, got {input.dtype}: convert it with .float()")
         reach, channels = (self.size - 1) // 2 + 1, arange(input.size(1))
         distance = channels - channels.unsqueeze(
             1

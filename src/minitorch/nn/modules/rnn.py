@@ -13,6 +13,7 @@ from ...ops.creation import empty, zeros
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence, reordered
+from . import _misfit
 from .module import Module
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
@@ -162,10 +163,33 @@ class RNNBase(Module):
         data, batch_sizes, sorted_indices, unsorted_indices = input
         self.check_input(data, batch_sizes)
         sizes = tuple(batch_sizes.tolist())
-        states = tuple([reordered(state, sorted_indices) for state in self._begin(data, self._given(hx, True), sizes[0])])
+        states = tuple(
+            [reordered(state, sorted_indices) for state in self._begin(data, self._given(hx, True), sizes[0])]
+        )
         output, last = self._run(data, states, sizes)
         last = tuple([reordered(state, unsorted_indices) for state in last])
         return PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices), last if len(last) > 1 else last[0]
+
+    def _misfit(self, input: Any, hx: Any = None) -> str:
+        packed = isinstance(input, PackedSequence)
+        shape = tuple(input.data.shape if packed else input.shape)
+        name = f"{type(self).__name__}({self.input_size}, {self.hidden_size})"
+        order = f"({'N, L' if self.batch_first else 'L, N'}, {self.input_size})"
+        if not packed and len(shape) not in (2, 3):
+            return f"{name} expects an input of shape {order} or (L, {self.input_size}) and got {shape}: reshape it"
+        if shape[-1] != self.input_size:
+            return (
+                f"{name} expects last dimension {self.input_size}, of {order}, and got {shape}: permute the input, or make the "
+                f"layer with input_size={shape[-1]}"
+            )
+        if hx is None:
+            return ""
+        batch = (
+            int(input.batch_sizes[0]) if packed else shape[0 if self.batch_first else 1] if len(shape) == 3 else None
+        )
+        number = self.num_layers * (2 if self.bidirectional else 1)
+        sizes = tuple([(number, size) if batch is None else (number, batch, size) for size in self._state_sizes()])
+        return _misfit.states(name, hx, ("h_0", "c_0")[: len(sizes)], sizes)
 
     def _run(self, x: Tensor, states: Any, batch_sizes: tuple[int, ...]) -> tuple[Any, Any]:
         drop = self.dropout if self.training else 0.0
@@ -423,6 +447,19 @@ class RNNCellBase(Module):
         out = recurrent.cell(kind, input, states, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         return tuple([state.squeeze(0) for state in out]) if dims == 1 else out
 
+    def _misfit(self, input: Tensor, hx: Any = None) -> str:
+        shape = tuple(input.shape)
+        name = f"{type(self).__name__}({self.input_size}, {self.hidden_size})"
+        if len(shape) not in (1, 2) or shape[-1] != self.input_size:
+            return (
+                f"{name} expects an input of shape (N, {self.input_size}) or ({self.input_size},), one step, and got {shape}: "
+                f"reshape it, or make the layer with input_size={shape[-1] if shape else 1}"
+            )
+        if hx is None:
+            return ""
+        names = ("h", "c") if isinstance(self, LSTMCell) else ("h",)
+        return _misfit.states(name, hx, names, ((*shape[:-1], self.hidden_size),) * len(names))
+
     def extra_repr(self) -> str:
         shown = [f"{self.input_size}, {self.hidden_size}"]
         if self.bias is not True:
@@ -519,7 +556,9 @@ class LSTMCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, ...]:
         if hx is not None and not isinstance(hx, (tuple, list)):
-            raise TypeError(f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not {type(hx).__name__}")
+            raise TypeError(
+                f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not {type(hx).__name__}"
+            )
         return self._step("LSTM", input, hx, ("hx[0]", "hx[1]"))
 
 

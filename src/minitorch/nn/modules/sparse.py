@@ -11,6 +11,7 @@ from ...ops.creation import empty
 from ...ops.index import embedding
 from .. import init
 from ..parameter import Parameter
+from . import _misfit
 from .module import Module
 
 
@@ -90,6 +91,9 @@ class Embedding(Module):
         return embedding(
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
         )
+
+    def _misfit(self, input: Tensor) -> str:
+        return _misfit.indices(f"Embedding({self.num_embeddings}, {self.embedding_dim})", input, self.num_embeddings)
 
     def extra_repr(self) -> str:
         text = f"{self.num_embeddings}, {self.embedding_dim}"
@@ -217,6 +221,9 @@ class EmbeddingBag(Module):
             self.include_last_offset,
             self.padding_idx,
         )
+
+    def _misfit(self, input: Tensor, *args: Any, **kwargs: Any) -> str:
+        return _misfit.indices(f"EmbeddingBag({self.num_embeddings}, {self.embedding_dim})", input, self.num_embeddings)
 
     def extra_repr(self) -> str:
         text = f"{self.num_embeddings}, {self.embedding_dim}"
