@@ -54,6 +54,9 @@ class _InstanceNorm(_NormBase):
         )
         return out.squeeze(0) if unbatched else out
 
+    def _misfit(self, input: Tensor, axis: int = 1) -> str:
+        return super()._misfit(input, 0 if input.dim() == self.dims[0] else 1)
+
 
 class InstanceNorm1d(_InstanceNorm):
     """Each channel of each sample less its mean, over its standard deviation: input (N, C, L) or (C, L).

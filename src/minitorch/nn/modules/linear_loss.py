@@ -139,6 +139,16 @@ class LinearCrossEntropyLoss(_WeightedLoss):
             options=self.options,
         )
 
+    def _misfit(self, input: Tensor, target: Tensor) -> str:
+        size, shape, got = self.linear.in_features, tuple(input.shape), tuple(target.shape)
+        expected = (*shape[:-1], *self.out_features)
+        if shape[-1:] == (size,) and got in (expected, (*shape[:-1], self.num_classes, *self.out_features)):
+            return ""
+        return (
+            f"LinearCrossEntropyLoss({size}, {self.num_classes}) expects an input of shape (N, {size}) and a target of shape "
+            f"{('N', *self.out_features)}, and got {shape} and {got}: reshape them, or change in_features or out_features"
+        )
+
     def extra_repr(self) -> str:
         names = ("num_classes", "out_features", "bias", "reduction", "ignore_index", "label_smoothing", "options")
         shown = [f"in_features={self.linear.in_features}"]

@@ -177,7 +177,7 @@ class NLLLoss(_WeightedLoss):
         return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
     def _misfit(self, input: Tensor, target: Tensor) -> str:
-        return _misfit.classes("NLLLoss", input, target, self.weight, self.ignore_index)
+        return _misfit.classes(type(self).__name__, input, target, self.weight, self.ignore_index)
 
 
 class NLLLoss2d(NLLLoss):
