@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterator, Mapping
@@ -155,9 +157,13 @@ def load_state_dict(
     Raises
     ------
     RuntimeError
-        Where names or shapes do not fit; it lists all of them, and the module is left as it was.
+        Where names or shapes do not fit; it lists all of them.
     TypeError
         If *state_dict* is no mapping.
+
+    Notes
+    -----
+    Where it raises, be it by a hook or by ``set_extra_state``, all is as it was before.
 
     Examples
     --------
@@ -175,7 +181,7 @@ def load_state_dict(
     missing: list[str] = []
     unexpected: list[str] = []
     problems: list[str] = []
-    pending: list[Callable[[], None]] = []
+    pending: list[Change] = []
 
     def load(module: Any, prefix: str) -> None:
         local = {**metadata.get(prefix[:-1], {}), "pending": pending}
@@ -189,23 +195,41 @@ def load_state_dict(
     load(self, "")
     incompatible = IncompatibleKeys(missing, unexpected)
     hooked = [m for m in self.modules() if m._state_hooks is not None and m._state_hooks.load_post]
-    if not problems and (hooked or not strict or (not missing and not unexpected)):
-        for commit in pending:
-            commit()
-    for module in reversed(hooked):  # submodules first
-        for hook in tuple(module._state_hooks.load_post.values()):
-            if hook(module, incompatible) is not None:
-                raise AssertionError(
-                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
-                    "values; if incompatible_keys need to be modified, it should be done inplace."
-                )
-    if strict:
-        problems = [*described(missing, "Missing"), *described(unexpected, "Unexpected"), *problems]
-    if problems:
-        raise RuntimeError(
-            "Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(problems))
-        )
+    if problems or not (hooked or not strict or (not missing and not unexpected)):
+        pending.clear()
+    with all_or_nothing(pending, bool(hooked)):
+        for module in reversed(hooked):  # submodules first
+            for hook in tuple(module._state_hooks.load_post.values()):
+                if hook(module, incompatible) is not None:
+                    raise AssertionError(
+                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                        "values; if incompatible_keys need to be modified, it should be done inplace."
+                    )
+        if strict:
+            problems = [*described(missing, "Missing"), *described(unexpected, "Unexpected"), *problems]
+        if problems:
+            raise RuntimeError(
+                "Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(problems))
+            )
     return incompatible
+
+
+@contextlib.contextmanager
+def all_or_nothing(changes: list[Change], hooked: bool) -> Iterator[None]:
+    """Make the changes, and undo them where one of them, or what follows, raises."""
+    keeps = hooked or any([change.may_fail for change in changes])  # copies alone cannot fail: nothing need be kept
+    made: list[Change] = []
+    try:
+        for change in changes:
+            if keeps:
+                change.keep()
+                made.append(change)
+            change.make()
+        yield
+    except BaseException:
+        for change in reversed(made):
+            change.undo()
+        raise
 
 
 def described(keys: list[str], kind: str) -> list[str]:
@@ -233,7 +257,7 @@ def load_from_state_dict(
         arguments = state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
         for hook, with_module in tuple(self._state_hooks.load_pre.values()):
             hook(self, *arguments) if with_module else hook(*arguments)
-    pending: list[Callable[[], None]] = local_metadata.get("pending", [])
+    pending: list[Change] = local_metadata.get("pending", [])
     own = dict(local_state(self))
     for name, tensor in own.items():
         key = prefix + name
@@ -248,42 +272,111 @@ def load_from_state_dict(
                 f"checkpoint but received {type(given)}"
             )
             continue
-        if is_lazy(tensor):
-            if is_lazy(given):
-                continue
-            tensor.materialize(given.shape)
-        if tensor.shape == () and given.shape == (1,):
+        lazy = is_lazy(tensor)
+        if lazy and is_lazy(given):
+            continue
+        if not lazy and tensor.shape == () and given.shape == (1,):
             given = given[0]
-        if given.shape != tensor.shape:
+        if not lazy and given.shape != tensor.shape:
             error_msgs.append(
                 f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in "
                 f"current model is {tensor.shape}."
             )
             continue
-        pending.append(change(self, name, tensor, given, local_metadata.get("assign_to_params_buffers", False)))
+        kind = Assignment if local_metadata.get("assign_to_params_buffers", False) else Materialised if lazy else Copy
+        pending.append(kind(self, name, tensor, given))
     extra_state(self, state_dict, prefix + EXTRA_STATE, strict, missing_keys, pending)
     if strict:
         unexpected_keys += foreign_keys(self, state_dict, prefix, own)
     if "pending" not in local_metadata:
-        for commit in pending:
-            commit()
+        for change in pending:
+            change.make()
 
 
-def change(module: Any, name: str, tensor: Any, given: Any, assign: bool) -> Callable[[], None]:
-    """What loads one tensor: a copy into the module's, or an assignment."""
+class Change:
+    """What loads one tensor, or the extra state, of a module."""
 
-    def commit() -> None:
+    may_fail = True
+    kept: Any
+
+    def __init__(self, module: Any, name: str, tensor: Any, given: Any) -> None:
+        self.module, self.name, self.tensor, self.given = module, name, tensor, given
+
+    def keep(self) -> None:
+        """Keep what `undo` needs."""
+
+    def make(self) -> None:
+        """Load."""
+
+    def undo(self) -> None:
+        """Restore what was there, whether or not `make` was done with."""
+
+
+class Copy(Change):
+    """Into the module's tensor."""
+
+    may_fail = False
+
+    def keep(self) -> None:
+        self.kept = self.tensor.detach().clone()
+
+    def make(self) -> None:
         with no_grad():
-            if not assign:
-                tensor.copy_(given)
-            elif not isinstance(tensor, Parameter):
-                setattr(module, name, given)
-            elif isinstance(given, Parameter):
-                setattr(module, name, given.requires_grad_(tensor.requires_grad))
-            else:
-                setattr(module, name, Parameter(given, tensor.requires_grad))
+            self.tensor.copy_(self.given)
 
-    return commit
+    def undo(self) -> None:
+        with no_grad():
+            self.tensor.copy_(self.kept)
+
+
+class Materialised(Change):
+    """Into a tensor that had no shape yet."""
+
+    def keep(self) -> None:
+        self.kept = type(self.tensor), self.tensor.data
+
+    def make(self) -> None:
+        self.tensor.materialize(self.given.shape)
+        with no_grad():
+            self.tensor.copy_(self.given)
+
+    def undo(self) -> None:
+        kind, empty = self.kept
+        if not is_lazy(self.tensor):
+            self.tensor.data = empty
+            self.tensor.__class__ = kind
+
+
+class Assignment(Change):
+    """The given tensor takes the place of the module's."""
+
+    def make(self) -> None:
+        given = self.given
+        if isinstance(self.tensor, Parameter):
+            with no_grad():
+                trains = self.tensor.requires_grad
+                given = given.requires_grad_(trains) if isinstance(given, Parameter) else Parameter(given, trains)
+        setattr(self.module, self.name, given)
+
+    def undo(self) -> None:
+        setattr(self.module, self.name, self.tensor)
+
+
+class ExtraState(Change):
+    """What ``get_extra_state`` saved."""
+
+    def keep(self) -> None:
+        known = type(self.module).get_extra_state is not get_extra_state
+        self.kept = self.module.get_extra_state() if known else None
+        with contextlib.suppress(Exception):  # of what cannot be copied
+            self.kept = copy.deepcopy(self.kept)
+
+    def make(self) -> None:
+        self.module.set_extra_state(self.given)
+
+    def undo(self) -> None:
+        if self.kept is not None:
+            self.module.set_extra_state(self.kept)
 
 
 def extra_state(
@@ -292,12 +385,12 @@ def extra_state(
     key: str,
     strict: bool,
     missing: list[str],
-    pending: list[Callable[[], None]],
+    pending: list[Change],
 ) -> None:
     """Load what ``get_extra_state`` saved."""
     if type(module).set_extra_state is not set_extra_state:
         if key in state_dict:
-            pending.append(lambda: module.set_extra_state(state_dict[key]))
+            pending.append(ExtraState(module, EXTRA_STATE, None, state_dict[key]))
         elif strict:
             missing.append(key)
 
