@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, flag, integer, integers, real
-from .._dtypes import FLOAT32
-from .._errors import check_kind, scalar_name
+from .._errors import check_kind
 from .._kernels import normalize as kernels
 from .._kernels.normalize import Plan
 from .._kernels.reduce import sum as sum_kernel
@@ -20,6 +19,7 @@ from .._runtime import raw, traced, wrap
 from .._saved import reveal
 from . import arrange, copies, pointwise, powers, reduce
 from . import shape as shapes
+from ._norm_args import check_running, parameters, shape_of_rows
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -249,51 +249,10 @@ _batch_norm_evaluated = op("batch_norm_evaluated", "NativeBatchNormBackward0", _
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
-def _parameters(array: np.ndarray, weight: Any, bias: Any, shape: Sizes, expected: str) -> tuple[Any, Any]:
-    """Weight and bias, ones and zeros where there is none; RuntimeError where a shape or dtype does not fit."""
-    dtype = array.dtype
-    for name, given in (("weight", weight), ("bias", bias)):
-        if given is None:
-            continue
-        if array_of("", given, name, 0).shape != shape:
-            raise RuntimeError(f"Expected {name} to be {expected}, but got {name} of shape {list(given._array.shape)}")
-        own = given._array.dtype
-        if own is not dtype:
-            if dtype.kind != "f" or dtype.itemsize > 2 or own != FLOAT32 or not (weight is None or weight is given):
-                raise RuntimeError(
-                    f"mixed dtype (CPU): expect parameter to have scalar type of {scalar_name(dtype)}, but {name} has "
-                    f"{scalar_name(own)}: convert the input or the module with .to()"
-                )
-            dtype = own  # parameters of float32 beside a half input
-    return (
-        wrap(np.ones(shape, dtype)) if weight is None else weight,
-        wrap(np.zeros(shape, dtype)) if bias is None else bias,
-    )
-
-
 def _in_float32(row: Any, input: Any, weight: Any, bias: Any, plan: Plan) -> Any:
     """What the row makes of a half input and parameters of float32: halves."""
     wide = copies.converted(input, weight._array.dtype)
     return copies.converted(row(wide, weight, bias, plan), input._array.dtype)
-
-
-def _normalized_shape(name: str, array: np.ndarray, normalized_shape: Sequence[int]) -> Sizes:
-    """The shape of a row; an error where the input does not end with it."""
-    if not isinstance(normalized_shape, (tuple, list)):
-        given = type(normalized_shape).__name__
-        raise TypeError(f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not {given}")
-    shape = integers(normalized_shape, "normalized_shape", name)
-    if not shape:
-        raise RuntimeError(
-            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
-            "normalized_shape = []"
-        )
-    if array.shape[-len(shape) :] != shape:
-        raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape [{', '.join(['*', *map(str, shape)])}], but "
-            f"got input of size{list(array.shape)}"
-        )
-    return shape
 
 
 @lru_cache(maxsize=64)
@@ -346,10 +305,10 @@ def layer_norm(
             [ 0.0000,  0.0000]])
     """
     array = array_of("layer_norm", input)
-    row = _normalized_shape("layer_norm", array, normalized_shape)
+    row = shape_of_rows("layer_norm", array, normalized_shape)
     expected = f"of same shape as normalized_shape = {list(row)}"
     plan = _plan_of_rows(array.shape, len(row), real(eps, "eps"), weight is not None)
-    weight, bias = _parameters(array, weight, bias, row, expected)
+    weight, bias = parameters(array, weight, bias, row, expected)
     check_kind("LayerNormKernelImpl", array)
     if weight._array.dtype is not array.dtype:
         return _in_float32(_layer_norm, input, weight, bias, plan)
@@ -395,7 +354,7 @@ def rms_norm(
             f"rms_norm(): Input tensor must have at least {len(shape)} dimensions, as many as normalized_shape, but got "
             f"{array.ndim}"
         )
-    row = _normalized_shape("rms_norm", array, normalized_shape)
+    row = shape_of_rows("rms_norm", array, normalized_shape)
     check_kind("rms_norm", array)
     dims = tuple(range(-len(row), 0))
     half = array.dtype.itemsize == 2  # whose squares would overflow
@@ -468,7 +427,7 @@ def batch_norm(
     if training and channels[0] * math.prod(channels[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     if training and (running_mean is None) != (running_var is None):
-        _check_running(array, training, running_mean=running_mean, running_var=running_var)
+        check_running(array, training, running_mean=running_mean, running_var=running_var)
         raise ValueError("running_mean and running_var must either both be None or neither be None")
     if flag(training, "training") and real(eps, "eps") <= 0:
         raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
@@ -481,12 +440,12 @@ def _over_channels(
     """`batch_norm` of an input that has channels."""
     array = input._array
     channels = _channels_of(array)
-    _check_running(array, training, running_mean=running_mean, running_var=running_var)
+    check_running(array, training, running_mean=running_mean, running_var=running_var)
     check_kind("batch_norm", array)
     size = f"should contain {channels[1]} elements"
     plan = Plan(channels, 0, real(eps, "eps"), weight is not None)
     scale, shift = weight, bias
-    weight, bias = _parameters(array, weight, bias, (channels[1],), f"a vector: it {size}")
+    weight, bias = parameters(array, weight, bias, (channels[1],), f"a vector: it {size}")
     if not array.size:  # as PyTorch does, which needs a channel where there is a weight
         out = copies.clone(input)
         out = out if scale is None else out * scale[0]
@@ -505,26 +464,6 @@ def _move(running: np.ndarray, value: np.ndarray, momentum: float) -> None:
     """Move a running statistic; as in PyTorch, that is no edit which a version would count."""
     running *= 1 - momentum
     running += value * momentum
-
-
-def _check_running(array: np.ndarray, training: bool, **statistics: Any) -> None:
-    for name, tensor in statistics.items():
-        if tensor is None:
-            if not training:
-                raise RuntimeError(f"{name} must be defined in evaluation mode")
-        elif array_of("batch_norm", tensor, name, 2 + (name == "running_var")).shape != (array.shape[1],):
-            raise RuntimeError(f"{name} should contain {array.shape[1]} elements not {tensor._array.size}")
-        elif tensor.requires_grad:
-            raise RuntimeError(
-                f"The function 'native_batch_norm' is not differentiable with respect to argument '{name}'. This input "
-                "cannot have requires_grad True."
-            )
-        elif tensor._array.dtype is not array.dtype and array.itemsize > 2:
-            check_kind("batch_norm", array)
-            raise RuntimeError(
-                f"mixed dtype (CPU): expect parameter to have scalar type of {scalar_name(array.dtype)}, but {name} has "
-                f"{scalar_name(tensor._array.dtype)}"
-            )
 
 
 def group_norm(
@@ -575,7 +514,7 @@ def group_norm(
     if channels[0] * plan.count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(array.shape)}")
     expected = f"a vector of size equal to the number of channels in input of shape {list(array.shape)}"
-    weight, bias = _parameters(array, weight, bias, (channels[1],), expected)
+    weight, bias = parameters(array, weight, bias, (channels[1],), expected)
     check_kind("GroupNormKernelImpl", array)
     if weight._array.dtype is not array.dtype:
         return _in_float32(_group_norm, input, weight, bias, plan)

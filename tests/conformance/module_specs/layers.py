@@ -192,12 +192,6 @@ module(
     "@(normal(2, 4, 3, 2)); @(normal(1, 5, 2, 2))",
     "@(2)(normal(3, 4))",
 )
-module(
-    "SyncBatchNorm",
-    "3; 3, eps=1e-3, momentum={0.1|None}, affine={True|False}, track_running_stats={True|False}",
-    "@.eval()(normal(4, 3, 5)); @.eval()(normal(6, 3)); @.eval()(normal(2, 3, 2, 2))",
-    "@(3).eval()(normal(3)); @(3).eval()(normal(2, 4, 5))",
-)
 
 # -- dropout -----------------------------------------------------------------------------------------------------------
 WRONG = "@(1.5); @(-0.1)"

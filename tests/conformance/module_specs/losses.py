@@ -58,15 +58,6 @@ BAD_CLASSES = (
 )
 module("NLLLoss", ALL + ", weight={None|fixed(5)}, ignore_index={-100|2}" + LEGACY, CLASSES, BAD_CLASSES)
 module(
-    "NLLLoss2d", ALL + ", weight={None|fixed(5)}, ignore_index={-100|2}", "@(normal(2, 5, 3, 4), classes(5, 2, 3, 4))"
-)
-module(
-    "LinearCrossEntropyLoss",
-    "4, 5, " + ALL + ", bias={True|False}, weight={None|fixed(5)}, ignore_index={None|2}, label_smoothing={0.0|0.2}",
-    "@(normal(6, 4), classes(5, 6))",
-    "@(4, 5)(normal(6, 3), classes(5, 6)); @(4, 5)(normal(6, 4), classes(5, 4)); @(4, 5, weight=fixed(4)); @(4, 5, label_smoothing=2)",
-)
-module(
     "CrossEntropyLoss",
     ALL + ", weight={None|fixed(5)}, ignore_index={-100|2}, label_smoothing={0.0|0.2}" + LEGACY,
     CLASSES,
