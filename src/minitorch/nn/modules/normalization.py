@@ -274,7 +274,9 @@ class CrossMapLRN2d(Module):
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
         if not input.dtype.is_floating_point:
-            raise RuntimeError(f"CrossMapLRN2d: expected an input of floats, got {input.dtype}: convert it with .float()")
+            raise RuntimeError(
+                f"CrossMapLRN2d: expected an input of floats, got {input.dtype}: convert it with .float()"
+            )
         reach, channels = (self.size - 1) // 2 + 1, arange(input.size(1))
         distance = channels - channels.unsqueeze(
             1
