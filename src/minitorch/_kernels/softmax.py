@@ -21,7 +21,7 @@ Array: TypeAlias = np.ndarray
 _BLOCK = 1 << 16
 # Rows up to _SQUARE long are summed by a square matrix of ones, which leaves each sum all along its row, so that what
 # follows needs no broadcasting; up to _GEMV long by a vector of ones, longer ones in parts.
-_SQUARE = 32
+_SQUARE = 12
 _SQUARES = {size: [np.ones((length, length), f"f{size}") for length in range(_SQUARE + 1)] for size in (4, 8)}
 _GEMV = 256
 # Up to this many values, logarithms of repeated sums cost less than broadcasting does.
@@ -29,6 +29,8 @@ _FEW = 256
 
 # So many rows side by side, of so many elements, make transposed views worth while.
 _BESIDE, _FEW_BESIDE = 64, 4096
+# Rows up to this long are transposed to find their maxima.
+_TRANSPOSED = 32
 # Rows up to this long are tried without a maximum; longer ones, as exponentials taken twice cost much, where the first
 # row's maximum is between these.
 _SHORT = 128
@@ -135,7 +137,7 @@ def _along_rows(kernel: Callable[..., Array], dim: int, *arrays: Array) -> Array
         return kernel(*[array.T.copy() for array in arrays]).T.copy()
     length = first.shape[dim] if first.ndim else 1
     inner = math.prod(first.shape[dim % first.ndim + 1 :]) if moved else 1
-    if moved and length > _SQUARE and inner >= _BESIDE and length * inner > _FEW_BESIDE:
+    if moved and length > _TRANSPOSED and inner >= _BESIDE and length * inner > _FEW_BESIDE:
         return _along_columns(kernel, length, inner, *arrays)
     if moved:
         arrays = tuple([array.swapaxes(dim, last) for array in arrays])
@@ -215,7 +217,7 @@ def _column(rows: Array) -> Array:
 def _maxima(rows: Array) -> Array:
     """Each row's maximum, as a column; of many short rows by way of the transpose, as NumPy's cost is per row."""
     count, length = rows.shape
-    if length <= _SQUARE and count > 8:
+    if length <= _TRANSPOSED and count > 8:
         return np.maximum.reduce(np.ascontiguousarray(rows.T), 0).reshape(count, 1)
     return np.maximum.reduce(rows, 1, keepdims=True)
 
