@@ -14,12 +14,14 @@ from .tape import Entry, Tape
 
 if TYPE_CHECKING:
     from ._guards import NonfiniteError, broadcast_guard, dtype_guard, nonfinite_guard
+    from ._memory import alive
 
 _LATER = {
     "broadcast_guard": "_guards",
     "dtype_guard": "_guards",
     "nonfinite_guard": "_guards",
     "NonfiniteError": "_guards",
+    "alive": "_memory",
 }
 """What is imported when it is first used: name -> module."""
 
@@ -38,6 +40,7 @@ __all__ = [
     "NonfiniteError",
     "Tape",
     "Variable",
+    "alive",
     "backward",
     "broadcast_guard",
     "detect_anomaly",

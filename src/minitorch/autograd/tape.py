@@ -351,6 +351,27 @@ class Tape(Sequence[Entry]):
                     waiting.append(parent.entry)
         return []
 
+    def memory(self) -> Any:
+        """What the tape keeps for backward: in all, by operation, by module, by line, and as what.
+
+        Returns
+        -------
+        MemoryAccount
+            With ``total``, ``peak`` (with gradients, during backward), ``by("op")``, ``kept``; printed, a text.
+
+        Examples
+        --------
+        >>> import minitorch as torch
+        >>> x = torch.ones(1000, requires_grad=True)
+        >>> torch.autograd.Tape((x * x).exp().sum()).memory()
+        3.9 KiB kept for backward, beside 3.9 KiB of leaves; at most 11.7 KiB in it
+        by op: exp 3.9 KiB
+        by name: result 3.9 KiB
+        """
+        from ._memory import MemoryAccount
+
+        return MemoryAccount(self)
+
     # -- backward
     def backward(
         self,
