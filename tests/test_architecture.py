@@ -49,7 +49,7 @@ LAYERS = [
     ["testing", "nn.functional"],
     ["nn"],
     ["optim", "utils", "serialization", "distributions"],
-    ["_settings", "version", "types", "functional", "func"],
+    ["_settings", "version", "types", "functional", "func", "random"],
     ["amp", "_sparse", "safetensors"],
     ["cuda", "backends", "accelerator", "mps", "xpu", "compiler", "hub", "jit", "multiprocessing", "profiler", ""],
     ["_as_torch", "__main__"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import importlib
 import math
 import pickle
 import random
@@ -571,3 +572,17 @@ def _pytorch() -> Any:
         if getattr(np, name)(points).tolist() != [getattr(math, name)(point) for point in points.tolist()]:
             pytest.skip(f"this NumPy computes {name} of float64 by other means than the C library")
     return torch
+
+
+def test_the_module_of_random_streams_is_imported_by_its_name() -> None:
+    module = importlib.import_module("minitorch.random")
+    assert module is minitorch.random
+    module.manual_seed(3)
+    first = minitorch.rand(2)
+    with module.fork_rng():
+        minitorch.rand(5)
+    second = minitorch.rand(2)
+    module.default_generator.manual_seed(3)
+    assert minitorch.equal(minitorch.rand(2), first)
+    assert minitorch.equal(minitorch.rand(2), second)
+    assert module.initial_seed() == 3

@@ -3,7 +3,7 @@
 import importlib as _importlib
 from math import e, inf, nan, pi
 
-from . import autograd, cuda, functional, linalg, nn, optim, testing, types, version
+from . import autograd, cuda, functional, linalg, nn, optim, random, testing, types, version
 from ._anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from ._anomaly import switch_anomaly as set_anomaly_enabled
 from ._autograd_methods import is_inference
@@ -108,7 +108,6 @@ from ._size import Size
 from ._storage import is_storage
 from ._tensor import Tensor
 from .ops import _returns as return_types
-from .ops import random
 from .ops.activation import celu, hardshrink, prelu, relu, relu_, selu, threshold
 from .ops.arrange import (
     diag,
