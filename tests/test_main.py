@@ -252,3 +252,44 @@ if __name__ == "__main__":
 def test_worker_processes(script: Any) -> None:
     done = script(FORKED)
     assert done.stdout == "[[0.0, 0.0, 0.0], [0.0, 1.0, 2.0]]\n", done.stderr
+
+
+PROCESSES = """
+import sys
+import torch, torch.multiprocessing as mp
+from torch.utils.data import DataLoader, TensorDataset
+
+def work(i, queue):
+    queue.put((i, torch.nn.__name__, torch.ones(2) * i))
+
+if __name__ == "__main__":
+    context = mp.get_context(sys.argv[1])
+    queue = context.Queue()
+    process = context.Process(target=work, args=(3, queue))
+    process.start()
+    i, name, value = queue.get()
+    process.join()
+    print(i, name, value.tolist(), process.exitcode)
+    loader = DataLoader(TensorDataset(torch.arange(4)), 2, num_workers=1, multiprocessing_context=sys.argv[1])
+    print([batch[0].tolist() for batch in loader])
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+def test_processes_have_the_same_torch(script: Any, method: str) -> None:
+    done = script(PROCESSES, method)
+    assert done.stdout == "3 minitorch.nn [3.0, 3.0] 0\n[[0, 1], [2, 3]]\n", done.stderr
+
+
+def test_a_folder_and_the_standard_input_are_run(tmp_path: Path) -> None:
+    folder = tmp_path / "program"
+    folder.mkdir()
+    (folder / "helper.py").write_text("import torch\nvalue = torch.ones(1).item()\n")
+    (folder / "__main__.py").write_text("import sys, helper\nprint(helper.value, sys.argv, __name__)\n")
+    assert python("program", "a", cwd=tmp_path).stdout == "1.0 ['program', 'a'] __main__\n"
+    environment = {**os.environ, "PYTHONPATH": SOURCE}
+    command = [sys.executable, "-m", "minitorch", "-", "a"]
+    text = "import torch, sys; print(torch.__name__, sys.argv)"
+    done = subprocess.run(command, input=text, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout == "minitorch ['-', 'a']\n"
+    assert python("nothing.py", cwd=tmp_path).returncode == 2

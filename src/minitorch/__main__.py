@@ -1,6 +1,7 @@
 """``python -m minitorch script.py args…``: run a script as it is, with ``torch`` and its submodules being minitorch.
 
-Also ``python -m minitorch -m module args…`` and ``python -m minitorch -c code args…``.
+Also ``python -m minitorch -m module args…`` and ``python -m minitorch -c code args…``; a folder with a ``__main__.py``; and ``-``, a
+script from the standard input.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, NoReturn
 from . import __version__
 from ._as_torch import install
 
-USAGE = "usage: python -m minitorch [-c code | -m module | script.py] [argument ...]"
+USAGE = "usage: python -m minitorch [-c code | -m module | script.py | folder | -] [argument ...]"
 
 
 def main(arguments: list[str]) -> None:
@@ -37,13 +38,21 @@ def main(arguments: list[str]) -> None:
     elif arguments[0] == "-c":
         sys.argv, sys.path[0] = ["-c", *arguments[2:]], ""
         run(arguments[1], "<string>")
+    elif arguments[0] == "-":
+        sys.argv, sys.path[0] = arguments, ""
+        run(sys.stdin.read(), "<stdin>")
+    elif os.path.isdir(arguments[0]):
+        sys.argv = arguments
+        del sys.path[0]
+        call(runpy.run_path, arguments[0], run_name="__main__")
     else:
         script = os.path.abspath(arguments[0])
         try:
             with io.open_code(script) as file:
                 source = file.read()
         except OSError as error:
-            sys.exit(f"minitorch: can't open file {script!r}: [Errno {error.errno}] {error.strerror}")
+            print(f"minitorch: can't open file {script!r}: [Errno {error.errno}] {error.strerror}", file=sys.stderr)
+            sys.exit(2)
         sys.argv, sys.path[0] = arguments, os.path.dirname(os.path.realpath(script))
         run(source, script)
 
@@ -52,7 +61,7 @@ def run(source: str | bytes, filename: str) -> None:
     """Run a program as the module ``__main__``."""
     module: Any = ModuleType("__main__")
     module.__builtins__ = builtins
-    if filename != "<string>":
+    if not filename.startswith("<"):
         module.__file__ = filename
         module.__loader__ = SourceFileLoader("__main__", filename)
         module.__cached__ = None

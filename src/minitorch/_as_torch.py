@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from multiprocessing import forkserver, spawn
 from types import ModuleType
 from typing import Any
 
@@ -49,7 +50,31 @@ def install() -> None:
     for name, module in list(sys.modules.items()):
         if name == OWN or name.startswith(OWN + "."):
             module.__class__ = _Module
+    _follow_processes()
     package.__dict__["__version__"] = package.version.__version__ = f"{VERSION}+{OWN}.{package.__version__}"
+
+
+def _follow_processes() -> None:
+    """Let processes that start afresh begin with `install` too: their main module imports ``torch`` again."""
+    told = spawn.get_preparation_data
+
+    def get_preparation_data(name: str) -> dict[str, Any]:
+        return {OWN: _Installed(), **told(name)}  # read first, before anything of the program
+
+    spawn.get_preparation_data = get_preparation_data
+    forkserver.set_forkserver_preload([])  # rather than the program, whose ``torch`` would be another
+
+
+class _Installed:
+    """Unpickling it installs."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _install_once, ()
+
+
+def _install_once() -> None:
+    if not any([isinstance(finder, _Finder) for finder in sys.meta_path]):
+        install()
 
 
 def shown(name: str) -> str:

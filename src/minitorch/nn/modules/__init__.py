@@ -5,7 +5,10 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
+    if name == "utils":  # not those of nn
+        return importlib.import_module(".utils", __name__)
     nn = importlib.import_module("..", __name__)
-    if name in nn.__all__ and hasattr(nn, name):
-        return getattr(nn, name)
+    layer = getattr(nn, name, None) if name in nn.__all__ else None
+    if isinstance(layer, type):
+        return layer
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

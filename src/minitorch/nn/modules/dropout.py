@@ -7,7 +7,7 @@ from .. import functional as F
 from .module import Module
 
 
-class _Dropout(Module):
+class _DropoutNd(Module):
     """What all kinds of dropout have."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
@@ -20,7 +20,7 @@ class _Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_DropoutNd):
     """While training, each element is set to zero with probability *p*, and the others are divided by ``1 - p``.
 
     Parameters
@@ -49,7 +49,7 @@ class Dropout(_Dropout):
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(_DropoutNd):
     """Dropout of whole channels of sequences: input (N, C, L); parameters as for Dropout.
 
     Examples
@@ -63,7 +63,7 @@ class Dropout1d(_Dropout):
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(_DropoutNd):
     """Dropout of whole channels of images: input (N, C, H, W); parameters as for Dropout.
 
     Examples
@@ -77,7 +77,7 @@ class Dropout2d(_Dropout):
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
-class Dropout3d(_Dropout):
+class Dropout3d(_DropoutNd):
     """Dropout of whole channels of volumes: input (N, C, D, H, W); parameters as for Dropout.
 
     Examples
@@ -91,7 +91,7 @@ class Dropout3d(_Dropout):
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
-class AlphaDropout(_Dropout):
+class AlphaDropout(_DropoutNd):
     """Dropout that keeps mean and variance, for networks of SELUs; parameters as for Dropout.
 
     Notes
@@ -109,7 +109,7 @@ class AlphaDropout(_Dropout):
         return F.alpha_dropout(input, self.p, self.training)
 
 
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(_DropoutNd):
     """Alpha dropout of whole channels; parameters as for Dropout.
 
     Examples
