@@ -90,3 +90,8 @@ def test_layouts_and_memory_formats() -> None:
     assert pickle.loads(pickle.dumps(torch.contiguous_format)) is torch.contiguous_format
     with pytest.raises(TypeError, match="layout, not str"):
         torch.zeros(2, layout="strided")
+
+
+def test_numbers_of_devices_are_not_negative() -> None:
+    with pytest.raises(RuntimeError, match="Device index must not be negative"):
+        torch.device("cpu", -1)

@@ -1,7 +1,7 @@
 """``python -m minitorch script.py args…``: run a script as it is, with ``torch`` and its submodules being minitorch.
 
-Also ``python -m minitorch -m module args…`` and ``python -m minitorch -c code args…``; a folder with a ``__main__.py``; and ``-``, a
-script from the standard input.
+Also ``python -m minitorch -m module args…`` and ``python -m minitorch -c code args…``. The script may be a folder with a
+``__main__.py``, or ``-``, the standard input.
 """
 
 from __future__ import annotations

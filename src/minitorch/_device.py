@@ -51,6 +51,8 @@ class device:
             raise RuntimeError(f"Expected one of {_TYPES} device type at start of device string: {type}")
         if colon and (not number.isdecimal() or number != str(int(number)) or index is not None):
             raise RuntimeError(f"Invalid device string: '{type}'")
+        if index is not None and index < 0:
+            raise RuntimeError(f"Device index must not be negative, got {index}")
         self.type, self.index = kind, int(number) if colon else index
 
     def __repr__(self) -> str:

@@ -12,7 +12,8 @@ from backend import torch
 nn = torch.nn
 
 ELSEWHERE = {
-    "conv": "LazyConv", "linear": "LazyLinear", "activation": "MultiheadAttention",
+    "batchnorm": "LazyBatchNorm", "instancenorm": "LazyInstanceNorm", "conv": "LazyConv", "linear": "LazyLinear",
+    "activation": "MultiheadAttention",
     "normalization": "CrossMapLRN2d LocalResponseNorm",
     "loss": "CTCLoss Multi SoftMarginLoss TripletMarginWithDistanceLoss LinearCrossEntropyLoss",
     "pooling": "LPPool MaxUnpool FractionalMaxPool", "linear_cross_entropy_options": "Linear",
@@ -24,7 +25,7 @@ ELSEWHERE = {
     "path",
     [
         "nn.modules.batchnorm._BatchNorm", "nn.modules.batchnorm._NormBase", "nn.modules.batchnorm.BatchNorm2d",
-        "nn.modules.batchnorm.LazyBatchNorm1d", "nn.modules.instancenorm._InstanceNorm", "nn.modules.conv._ConvNd",
+        "nn.modules.instancenorm._InstanceNorm", "nn.modules.conv._ConvNd",
         "nn.modules.dropout._DropoutNd", "nn.modules.loss._Loss", "nn.modules.loss._WeightedLoss",
         "nn.modules.rnn.RNNBase", "nn.modules.upsampling.Upsample", "nn.modules.pixelshuffle.PixelShuffle",
         "nn.modules.channelshuffle.ChannelShuffle", "nn.modules.fold.Unfold", "nn.modules.utils._pair",

@@ -229,3 +229,20 @@ def test_a_cycle_has_an_end() -> None:
     scheduler.step()
     with pytest.raises(ValueError, match="Tried to step 3 times"):
         scheduler.step()
+
+
+@pytest.mark.parametrize("name", ["lambda", "cyclic", "sequential", "chained"])
+def test_a_state_without_its_parts_changes_nothing(name: str) -> None:
+    schedulers, weight = torch.optim.lr_scheduler, torch.nn.Parameter(torch.ones(1))
+    optimizer = torch.optim.SGD([weight], lr=0.1, momentum=0.9)
+    if name == "sequential":
+        parts = [schedulers.ExponentialLR(optimizer, 0.9) for _ in range(2)]
+        scheduler = schedulers.SequentialLR(optimizer, parts, [2])
+    elif name == "chained":
+        scheduler = schedulers.ChainedScheduler([schedulers.ExponentialLR(optimizer, 0.9)])
+    else:
+        scheduler = SCHEDULERS[name](schedulers, optimizer)
+    before = dict(scheduler.__dict__)
+    with pytest.raises(KeyError):
+        scheduler.load_state_dict({"last_epoch": 7})
+    assert dict(scheduler.__dict__) == before

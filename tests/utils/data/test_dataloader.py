@@ -357,3 +357,19 @@ def test_a_dataset_that_raises_stop_iteration_does_not_end_the_pass_in_silence()
 
     with pytest.raises(RuntimeError, match="StopIteration"):
         list(minitorch.utils.data.DataLoader(Broken(), 2))
+
+
+class Longer(torch.utils.data.IterableDataset):  # type: ignore[misc, name-defined]
+    def __iter__(self) -> Any:
+        return iter(range(3))
+
+    def __len__(self) -> int:
+        return 2
+
+
+def test_a_length_announced_before_the_pass_is_checked() -> None:
+    loader = torch.utils.data.DataLoader(Longer())
+    assert len(list(loader)) == 3  # list() asks for the length once the pass has begun
+    assert len(loader) == 2
+    with pytest.warns(UserWarning, match="Length of IterableDataset"):
+        list(loader)

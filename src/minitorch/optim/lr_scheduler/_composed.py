@@ -39,8 +39,9 @@ class ComposedScheduler(LRScheduler):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what ``state_dict()`` returned."""
+        states = state_dict["_schedulers"]
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "_schedulers"})
-        for scheduler, state in zip(self._schedulers, state_dict["_schedulers"]):
+        for scheduler, state in zip(self._schedulers, states):
             scheduler.load_state_dict(state)
 
 

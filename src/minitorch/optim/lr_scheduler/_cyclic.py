@@ -154,9 +154,10 @@ class CyclicLR(MomentumScheduler):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what ``state_dict()`` returned; the function stays the scheduler's own."""
+        state = state_dict["_scale_fn_custom"]
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "_scale_fn_custom"})
-        if state_dict["_scale_fn_custom"] is not None and self._scale_fn_custom is not None:
-            self._scale_fn_custom.__dict__.update(state_dict["_scale_fn_custom"])
+        if state is not None and self._scale_fn_custom is not None:
+            self._scale_fn_custom.__dict__.update(state)
 
 
 class OneCycleLR(MomentumScheduler):

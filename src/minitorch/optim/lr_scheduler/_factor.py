@@ -329,8 +329,9 @@ class LambdaScheduler(LRScheduler):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what ``state_dict()`` returned; functions stay the scheduler's own."""
+        states = state_dict["lr_lambdas"]
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "lr_lambdas"})
-        for function, state in zip(self.lr_lambdas, state_dict["lr_lambdas"]):
+        for function, state in zip(self.lr_lambdas, states):
             if state is not None:
                 function.__dict__.update(state)
 

@@ -183,6 +183,7 @@ class LoaderIterator:
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._loader, self._batches, self._yielded = loader, loader._start(), 0
+        self._announced = loader._announced  # by a len() before this pass
         if loader.pin_memory:
             warnings.warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.",
@@ -195,7 +196,7 @@ class LoaderIterator:
     def __next__(self) -> Any:
         batch = next(self._batches)
         self._yielded += 1
-        announced = self._loader._announced
+        announced = self._announced
         if announced is not None and self._yielded > announced:
             warnings.warn(
                 f"Length of IterableDataset {self._loader.dataset} was reported to be {announced} (when accessing "
