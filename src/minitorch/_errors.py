@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
@@ -21,9 +22,13 @@ _VARIANTS = (
 
 def public_name(row: Any) -> str:
     """The function that people called: rows that are variants of one are named ``<function>_<variant>``."""
-    name: str = row.name.removeprefix("folded_")
-    variant = next((v for v in _VARIANTS if name.endswith(v)), "")
-    return name.removesuffix(variant)
+    return _public(row.name)
+
+
+@functools.cache
+def _public(name: str) -> str:
+    name = name.removeprefix("folded_")
+    return name.removesuffix(next((v for v in _VARIANTS if name.endswith(v)), ""))
 
 
 def calling() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from operator import attrgetter
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -34,12 +35,15 @@ class Parent(NamedTuple):
         The leaf, where it is one that requires grad.
     name : str or None
         What it is called: see ``Tape``.
+    number : int or None
+        A leaf without a name goes by this number, from 0, on its tape.
     """
 
     entry: int | None
     output: int
     leaf: Any
     name: str | None = None
+    number: int | None = None
 
 
 class Saved(NamedTuple):
@@ -175,6 +179,15 @@ class Entry:
         return f"<#{self.number} {self.name if self.node is not None else self.op} {shapes}{where}>"
 
 
+class Entries(list[Entry]):
+    """A slice of a tape: a list that prints as a table."""
+
+    def __str__(self) -> str:
+        from ._table import table
+
+        return table(self, None)
+
+
 class Tape(Sequence[Entry]):
     """The operations of a forward pass, in the order in which they were recorded.
 
@@ -212,6 +225,10 @@ class Tape(Sequence[Entry]):
 
     def __init__(self, roots: Any = None, params: Mapping[str, Any] | None = None) -> None:
         self._names = {t._node: name for name, t in (params or {}).items() if t._node is not None}
+        self._nodes: list[Node] = []
+        self._numbers: dict[Node, int] = {}
+        self._memo: dict[Any, Any] = {}
+        self._unnamed: dict[Any, int] = {}
         self._calls: list[Any] = []
         self._entries: list[Entry] = []
         self._made_by: dict[int, tuple[int, int]] = {}
@@ -225,13 +242,16 @@ class Tape(Sequence[Entry]):
     # -- as a sequence
     @property
     def entries(self) -> list[Entry]:
-        """All entries, oldest first."""
-        for call in self._calls[len(self._entries) :] if self._calls else ():
-            self._entries.append(self._entry_of_call(call))
+        """All entries, oldest first; they are made when they are first asked for."""
+        if (made := len(self._entries)) < len(self):
+            for node in self._nodes[made:]:
+                self._entries.append(self._entry_of_node(node))
+            for call in self._calls[len(self._entries) - len(self._nodes) :]:
+                self._entries.append(self._entry_of_call(call))
         return self._entries
 
     def __len__(self) -> int:
-        return len(self._calls) or len(self._entries)
+        return len(self._nodes) + len(self._calls)
 
     @overload
     def __getitem__(self, index: int) -> Entry: ...
@@ -240,17 +260,83 @@ class Tape(Sequence[Entry]):
     def __getitem__(self, index: slice) -> list[Entry]: ...
 
     def __getitem__(self, index: int | slice) -> Entry | list[Entry]:
-        return self.entries[index]
+        found = self.entries[index]
+        return Entries(found) if isinstance(found, list) else found
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)
 
+    # -- to look at
     def __str__(self) -> str:
-        from ._table import table
-
-        return table(self)
+        return self.table()
 
     __repr__ = __str__
+
+    def table(self, *, full: bool = False, rows: int = 50) -> str:
+        """The entries as a table; it is what ``print(tape)`` shows.
+
+        Of a long tape, what each module did is one line, what is repeated is shown the first time, and where that is not
+        enough the middle is left out.
+
+        Parameters
+        ----------
+        full : bool
+            Show every entry. Slices are tables too: ``print(tape[100:140])``.
+        rows : int
+            How many lines there may be otherwise.
+
+        Examples
+        --------
+        >>> import minitorch as torch
+        >>> x = torch.ones(3, requires_grad=True)
+        >>> y = x
+        >>> for _ in range(100):
+        ...     y = torch.tanh(y * x)
+        >>> print(torch.autograd.Tape(y).table(rows=5))
+            #  op                            inputs                  shape  dtype      saved
+            0  mul                           leaf0 (3,), leaf0 (3,)  (3,)   float32     12 B
+            1  tanh                          #0                      (3,)   float32     12 B
+        2–199  ⋮ 2 operations 99 times more                                          1.2 KiB
+        200 operations, 2 of them shown; all: print(tape.table(full=True)), some: print(tape[2:42])
+        """
+        from ._table import table
+
+        return table(self, None if full else rows)
+
+    def tree(self, start: Any = None, *, full: bool = False, rows: int = 100, depth: int = 12) -> str:
+        """What the results were made from, as a tree of the nodes' ``next_functions``.
+
+        What several take is drawn once and then named by its number; what is deeper than *depth* begins anew at the margin.
+
+        Parameters
+        ----------
+        start : int, Tensor, Node or Entry, optional
+            Where to begin, instead of the roots.
+        full : bool
+            Draw everything.
+        rows, depth : int
+            How many lines there may be otherwise, and how many levels.
+
+        Raises
+        ------
+        ValueError
+            If *start* is not on this tape.
+
+        Examples
+        --------
+        >>> import minitorch as torch
+        >>> x = torch.ones(3, requires_grad=True)
+        >>> y = x.exp()
+        >>> print(torch.autograd.Tape(y * (y + 1)).tree())
+        #2 MulBackward0  (3,) float32
+        ├─ #0 ExpBackward0  (3,) float32
+        │  └─ leaf0 (3,)
+        └─ #1 AddBackward0  (3,) float32
+           └─ #0 ExpBackward0, as above
+        """
+        from ._tree import tree
+
+        return tree(self, start, None if full else rows, depth)
 
     # -- searching
     def find(
@@ -494,42 +580,53 @@ class Tape(Sequence[Entry]):
         written = None if tensor._alias is None else self._written_by.get(id(tensor._alias.edits))
         if written is not None and (entry is None or written > entry):  # through a view, or through its base
             entry, output = written, 0
-        leaf = tensor if entry is None and current_node(tensor).__class__ is AccumulateGrad else None
-        name = self._leaf_name(tensor._node) if leaf is not None else tensor.__dict__.get("name")
-        return Parent(entry, output, leaf, name)
+        if entry is None and current_node(tensor).__class__ is AccumulateGrad:
+            return self._leaf(tensor._node, tensor)
+        return Parent(entry, output, None, tensor.__dict__.get("name"))
 
-    def _leaf_name(self, node: AccumulateGrad) -> str | None:
-        return self._names.get(node) or name_of_leaf(node)
+    def _leaf(self, node: Any, tensor: Any) -> Parent:
+        name = self._names.get(node) or name_of_leaf(node)
+        number = None if name else self._unnamed.setdefault(node, len(self._unnamed))
+        return Parent(None, 0, tensor, name, number)
 
     # -- reading a result
     def _read(self, roots: Any) -> None:
         self._roots = tuple_of(roots)
         starts = [_root(root, index) for index, root in enumerate(self._roots)]
-        nodes = ordered_nodes(starts)
-        numbers = {node: index for index, node in enumerate(nodes)}
+        self._nodes = ordered_nodes(starts)
+        self._numbers = numbers = {node: index for index, node in enumerate(self._nodes)}
         tops = [start.edges[0] if start.__class__ is Output else start for start in starts]
         self.roots = tuple(dict.fromkeys([numbers[top] for top in tops if top in numbers]))
-        for index, node in enumerate(nodes):
-            layouts = [layout for layout in (node.layout if node.several else [node.layout]) if layout is not None]
-            row, extras = getattr(node, "row", None), node.extras
-            entry = Entry()
-            entry.number, entry.position, entry.name = index, node._sequence_nr(), node.name()
-            entry.op = op_name(row) if row is not None else entry.name
-            entry.parents = tuple([self._read_parent(edge, numbers) for edge in node.edges if edge is not None])
-            entry.shapes = tuple([Size(shape) for shape, _ in layouts])
-            entry.dtypes = tuple([of_numpy(kind) for _, kind in layouts])
-            entry.node, entry._mark = node, None if extras is None else extras.mark
-            entry.label = None if extras is None else next(iter(extras.names.values()), None)
-            entry.row = entry.inputs = entry.params = entry.outputs = None
-            entry.in_place = False
-            self._entries.append(entry)
 
-    def _read_parent(self, edge: Node, numbers: dict[Node, int]) -> Parent:
-        if isinstance(edge, AccumulateGrad):
-            return Parent(None, 0, edge.variable, self._leaf_name(edge))
-        node, index = (edge.edges[0], edge.index) if isinstance(edge, Output) else (edge, 0)
+    def _entry_of_node(self, node: Node) -> Entry:
+        extras, layout = node.extras, None if node.several else node.layout
+        entry = Entry()
+        entry.number, entry.position = len(self._entries), -node.position
+        if (names := self._memo.get(node.__class__)) is None:
+            row = getattr(node, "row", None)
+            self._memo[node.__class__] = names = node.name(), node.name() if row is None else op_name(row)
+        entry.name, entry.op = names
+        entry.parents = tuple([self._read_parent(edge) for edge in node.edges if edge is not None])
+        if (outputs := self._memo.get(layout)) is None:
+            layouts = [known for known in (node.layout if node.several else [layout]) if known is not None]
+            outputs = tuple([Size(shape) for shape, _ in layouts]), tuple([of_numpy(kind) for _, kind in layouts])
+            if layout is not None:
+                self._memo[layout] = outputs
+        entry.shapes, entry.dtypes = outputs
+        entry.node, entry._mark = node, None if extras is None else extras.mark
+        entry.label = None if extras is None else next(iter(extras.names.values()), None)
+        entry.row = entry.inputs = entry.params = entry.outputs = None
+        entry.in_place = False
+        return entry
+
+    def _read_parent(self, edge: Node) -> Parent:
+        if edge.__class__ is AccumulateGrad:
+            if (leaf := self._memo.get(edge)) is None:
+                self._memo[edge] = leaf = self._leaf(edge, edge.variable)
+            return leaf
+        node, index = (edge.edges[0], edge.index) if edge.__class__ is Output else (edge, 0)
         name = None if node.extras is None else node.extras.names.get(index)
-        return Parent(numbers[node], index, None, name)
+        return Parent(self._numbers[node], index, None, name)
 
 
 def _root(root: Any, index: int) -> Node:
@@ -547,7 +644,9 @@ def _root(root: Any, index: int) -> Node:
 def ordered_nodes(roots: Sequence[Node]) -> list[Node]:
     """The recorded operations that lead to *roots*, in the order of recording; leaves are not operations."""
     seen = reachable(list(roots)) - {None}
-    return sorted([n for n in seen if type(n) not in (AccumulateGrad, Output)], key=lambda n: n.position, reverse=True)
+    return sorted(
+        [n for n in seen if n.__class__ not in (AccumulateGrad, Output)], key=attrgetter("position"), reverse=True
+    )
 
 
 # -- what an entry holds -----------------------------------------------------------------------------------------------
@@ -562,7 +661,7 @@ def saved_by(node: Any) -> tuple[Saved, ...]:
         packed = value is None and node.extras is not None and node.extras.packed is not None
         shown = None if value is None or packed else [_runtime.wrap(a) for a in known]
         single = shown[0] if shown is not None and len(shown) == 1 else None if shown is None else tuple(shown)
-        found.append(Saved(name, single, sum([_bytes(a) for a in known])))
+        found.append(Saved(name, single, sum([size_in_memory(a) for a in known])))
     return tuple(found)
 
 
@@ -575,11 +674,22 @@ def _kept(node: Any) -> list[tuple[str, Any]]:
     ]
 
 
+def kept_arrays(node: Any) -> list[np.ndarray]:
+    """The arrays that a node keeps for its backward."""
+    found = []
+    for _, value in _kept(node):
+        for one in value if value.__class__ in (tuple, list) else (value,):
+            array = _array(one)
+            if array is not None:
+                found.append(array)
+    return found
+
+
 def _array(value: Any) -> Any:
     return value if isinstance(value, np.ndarray) else getattr(value, "_array", None)
 
 
-def _bytes(array: np.ndarray) -> int:
+def size_in_memory(array: np.ndarray) -> int:
     """The memory that an array keeps alive for itself: of repeated elements, one."""
     size = array.itemsize
     for length, stride in zip(array.shape, array.strides):
