@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from .tape import Entry
+    from ._entries import Entry
 
 LONGEST = 800
 """How many pieces a repeated part may have."""

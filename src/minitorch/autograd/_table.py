@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ._entries import kept_arrays, size_in_memory
 from ._fold import Item, Piece, lines_of, open_to, outline
-from .tape import kept_arrays, size_in_memory
 
 if TYPE_CHECKING:
     from .._dtypes import dtype
-    from .tape import Entry, Parent
+    from ._entries import Entry, Parent
 
 ROWS = 50
 """How many lines a table has unless it is asked for in full."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ._table import dtype_text, parent_text, shape_text, shapes_text
 
 if TYPE_CHECKING:
-    from .tape import Entry, Parent, Tape
+    from ._entries import Entry, Parent
+    from .tape import Tape
 
 ROWS = 100
 DEPTH = 12
