@@ -13,6 +13,7 @@ from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .tape import Entry, Tape
 
 if TYPE_CHECKING:
+    from ._flow import gradient_report
     from ._guards import NonfiniteError, broadcast_guard, dtype_guard, nonfinite_guard
     from ._memory import alive
 
@@ -22,6 +23,7 @@ _LATER = {
     "nonfinite_guard": "_guards",
     "NonfiniteError": "_guards",
     "alive": "_memory",
+    "gradient_report": "_flow",
 }
 """What is imported when it is first used: name -> module."""
 
@@ -51,6 +53,7 @@ __all__ = [
     "grad_mode",
     "gradcheck",
     "gradgradcheck",
+    "gradient_report",
     "graph",
     "inference_mode",
     "no_grad",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ... import _runtime
 from ..._modes import no_grad
+from ..._records import name_of
 from ...ops.choices import clamp
 from ...ops.creation import zeros
 from ...ops.join import stack
@@ -62,10 +63,22 @@ def clip_grad_norm_(
     >>> torch.nn.utils.clip_grad_norm_(w, 1.0), w.grad
     (tensor(5.), tensor([0.6000, 0.8000]))
     """
-    gradients = _gradients(parameters)
-    total = get_total_norm(gradients, norm_type, error_if_nonfinite, foreach)
+    given = [parameters] if isinstance(parameters, _runtime.Tensor) else list(parameters)
+    gradients = _gradients(given)
+    try:
+        total = get_total_norm(gradients, norm_type, error_if_nonfinite, foreach)
+    except RuntimeError as error:
+        error.add_note(_offenders(given))
+        raise
     _scale(gradients, max_norm, total)
     return total
+
+
+def _offenders(parameters: list[Any]) -> str:
+    """Which parameters have a gradient that is not finite."""
+    bad = [(i, p) for i, p in enumerate(parameters) if p.grad is not None and not p.grad.isfinite().all().item()]
+    names = [f"{name_of(p) or f'number {i}'} {tuple(p.shape)}" for i, p in bad]
+    return f"(the gradient is not finite of: {', '.join(names)}; autograd.detect_anomaly() finds the operation)"
 
 
 def get_total_norm(
