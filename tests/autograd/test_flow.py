@@ -32,11 +32,10 @@ def test_of_a_model() -> None:
     assert weight.zeros >= 0.25
     assert last.dead == ()
     assert bias.missing
-    assert math.isclose(
-        report.norm, torch.nn.utils.get_total_norm([p.grad for p in net.parameters() if p.grad is not None])
-    )
+    total = torch.nn.utils.get_total_norm([p.grad for p in net.parameters() if p.grad is not None])
+    assert report.norm == pytest.approx(total.item())
     assert "2.bias: no gradient; autograd.explain says why" in str(report)
-    assert "units get no gradient" in str(report) or "units gets no gradient" in str(report)
+    assert "of 4 units get no gradient" in str(report)
 
 
 def test_of_a_loss_nothing_is_accumulated_or_freed() -> None:
@@ -70,13 +69,11 @@ def test_updates_are_those_of_the_next_step(name: str) -> None:
         optimizer.step()
     report = gradient_report(net, optimizer)
     before = [p.detach().clone() for p in net.parameters()]
-    state = [{k: v.clone() for k, v in optimizer.state[p].items() if hasattr(v, "clone")} for p in net.parameters()]
+    steps = [float(optimizer.state[p].get("step", 0.0)) for p in net.parameters()]
+    assert steps == [2.0 if name == "Adam" else 0.0] * 4  # its own state is untouched
     optimizer.step()
     for flow, old, new in zip(report.parameters, before, net.parameters()):
         assert flow.update == pytest.approx(((new - old).norm() / old.norm()).item(), rel=1e-4)
-    assert all(
-        [{*s} == {*optimizer.state[p]} - {"momentum_buffer"} or name == "SGD" for s, p in zip(state, net.parameters())]
-    )
 
 
 def test_the_offender_is_named_when_clipping() -> None:
