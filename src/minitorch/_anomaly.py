@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _fades
 from ._args import flag
 from ._modes import observers
 from ._records import Recording, recordings, site_of
@@ -171,10 +172,10 @@ watchers: list[Any] = []
 
 def checker() -> Check | None:
     """What runs each node's backward in the pass that begins; None where nothing watches."""
-    if not watchers:
+    if not watchers and not recordings:
         return None
     check: Check | None = None
-    for watcher in watchers:
+    for watcher in (*watchers, _fades) if recordings else watchers:
         inner = watcher.for_pass()
         if inner is not None:
             check = inner if check is None else _around(check, inner)

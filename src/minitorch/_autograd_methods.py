@@ -10,7 +10,8 @@ from . import _runtime
 from ._args import array_of
 from ._errors import scalar_name
 from ._modes import InferenceMarks, inference_mode_on, observers
-from ._records import note_cut, tell
+from ._passes import note_leaf, tell
+from ._records import note_cut
 from ._runtime import wrap
 from ._tape import AccumulateGrad, Output, extras_of, output_hooks
 from ._views import InferenceEdits, InferenceView, current_node, edits_of
@@ -78,9 +79,13 @@ def _switch(tensor: Any, value: bool) -> None:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         tensor._node = node = getattr(tensor, "_accumulator", None) or AccumulateGrad(tensor)
         node.array, node.grad = tensor._array, getattr(tensor, "_grad", None)
+        if observers:
+            note_leaf(tensor)
     elif not value and node is not None:
         tensor._node = None
         tensor._accumulator, tensor._grad = node, node.grad  # its hooks are there again when it requires grad again
+        if observers:
+            tell(node, "frozen")
 
 
 def is_leaf(self: Any) -> bool:

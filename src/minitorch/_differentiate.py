@@ -14,8 +14,9 @@ from ._anomaly import checker
 from ._engine import Walk, output_gradient, run
 from ._hooks import as_gradient
 from ._leaves import accumulated
+from ._passes import note_pass, tell
 from ._reach import reachable
-from ._records import note_pass, recordings, tell
+from ._records import recordings
 from ._runtime import raw, traced, wrap
 from ._size import Size
 from ._tape import AccumulateGrad, Node, Output, output_node
@@ -108,14 +109,16 @@ def noted_run(roots: list[Node], gradients: list[Any], walk_: Walk) -> None:
     wanted = walk_.captured
     try:
         run(roots, gradients, walk_)
-    except BaseException:
-        noted.failed = True
+    except BaseException as error:
+        noted.error = f"{type(error).__name__}: {error}"
         raise
-    for node in reachable(roots):
+    nodes = reachable(roots) - {None}
+    noted.note_reached(nodes)
+    for node in nodes:
         if node.__class__ is AccumulateGrad:
             if walk_.accumulate and (wanted is None or node in wanted):
                 tell(node, "backward")
-        elif node is not None and node.extras is not None and not walk_.retain and wanted is None:
+        elif node.extras is not None and not walk_.retain and wanted is None:
             node.extras.freed = noted.mark
 
 

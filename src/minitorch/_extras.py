@@ -45,6 +45,8 @@ class Extras:
         The mark of the backward call that let go what the node had saved.
     story : list
         Of a leaf's node: what became of its gradient.
+    way : Way or None
+        Of a leaf's node: where, in the last backward pass, its gradient became zero; see ``_fades``.
     """
 
     __slots__ = (
@@ -61,6 +63,7 @@ class Extras:
         "posthooks",
         "prehooks",
         "story",
+        "way",
     )
     cuts: tuple[Any, ...]
     freed: Any
@@ -75,6 +78,7 @@ class Extras:
     posthooks: dict[Any, Any]
     prehooks: dict[Any, Any]
     story: list[Any]
+    way: Any
 
     def __getattr__(self, name: str) -> Any:
         """A slot that was not filled yet."""
@@ -88,7 +92,7 @@ class Extras:
 _EMPTY: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(("outputs", "prehooks", "posthooks", "metadata", "names"), dict),
     **dict.fromkeys(("cuts", "guards"), tuple),
-    **dict.fromkeys(("freed", "mark", "origin", "packed", "parent"), lambda: None),
+    **dict.fromkeys(("freed", "mark", "origin", "packed", "parent", "way"), lambda: None),
     "story": list,
 }
 

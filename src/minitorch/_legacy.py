@@ -15,7 +15,7 @@ from ._runtime import made
 from ._size import Size
 from ._storage import Storage
 from .ops.creation import shape_of
-from .ops.from_data import array_of, check_sequence, checked_array
+from .ops.from_data import array_of, check_sequence, checked_array, noted
 from .ops.subscript import alias
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def legacy_tensor(name: str, numpy: np.dtype[Any] | None, data: tuple[Any, ...],
     if isinstance(given, np.ndarray) and given.dtype == dtype:
         return made(checked_array(given))
     if len(data) == 1 and (isinstance(given, np.ndarray) or not isinstance(given, (Size, int, np.integer))):
-        return made(array_of(check_sequence(name, given), dtype))
+        return noted(made(array_of(check_sequence(name, given), dtype)), name, given)
     return made(np.empty(shape_of(name, data or ((0,),)), dtype))
 
 

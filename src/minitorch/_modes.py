@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import warnings
 from collections.abc import Callable, Generator
 from contextvars import ContextVar
@@ -22,6 +23,9 @@ inference_mode_on: ContextVar[bool] = ContextVar("inference_mode", default=False
 observers: list[Any] = []
 """What looks at every operation once it is recorded (a Tape, saved-tensor hooks, sites, inference mode).  Usually empty."""
 
+mode_place: ContextVar[Any] = ContextVar("mode_place", default=None)
+"""Where the mode was switched: code and offset, or the code of a decorated function and None; while something observes."""
+
 
 def is_grad_enabled() -> bool:
     """Whether operations are recorded here and now."""
@@ -39,8 +43,19 @@ class ModeDecorator:
     A subclass gives ``__enter__``, ``__exit__`` and ``clone``, which makes a fresh context for each call.
     """
 
+    function: Any = None  # what is decorated
+
     def clone(self) -> Any:
         return type(self)()
+
+    def note_place(self) -> None:
+        """Note where the block begins, or the call is."""
+        if self.function is not None:
+            code = getattr(inspect.unwrap(self.function), "__code__", None)
+            mode_place.set(None if code is None else (code, None))
+        else:
+            frame = sys._getframe(2)
+            mode_place.set((frame.f_code, frame.f_lasti))
 
     def __enter__(self) -> Any:
         raise NotImplementedError
@@ -59,12 +74,18 @@ class ModeDecorator:
             )
             function.__init__ = self(function.__init__)  # type: ignore[method-assign]
             return function
+
+        def fresh() -> Any:
+            context = self.clone()
+            context.function = function
+            return context
+
         if inspect.isgeneratorfunction(function):
-            return _in_each_step(self.clone, function)  # type: ignore[return-value]
+            return _in_each_step(fresh, function)  # type: ignore[return-value]
 
         @functools.wraps(function)
         def decorated(*args: Any, **kwargs: Any) -> Any:
-            with self.clone():
+            with fresh():
                 return function(*args, **kwargs)
 
         return decorated  # type: ignore[return-value]
@@ -100,7 +121,7 @@ def _in_each_step(context: Callable[[], Any], function: Callable[..., Generator[
 
 class _GradMode(ModeDecorator):
     mode = False
-    previous: list[bool]
+    previous: list[tuple[bool, Any]]
 
     def __new__(cls, function: Any = None) -> Any:
         context = super().__new__(cls)
@@ -108,11 +129,15 @@ class _GradMode(ModeDecorator):
         return context if function is None else context(function)  # used as a bare decorator
 
     def __enter__(self) -> None:
-        self.previous.append(grad_mode.get())
+        self.previous.append((grad_mode.get(), mode_place.get()))
         grad_mode.set(self.mode and not inference_mode_on.get())
+        if observers:
+            self.note_place()
 
     def __exit__(self, *exc: object) -> None:
-        grad_mode.set(self.previous.pop())  # no token: the block may end in another context than it began in
+        mode, place = self.previous.pop()  # no tokens: the block may end in another context than it began in
+        grad_mode.set(mode)
+        mode_place.set(place)
 
 
 class no_grad(_GradMode):
@@ -165,21 +190,27 @@ class set_grad_enabled(ModeDecorator):
         if not isinstance(mode, bool):
             raise TypeError(f"set_grad_enabled(): argument 'mode' must be bool, not {type(mode).__name__}")
         self.mode = mode
-        self.previous = grad_mode.get()
+        self.previous = grad_mode.get(), mode_place.get()
         grad_mode.set(self.mode)
+        if observers:
+            self.note_place()
 
     def clone(self) -> set_grad_enabled:
         return set_grad_enabled(self.mode)
 
     def __call__(self, function: _Function) -> _Function:
-        grad_mode.set(self.previous)  # decorating alone changes nothing
+        self.__exit__()  # decorating alone changes nothing
         return super().__call__(function)
 
     def __enter__(self) -> None:
         grad_mode.set(self.mode)
+        if observers and self.function is not None:
+            self.note_place()
 
     def __exit__(self, *exc: object) -> None:
-        grad_mode.set(self.previous)
+        mode, place = self.previous
+        grad_mode.set(mode)
+        mode_place.set(place)
 
 
 class inference_mode(ModeDecorator):
@@ -216,16 +247,19 @@ class inference_mode(ModeDecorator):
 
     def __enter__(self) -> None:
         off = self.mode or (not inference_mode_on.get() and not grad_mode.get())
-        self.entered.append((inference_mode_on.get(), grad_mode.get()))
+        self.entered.append((inference_mode_on.get(), grad_mode.get(), mode_place.get()))
         inference_mode_on.set(self.mode)
         grad_mode.set(not off)
+        if observers:
+            self.note_place()
         if self.mode:
             observers.append(InferenceMarks)
 
     def __exit__(self, *exc: object) -> None:
-        inference, grad = self.entered.pop()
+        inference, grad, place = self.entered.pop()
         inference_mode_on.set(inference)
         grad_mode.set(grad)
+        mode_place.set(place)
         if self.mode:
             observers.remove(InferenceMarks)
 

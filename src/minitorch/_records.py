@@ -7,6 +7,7 @@ made, as cheap as can be: ``(code, offset, module path)``, with the whole stack 
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import os.path
 import sys
@@ -16,10 +17,13 @@ from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ._errors import public_name
 from ._extras import Extras
-from ._modes import grad_on, inference_mode_on, observers
-from ._tape import AccumulateGrad, Node, Output, extras_of
+from ._modes import grad_on, inference_mode_on, mode_place, observers
+from ._tape import AccumulateGrad, Node, Output, extras_of, next_position
+from ._views import root_of
 
 _PACKAGE = os.path.dirname(__file__)
 _theirs: set[str] = set()
@@ -27,10 +31,14 @@ _ours: set[str] = set()
 """Files by name: the user's; and the package's with its generated code, which are no places in the user's program."""
 _MOST = 16
 """How many cuts are remembered for one value."""
+_MOST_OF_PASS = 1000
+"""How many for one backward pass."""
 
 getframe = sys._getframe
-_module_path: ContextVar[str] = ContextVar("module_path", default="")
-module_path = _module_path.get
+next_moment = itertools.count(1).__next__
+"""The time of what is noted: what came later has a larger number."""
+running_path: ContextVar[str] = ContextVar("module_path", default="")
+module_path = running_path.get
 """The path, in the model that was called, of the module that is running."""
 
 
@@ -112,9 +120,9 @@ def site_of(mark: Any) -> Site | None:
     return Site(code.co_filename, line, code.co_name, path, columns, tuple(calls[0]) if calls else ())
 
 
-def _position(code: CodeType, offset: int) -> Any:
+def _position(code: CodeType, offset: int | None) -> Any:
     for index, position in enumerate(code.co_positions()):
-        if index == offset // 2:
+        if offset is not None and index == offset // 2:
             return position if position[0] is not None else (code.co_firstlineno, None, None, None)
     return code.co_firstlineno, None, None, None
 
@@ -133,6 +141,25 @@ def current_site() -> Site | None:
 
 
 # -- what left the graph -----------------------------------------------------------------------------------------------
+class Positions:
+    """A set of positions, as the runs of numbers that follow each other: of a graph's nodes, these are few."""
+
+    __slots__ = ("_first", "_last")
+
+    def __init__(self, positions: list[int]) -> None:
+        found = np.unique(np.array(positions, np.int64))
+        gaps = np.flatnonzero(np.diff(found) > 1)
+        self._first = found[np.concatenate([[0], gaps + 1])] if found.size else found
+        self._last = found[np.concatenate([gaps, [-1]])] if found.size else found
+
+    def __contains__(self, position: int) -> bool:
+        run = int(np.searchsorted(self._first, position, "right")) - 1
+        return run >= 0 and bool(position <= self._last[run])
+
+    def __len__(self) -> int:
+        return int((self._last - self._first + 1).sum())
+
+
 class Cut:
     """Where a value left the graph: no gradient goes back beyond it.
 
@@ -140,49 +167,104 @@ class Cut:
     ----------
     kind : str
         ``detach``, ``data``, ``item``, ``tolist``, ``numpy``, ``no_grad``, ``inference_mode``; or the name of an operation that
-        has no derivative, such as ``argmax``.
+        has no derivative, such as ``argmax``, or that takes values only, such as ``tensor``.
     mark : tuple or None
         Where: see ``site``.
     name : str or None
         What the user called the tensor that was cut off.
-    shape : tuple of int
+    shape : tuple of int or None
         The tensor's shape.
+    reached : Positions
+        Of the nodes that led to the tensor.
+    before : tuple of Cut
+        The cuts that its values had come through.
+    certain : bool
+        False where numbers or an array came back as a tensor: the values may be those that left before, or may not.
+    moment : int
+        When.
     """
 
-    __slots__ = ("before", "kind", "mark", "name", "reached", "shape")
+    __slots__ = (
+        "_bare",
+        "before",
+        "certain",
+        "kind",
+        "mark",
+        "mode_mark",
+        "moment",
+        "name",
+        "reached",
+        "roots",
+        "shape",
+    )
 
-    def __init__(self, kind: str, mark: Any, tensors: list[Any]) -> None:
-        self.kind, self.mark = kind, mark
+    def __init__(
+        self, kind: str, mark: Any, tensors: list[Any], before: tuple[Cut, ...] = (), certain: bool = True
+    ) -> None:
+        self.kind, self.mark, self.certain, self.moment = kind, mark, certain, next_moment()
+        self.mode_mark = mode_place.get() if kind in _MODES else None
         self.name = next((name for t in tensors if (name := name_of(t))), None)
-        self.shape = tuple(tensors[0]._array.shape)
-        roots = [t._node for t in tensors if t._node is not None]
-        before = tuple([cut for t in tensors for cut in notes_of(t)[1]])
-        self.reached, found = history(roots)
-        self.before: tuple[Cut, ...] = tuple(
-            dict.fromkeys([c for cut in (*before, *found) for c in (cut, *cut.before)])
-        )
-        self.before = self.before[-_MOST:]
+        self.shape = tuple(tensors[0]._array.shape) if tensors else None
+        nodes = [t._node for t in tensors if t._node is not None]
+        self.roots = tuple([node.position for node in nodes])
+        earlier = (*before, *[cut for t in tensors for cut in notes_of(t)[1]])
+        self.reached, found = history(nodes)
+        self._bare: Cut | None = None
+        chain = dict.fromkeys([c for cut in (*earlier, *found) for c in (*cut.before, cut.bare)])
+        self.before: tuple[Cut, ...] = tuple(chain)[-_MOST:]
         if not _cut:
             _cut.append(None)
+
+    @property
+    def bare(self) -> Cut:
+        """The same without the cuts before it: so that a long row of cuts is not kept by its last one."""
+        if not self.before:
+            return self
+        if self._bare is None:
+            self._bare = bare = object.__new__(Cut)
+            for slot in Cut.__slots__:
+                setattr(bare, slot, getattr(self, slot))
+            bare.before, bare._bare = (), None
+        return self._bare
 
     @property
     def site(self) -> Site | None:
         """The user's line."""
         return site_of(self.mark)
 
+    @property
+    def mode_site(self) -> Site | None:
+        """Where recording was switched off: the line of the ``with`` statement, the call, or the decorator."""
+        if self.mode_mark is None or self.mode_mark[0].co_filename.startswith(_PACKAGE):
+            return None
+        site = site_of((*self.mode_mark, ""))
+        if site is not None and self.mode_mark[1] is None:  # the decorators of a function: which of them
+            line = site.line
+            while (text := linecache.getline(site.file, line).strip()).startswith("@"):
+                if self.kind in text or "set_grad_enabled" in text:
+                    return site._replace(line=line)
+                line += 1
+        return site
+
     def hides(self, node: Node) -> bool:
         """Whether this cut is why gradients do not go back to *node*: it led there."""
-        return node.position in self.reached or any([node.position in cut.reached for cut in self.before])
+        return self.own(node) or any([node.position in cut.reached for cut in self.before])
+
+    def own(self, node: Node) -> bool:
+        """Whether the tensor that was cut off was computed from *node*."""
+        return node.position in self.reached
 
     def __repr__(self) -> str:
         return f"<Cut by {self.kind}, {self.site}>"
 
 
-_known: dict[tuple[int, ...], tuple[frozenset[int], tuple[Cut, ...]]] = {}
+_MODES = frozenset(["no_grad", "inference_mode"])
+
+_known: dict[tuple[int, ...], tuple[Positions, tuple[Cut, ...]]] = {}
 """The latest histories by the roots' positions: calls that follow each other often cut off the same value."""
 
 
-def history(roots: list[Any]) -> tuple[frozenset[int], tuple[Cut, ...]]:
+def history(roots: list[Any]) -> tuple[Positions, tuple[Cut, ...]]:
     """Of what these nodes lead to: all positions, and the cuts that were met on the way."""
     key = tuple([root.position for root in roots])
     if key in _known:
@@ -197,7 +279,7 @@ def history(roots: list[Any]) -> tuple[frozenset[int], tuple[Cut, ...]]:
             if node.extras is not None:
                 cuts.update(dict.fromkeys(node.extras.cuts))
     seen.discard(None)
-    found = frozenset([node.position for node in seen]), tuple(cuts)
+    found = Positions([node.position for node in seen]), tuple(cuts)[-_MOST_OF_PASS:]
     while len(_known) >= 8:
         del _known[next(iter(_known))]
     _known[key] = found
@@ -273,12 +355,19 @@ class Recording:
     left : deque of Cut
         Where values became Python's or NumPy's.
     passes : deque of Pass
-        The backward passes.
+        The backward passes: see ``_passes``.
+    steps : deque of Step
+        The optimizers' steps.
+    stopped : deque of (Fade, Positions)
+        Operations that gave an input no gradient at all, and what that input leads to: see ``_fades``.
     """
 
     def __init__(self, stacks: bool = False) -> None:
         self.left: deque[Cut] = deque(maxlen=1000)
-        self.passes: deque[Pass] = deque(maxlen=100)
+        self.passes: deque[Any] = deque(maxlen=100)
+        self.steps: deque[Any] = deque(maxlen=100)
+        self.stopped: deque[Any] = deque(maxlen=100)
+        self.until: int | None = None  # the position at which it ended
         self._wants_stacks = stacks
 
     def start(self) -> None:
@@ -286,6 +375,7 @@ class Recording:
         if not recordings:
             observers.append(Marker)
         recordings.append(self)
+        _ended.clear()
         if self._wants_stacks:
             _stacks.append(self)
 
@@ -293,12 +383,22 @@ class Recording:
         """Switch it off; again, or of one that is off: nothing happens."""
         if self in recordings:
             recordings.remove(self)
+            self.until = next_position()
             if self in _stacks:
                 _stacks.remove(self)
             if not recordings:
                 observers.remove(Marker)
                 _known.clear()
                 _cut.clear()
+            _ended[:] = [self]
+
+
+_ended: list[Recording] = []
+
+
+def known_recordings() -> list[Recording]:
+    """The recordings that are on, or else the one that ended last: what ``explain`` reads."""
+    return list(recordings) or list(_ended)
 
 
 def observe(row: Any, out: Any, inputs: tuple[Any, ...], params: tuple[Any, ...]) -> None:
@@ -403,9 +503,25 @@ def note_write(row: Any, tensor: Any, inputs: tuple[Any, ...], node: Any) -> Non
     lost = [t for t in inputs[1:] if getattr(t, "_node", None) is not None]
     if lost and not grad_on():
         cuts = (*cuts, Cut(_mode(), mark, lost))
-    if cuts:
-        made, before = notes_of(tensor)
-        tensor._notes = made, distinct((*before, *cuts))
+    _add(tensor, cuts)
+
+
+def _add(tensor: Any, cuts: tuple[Cut, ...]) -> None:
+    """Note what values that a tensor without history now has, and the memory that it shows, were cut from."""
+    for part in (tensor, root_of(tensor)) if cuts else ():
+        made, before = notes_of(part)
+        part._notes = made, distinct((*before, *cuts))
+
+
+def note_read(tensor: Any, read: Any) -> None:
+    """Note that a result, or what was written into a tensor, depends on tensors that are no inputs, such as indices."""
+    cuts = cuts_of(tuple(_tensors_in(read))) if recordings else ()
+    node = tensor._node
+    if node is None or node.__class__ is AccumulateGrad:
+        _add(tensor, cuts)
+    elif cuts:
+        extras = extras_of(node.edges[0] if node.__class__ is Output else node)
+        extras.cuts = distinct((*extras.cuts, *cuts))
 
 
 def note_cut(kind: str, tensor: Any, twin: Any = None) -> None:
@@ -418,7 +534,7 @@ def note_cut(kind: str, tensor: Any, twin: Any = None) -> None:
     else:
         cuts = (Cut(kind, mark, [tensor]),)
     if twin is not None:
-        twin._notes = mark, cuts
+        _give(twin, mark, cuts)
     else:
         left = Cut(kind, mark, [tensor])
         for recording in recordings:
@@ -431,53 +547,50 @@ def note_made(tensor: Any) -> None:
         tensor._notes = mark_at(getframe(1)), ()
 
 
-# -- backward passes and leaves ----------------------------------------------------------------------------------------
-class Pass:
-    """One backward pass, as a recording keeps it.
-
-    Attributes
-    ----------
-    mark : tuple or None
-        Where it was asked for: see ``site``.
-    roots : list of str
-        The roots' nodes by name.
-    reached : frozenset of int
-        The positions of all nodes that the roots lead to.
-    cuts : tuple of Cut
-        Those that were met on the way.
-    accumulates : bool
-        Whether it adds to ``.grad`` (``autograd.grad`` does not).
-    failed : bool
-        Whether it raised.
-    """
-
-    __slots__ = ("accumulates", "cuts", "failed", "mark", "reached", "roots")
-
-    def __init__(self, roots: list[Any], accumulates: bool, mark: Any) -> None:
-        self.roots = [(root.edges[0] if root.__class__ is Output else root).name() for root in roots]
-        self.mark, self.accumulates, self.failed = mark, accumulates, False
-        self.reached, self.cuts = history(roots)
-
-    @property
-    def site(self) -> Site | None:
-        """The user's line."""
-        return site_of(self.mark)
+def note_severed(name: str, tensor: Any, inputs: tuple[Any, ...]) -> None:
+    """Note that *tensor* was made from the values of *inputs* only, by a function that is no row."""
+    if recordings:
+        mark = mark_at(getframe(1))
+        cuts, lost = cuts_of(inputs), [t for t in inputs if t._node is not None]
+        if lost:
+            cuts = (*cuts, Cut(_mode() or name, mark, lost))
+        tensor._notes = mark, distinct(cuts)
 
 
-def note_pass(roots: list[Any], accumulates: bool) -> Pass:
-    """Note that a backward pass begins."""
-    noted = Pass(roots, accumulates, mark_at(getframe(1)))
-    for recording in recordings:
-        recording.passes.append(noted)
-    return noted
+def note_from_data(name: str, tensor: Any, data: Any) -> None:
+    """Note what a tensor was made from: of tensors, a cut; of numbers or an array, perhaps of those that left the graph."""
+    if not recordings:
+        return
+    mark = mark_at(getframe(1))
+    sources = _tensors_in(data)
+    if sources:
+        lost = [t for t in sources if t._node is not None or notes_of(t)[1]]
+        return _give(tensor, mark, (Cut(name, mark, lost),) if lost else ())
+    left = dict.fromkeys([cut for recording in recordings for cut in itertools.islice(reversed(recording.left), 8)])
+    passes = [p for recording in recordings for p in recording.passes]
+    last = max([p.moment for p in passes], default=0)
+    back = tuple([cut for cut in left if cut.moment > last and not _was_done(cut, passes)])
+    _give(tensor, mark, (Cut(name, mark, [], back[::-1], certain=False),) if back else ())
 
 
-def tell(node: Any, what: str) -> None:
-    """Note on a leaf's node what happens to its gradient: the last 20 events, each with its mark."""
-    if recordings and node.__class__ is AccumulateGrad:
-        story = extras_of(node).story
-        story.append((what, mark_at(getframe(1))))
-        del story[:-20]
+def _give(tensor: Any, mark: Any, cuts: tuple[Cut, ...]) -> None:
+    """Note on a tensor where it was made and what its values were cut from; on its node, where it is a leaf already."""
+    tensor._notes = mark, cuts
+    if tensor._node.__class__ is AccumulateGrad and cuts:
+        extras_of(tensor._node).cuts = cuts
+
+
+def _tensors_in(data: Any) -> list[Any]:
+    """The tensors in nested sequences."""
+    if isinstance(data, (list, tuple)):
+        return [t for item in data for t in _tensors_in(item)]
+    return [data] if hasattr(data, "_array") else []
+
+
+def _was_done(cut: Cut, passes: list[Any]) -> bool:
+    """Whether a backward pass had been through what was cut off, as when a loss is logged."""
+    roots = [position for c in (cut, *cut.before) for position in c.roots]
+    return any([position in noted.reached for position in roots for noted in passes])
 
 
 # -- second passes -----------------------------------------------------------------------------------------------------
@@ -497,37 +610,3 @@ def raise_freed(node: Node) -> None:
     recorded = f", recorded at {made}," if made else ""
     by = f" by the backward pass at {freed}" if freed else ""
     raise RuntimeError(f"{FREED} ({node.name()}{recorded} has freed what it saved{by}.)")
-
-
-# -- modules -----------------------------------------------------------------------------------------------------------
-_enclosing: ContextVar[tuple[Any, ...]] = ContextVar("enclosing_modules", default=())
-
-
-def enter_module(module: Any) -> Any:
-    """Note that a module's call begins; what it returns is for ``leave_module``."""
-    chain = _enclosing.get()
-    if not chain:
-        path = type(module).__name__
-        for name, parameter in module.named_parameters():
-            if parameter._node is not None:
-                extras_of(parameter._node).names.setdefault(0, name)
-    else:
-        path = _path_below(chain, module)
-    return _enclosing.set((*chain, (module, path))), _module_path.set(path)
-
-
-def leave_module(tokens: Any) -> None:
-    """Note that a module's call ends."""
-    enclosing, path = tokens
-    _enclosing.reset(enclosing)
-    _module_path.reset(path)
-
-
-def _path_below(chain: tuple[Any, ...], module: Any) -> str:
-    """The module's path in the model: by the innermost of the running modules that has it."""
-    for depth in range(len(chain) - 1, -1, -1):
-        parent, path = chain[depth]
-        for name, below in parent.named_modules():
-            if below is module and name:
-                return name if depth == 0 else f"{path}.{name}"
-    return f"{chain[-1][1]}.({type(module).__name__})"

@@ -15,7 +15,7 @@ from ._dtypes import can_cast, weak_dtype, weak_numbers
 from ._errors import explained, not_a_tensor, public_name, scalar_name
 from ._layouts import intern_layout
 from ._modes import grad_on, inference_mode_on, observers
-from ._records import note_made, site_of
+from ._records import note_made, note_severed, site_of
 from ._tape import Node, Output, extras_of, next_position, output_node
 from ._views import INFERENCE_SAVED, InferenceEdits, MultipleView, UnrecordedView, View, current_node, edited, edits_of
 
@@ -150,6 +150,14 @@ def made(array: np.ndarray, requires_grad: bool = False) -> Any:
         note_made(tensor)
     if requires_grad:
         tensor.requires_grad_()
+    return tensor
+
+
+def severed(name: str, array: np.ndarray, *inputs: Any) -> Any:
+    """A result that no gradient goes back from, of a function that is no row."""
+    tensor = wrap(array)
+    if observers:
+        note_severed(name, tensor, inputs)
     return tensor
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
-import re
-import tomllib
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -14,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from puzzles.judge import ANSWERS, explains
+
 HERE = Path(__file__).parent
-ANSWERS: dict[str, dict[str, Any]] = tomllib.loads((HERE / "answers.toml").read_text())
 NEEDED = {"question", "kind", "target", "symptom", "cause", "keywords", "line", "fix", "reports"}
 OPTIONAL = {"raises", "says"}
 
@@ -42,14 +41,6 @@ def holds(expression: str, namespace: dict[str, Any]) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # .grad of a tensor that is not a leaf
         return bool(eval(expression, namespace))
-
-
-def explains(text: str, answer: dict[str, Any]) -> bool:
-    """Whether the text has all words, or beginnings of words, of one of the answer's alternatives."""
-    patterns = [
-        [(r"\b" if word[0].isalnum() else "") + re.escape(word) for word in words] for words in answer["keywords"]
-    ]
-    return any(all(re.search(pattern, text, re.IGNORECASE) for pattern in words) for words in patterns)
 
 
 def test_every_script_has_an_answer() -> None:

@@ -13,13 +13,18 @@ from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .tape import Entry, Tape
 
 if TYPE_CHECKING:
+    from ._explain import explain
+    from ._explanation import Evidence, Explanation
     from ._flow import gradient_report
     from ._guards import NonfiniteError, broadcast_guard, dtype_guard, nonfinite_guard
     from ._memory import alive
 
 _LATER = {
+    "Evidence": "_explanation",
+    "Explanation": "_explanation",
     "broadcast_guard": "_guards",
     "dtype_guard": "_guards",
+    "explain": "_explain",
     "nonfinite_guard": "_guards",
     "NonfiniteError": "_guards",
     "alive": "_memory",
@@ -37,6 +42,8 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Entry",
+    "Evidence",
+    "Explanation",
     "Function",
     "GradcheckError",
     "NonfiniteError",
@@ -48,6 +55,7 @@ __all__ = [
     "detect_anomaly",
     "dtype_guard",
     "enable_grad",
+    "explain",
     "function",
     "grad",
     "grad_mode",

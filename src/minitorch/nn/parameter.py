@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import _runtime
+from .._modes import observers
+from .._records import note_cut
 from .._tensor import Tensor
 from .._views import edits_of
 from ..ops.creation import empty
@@ -45,6 +47,8 @@ class Parameter(Tensor):
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         parameter = _sharing(cls, data)
+        if observers and data is not None:
+            note_cut("Parameter", data, parameter)
         parameter.requires_grad_(requires_grad)
         return parameter
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._op import op
-from .._runtime import deliver, wrap
+from .._runtime import deliver, severed, wrap
 
 
 @lru_cache(maxsize=256)
@@ -99,7 +99,7 @@ def chosen(row: Any, kind: Callable[..., Any], input: Any, dim: int, index: np.n
         index = index.squeeze(dim)
     if values._node is not None:  # the node's own index is not for the user to write into
         index = index.copy()
-    return kind((values, wrap(index)))
+    return kind((values, severed(f"the indices of {kind.__name__}", index, input)))
 
 
 def deliver_pair(name: str, compute: Callable[[], Any], inputs: tuple[Any, ...], out: Any) -> Any:

@@ -89,7 +89,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     if not isinstance(condition, _runtime.Tensor):
         raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
     if input is None and other is None:
-        return tuple([_runtime.wrap(index) for index in np.atleast_1d(condition._array).nonzero()])
+        return tuple([_runtime.severed("where", i, condition) for i in np.atleast_1d(condition._array).nonzero()])
     kind = condition._array.dtype
     if kind.kind != "b":
         if kind != np.uint8:

@@ -67,11 +67,15 @@ _contiguous = op("contiguous", "CloneBackward0", lambda self: self.copy(), ("sel
                  self=lambda F, g: g)  # fmt: skip
 
 
+def _to_integers(input: Tensor, to: np.dtype[Any]) -> Tensor:
+    return _runtime.severed(f"to({to.name})", _runtime.silent(cast, input._array, to), input)
+
+
 def converted(input: Tensor, to: np.dtype[Any], copy: bool = False) -> Tensor:
     """The tensor in a NumPy dtype: itself where it has that and no copy is asked for; without history for integers."""
     if input._array.dtype is to and not copy:
         return input
-    return to_dtype(input, to, True) if to.kind == "f" else wrap(_runtime.silent(cast, input._array, to))
+    return to_dtype(input, to, True) if to.kind == "f" else _to_integers(input, to)
 
 
 def in_dtype(input: Tensor, dtype: Any) -> Tensor:

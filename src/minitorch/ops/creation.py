@@ -14,7 +14,7 @@ from .._device import check_device, check_layout, check_memory_format, preserve_
 from .._errors import scalar_name
 from .._runtime import deliver, wrap
 from .._types import Number
-from .from_data import array_of, check_pinned, leaf, number_array, warn_of_copy
+from .from_data import array_of, check_pinned, leaf, noted, number_array, warn_of_copy
 
 if TYPE_CHECKING:
     from typing import TypeAlias, Unpack
@@ -412,4 +412,4 @@ def new_tensor(input: Tensor, data: Any, **options: Unpack[Options]) -> Tensor:
     if isinstance(data, _runtime.Tensor):
         warn_of_copy("tensor.new_tensor")
     dtype, requires_grad = settled("new_tensor", options, input._array.dtype)
-    return leaf(array_of(data, dtype), requires_grad)
+    return noted(leaf(array_of(data, dtype), requires_grad), "new_tensor", data)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._args import array_of, dim_of, flag
 from .._op import op
-from .._runtime import deliver, silent, traced, wrap
+from .._runtime import deliver, severed, silent, traced
 from .._types import Dims
 from . import _returns
 from ._chosen import choosing, chosen, deliver_pair
@@ -312,11 +312,11 @@ def _arg(name: str, method: Any, input: Tensor, dim: Any, keepdim: bool, out: Te
     if dim is None:
         _refuse_empty(name, input, IndexError)
         place = np.asarray(silent(method, array))
-        return wrap(place.reshape((1,) * array.ndim) if keepdim else place)
+        return severed(name, place.reshape((1,) * array.ndim) if keepdim else place, input)
     number = checked_dim(name, input, dim)
     if not array.ndim:
-        return wrap(np.zeros((), np.int64))
-    return wrap(np.asarray(silent(method, array, number, keepdims=keepdim)))
+        return severed(name, np.zeros((), np.int64), input)
+    return severed(name, np.asarray(silent(method, array, number, keepdims=keepdim)), input)
 
 
 def argmax(

@@ -14,6 +14,8 @@ from .._args import flag, integer
 from .._device import check_device
 from .._dtypes import dtype as Dtype
 from .._errors import scalar_name
+from .._modes import observers
+from .._records import note_from_data
 from .._runtime import made, silent
 from .._types import Number
 
@@ -281,7 +283,16 @@ def tensor(
     check_pinned(pin_memory)
     if isinstance(data, _runtime.Tensor):
         warn_of_copy("torch.tensor")
-    return leaf(array_of(data, None if dtype is None else _dtypes.to_numpy(dtype)), requires_grad)
+    return noted(
+        leaf(array_of(data, None if dtype is None else _dtypes.to_numpy(dtype)), requires_grad), "tensor", data
+    )
+
+
+def noted(tensor: Any, name: str, data: Any) -> Any:
+    """The tensor, with a note of what it was made from where that is recorded."""
+    if observers:
+        note_from_data(name, tensor, data)
+    return tensor
 
 
 def warn_of_copy(name: str) -> None:
@@ -341,7 +352,7 @@ def as_tensor(data: Any, dtype: Dtype | None = None, device: Device | str | None
         return data.to(dtype) if wanted else data
     if isinstance(data, np.ndarray) and wanted in (None, data.dtype):
         return from_numpy(data)
-    return made(array_of(data, wanted))
+    return noted(made(array_of(data, wanted)), "as_tensor", data)
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
@@ -373,7 +384,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     warn_unless_writable(ndarray)
-    return made(checked_array(ndarray).view())  # the user's array may get another shape
+    return noted(made(checked_array(ndarray).view()), "from_numpy", ndarray)  # the user's array may get another shape
 
 
 def warn_unless_writable(array: np.ndarray) -> None:
@@ -455,7 +466,7 @@ def asarray(
     if source is None:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
-        return leaf(array_of(obj, wanted), bool(requires_grad))
+        return noted(leaf(array_of(obj, wanted), bool(requires_grad)), "asarray", obj)
     own = source._array.dtype
     if copy is False and wanted not in (None, own):
         raise ValueError(f"can't alias tensor with dtype {scalar_name(own)!r} into dtype {scalar_name(wanted)!r}.")
@@ -470,7 +481,7 @@ def _shared(obj: Any, dtype: np.dtype[Any] | None) -> Any:
     if isinstance(obj, _runtime.Tensor):
         return obj
     if isinstance(obj, (np.ndarray, np.generic)):
-        return made(checked_array(np.asarray(obj)))
+        return noted(made(checked_array(np.asarray(obj))), "asarray", obj)
     if hasattr(obj, "__dlpack__"):
         return from_dlpack(obj)
     if isinstance(obj, (bytes, bytearray, memoryview)):

@@ -12,7 +12,7 @@ from .._errors import scalar_name
 from .._kernels.scatter import ALL, add_along
 from .._modes import no_grad
 from .._op import op
-from .._runtime import deliver, raw, traced, wrap
+from .._runtime import deliver, raw, severed, traced, wrap
 from .._saved import unsigned
 from .._types import Number
 from .._views import edited
@@ -496,4 +496,4 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError(
             f"Class values must be smaller than num_classes: got {classes.max()} for {num_classes} classes."
         )
-    return wrap((classes[..., None] == np.arange(num_classes)).astype(np.int64, order="C"))
+    return severed("one_hot", (classes[..., None] == np.arange(num_classes)).astype(np.int64, order="C"), tensor)

@@ -10,7 +10,7 @@ from .._args import array_of, check_tensors, dim_of, flag, integer
 from .._errors import broadcast_problem, scalar_name
 from .._kernels.scatter import ALL, add_along
 from .._op import op
-from .._runtime import deliver, traced, wrap
+from .._runtime import deliver, severed, traced, wrap
 from .index import first_outside
 
 if TYPE_CHECKING:
@@ -295,10 +295,11 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     array = array_of("nonzero", input)
     places = np.atleast_1d(array).nonzero()
     if flag(as_tuple, "as_tuple"):
-        return tuple([wrap(place) for place in places])
+        return tuple([severed("nonzero", place, input) for place in places])
     if out is not None:
         return deliver("nonzero", lambda: nonzero(input), (), out)
-    return wrap(np.stack(places[: array.ndim], 1) if array.ndim else np.zeros((places[0].size, 0), np.int64))
+    found = np.stack(places[: array.ndim], 1) if array.ndim else np.zeros((places[0].size, 0), np.int64)
+    return severed("nonzero", found, input)
 
 
 def argwhere(input: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._args import array_of, dim_of, flag, integer, number, text
 from .._errors import scalar_name
-from .._runtime import deliver, silent, traced, wrap
+from .._runtime import deliver, severed, silent, traced, wrap
 from .._types import Number
 from .from_data import number_array
 from .sort import sort
@@ -204,7 +204,7 @@ def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0, *, o
     inside = array[(array >= low) & (array <= high)]
     places = ((inside - low) * bins / (high - low)).astype(np.int64)
     counts = np.bincount(np.minimum(places, bins - 1), minlength=bins)
-    return wrap(counts.astype(array.dtype))
+    return severed("histc", counts.astype(array.dtype), input)
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:

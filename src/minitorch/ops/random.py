@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _dtypes, _random, _runtime
 from .._args import array_of, flag
+from .._modes import observers
 from .._op import op
 from .._random import Generator, in_memory_order, initial_seed, manual_seed, seed
+from .._records import note_severed
 from .._runtime import deliver, made
 from .creation import Options, like, made_by, required_size, shape_of
 from .random_inplace import drawing, normals, source
@@ -462,5 +463,11 @@ def multinomial(
     """
     array, replaced = array_of("multinomial", input), flag(replacement, "replacement")
     words, count = source("multinomial", generator), _integer("multinomial", "num_samples", num_samples)
-    draw = partial(words.multinomial, array, count, replaced)
-    return made(draw()) if out is None else deliver("multinomial", lambda: made(draw()), (), out)
+
+    def draw() -> Tensor:
+        drawn = made(words.multinomial(array, count, replaced))
+        if observers:
+            note_severed("multinomial", drawn, (input,))
+        return drawn
+
+    return draw() if out is None else deliver("multinomial", draw, (), out)

@@ -16,7 +16,7 @@ from .._errors import scalar_name
 from .._kernels import reduce as kernels
 from .._kernels import softmax
 from .._op import op
-from .._runtime import deliver, out_dtype, wrap
+from .._runtime import deliver, out_dtype, severed, wrap
 from .._types import Dims
 from .copies import in_dtype
 from .scan import exclusive_cumprod_self
@@ -401,7 +401,8 @@ def count_nonzero(input: Tensor, dim: Dims | None = None, *, axis: Dims | None =
     """
     dim = dim if axis is None else axis
     array = array_of("count_nonzero", input)
-    return wrap(np.add.reduce(array != 0, reduced_dims(dim, array.ndim), np.int64, out=...))
+    counted = np.add.reduce(array != 0, reduced_dims(dim, array.ndim), np.int64, out=...)
+    return severed("count_nonzero", counted, input)
 
 
 # -- logsumexp ---------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._args import array_of, dim_of, flag, number, text
 from .._op import op
-from .._runtime import deliver, wrap
+from .._runtime import deliver, severed, wrap
 from .._types import Number
 from . import _returns
 from ._chosen import choosing, chosen, deliver_pair, places
@@ -103,7 +103,7 @@ def argsort(
     dim = dim if axis is None else axis
     array = array_of("argsort", input)
     flag(stable, "stable")
-    return wrap(_order(array, dim_of(dim, array.ndim), flag(descending, "descending")))
+    return severed("argsort", _order(array, dim_of(dim, array.ndim), flag(descending, "descending")), input)
 
 
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -305,7 +305,10 @@ def unique(
 
 def _unique_results(row: Any, input: Tensor, found: Any, return_inverse: bool, return_counts: bool) -> Any:
     flag(return_inverse, "return_inverse"), flag(return_counts, "return_counts")
-    values, (inverse, counts) = row(input, np.asarray(found[0])), [wrap(np.asarray(part)) for part in found[1:]]
+    values, (inverse, counts) = (
+        row(input, np.asarray(found[0])),
+        [severed("unique", np.asarray(part), input) for part in found[1:]],
+    )
     if not (return_inverse or return_counts):
         return values
     return (values, *[inverse] * return_inverse, *[counts] * return_counts)

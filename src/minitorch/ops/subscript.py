@@ -18,7 +18,7 @@ from .._kernels.scatter import ALL, add_at
 from .._layouts import layout_of, layouts
 from .._modes import grad_on, observers
 from .._op import build, op, rows
-from .._records import observe_write
+from .._records import note_read, observe_write
 from .._runtime import silent, traced, wrap
 from .._tape import next_position
 from .._views import current_node, edited, edits_of, root_of
@@ -255,9 +255,10 @@ def getitem(input: Tensor, index: Any) -> Tensor:
     if index.__class__ is slice:
         return slice_(input, 0, *_bounds(index))
     viewed, indices = _viewed(input, index)
-    if indices is not None:
-        return _index(viewed, indices)
-    return alias(input) if viewed is input else viewed
+    out = _index(viewed, indices) if indices is not None else alias(input) if viewed is input else viewed
+    if observers:
+        note_read(out, index)
+    return out
 
 
 def _bounds(part: slice) -> tuple[int, int, int]:
@@ -425,6 +426,8 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
         write(input, copies.copy if value._array.ndim else copies.written, (value,))
     else:
         _assign(viewed, value)
+    if observers:
+        note_read(input, (index, value))
 
 
 def _set_plain(input: Any, index: Any, value: Any) -> bool:
@@ -447,8 +450,7 @@ def _set_plain(input: Any, index: Any, value: Any) -> bool:
             return False
     elif kind is not int and kind is not slice:
         return False
-    parts = index if kind is tuple else (index,)
-    if any([part.__class__ is slice and part.step is not None and part.step != 1 for part in parts]):
+    if any([p.__class__ is slice and p.step not in (None, 1) for p in (index if kind is tuple else (index,))]):
         return False
     edits = edits_of(input)
     count, position = edits.count, edits.position

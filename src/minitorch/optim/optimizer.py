@@ -15,6 +15,7 @@ from .. import _runtime
 from .._casts import typename
 from .._extras import RemovableHandle
 from .._modes import enable_grad
+from .._passes import note_step
 from .._records import recordings
 from .._tape import AccumulateGrad
 from .._tensor import Tensor
@@ -303,6 +304,8 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
         self._stepped = True
+        if recordings and not self._stepping:
+            note_step(self)
         hooks = self._hooks
         if hooks is None or self._stepping:
             return step(self, *args, **kwargs)

@@ -69,6 +69,7 @@ class Recording(Tape):
         tensors = [t for t in outputs if isinstance(t, _runtime.Tensor)]
         roots = [node for t in tensors if (node := current_node(t)) is not None]
         found = [*history(roots)[1], *[cut for t in tensors for cut in notes_of(t)[1]]]
+        found = [cut for cut in found if cut.certain]  # numbers that came back are among those that left
         found.sort(key=lambda cut: cut.kind not in _LEAVING)
         functions = [entry.node.function for entry in self if isinstance(entry.node, FunctionNode)]
         own = {f.__code__ for c in functions for f in (c.forward, c.setup_context)}

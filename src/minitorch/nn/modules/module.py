@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ... import _device, _dtypes
 from ..._casts import typename
 from ..._modes import no_grad
-from ..._records import enter_module, leave_module, recordings, tell
+from ..._module_paths import enter_module, leave_module
+from ..._passes import note_replaced, tell
+from ..._records import recordings
 from ..._tensor import Tensor
 from ..parameter import Buffer, Parameter
 from . import _state_dict
@@ -114,6 +116,8 @@ class Module(Hooked):
         if isinstance(value, Parameter):
             _require_init(attributes, "parameters")
             self._forget(name, "_parameter_names")
+            if recordings and name in self._parameter_names:
+                note_replaced(self._parameters[name], value)
             self.register_parameter(name, value)
             return
         if name in attributes and "_module_names" in attributes:
@@ -121,6 +125,8 @@ class Module(Hooked):
         if isinstance(value, Module):
             _require_init(attributes, "module")
             self._forget(name, "_module_names")
+            if recordings and name in self._module_names:
+                note_replaced(self._modules[name], value)
             self._modules[name] = value
         elif isinstance(value, Buffer):
             _require_init(attributes, "buffer")
