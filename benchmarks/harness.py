@@ -65,12 +65,13 @@ class Table:
 
     def line(self, name: str, times: dict[str, float], limit: float | None = None, base: str = "torch") -> None:
         """One workload; *limit* is what minitorch's ratio to the base should stay under."""
-        base = base if base in times else next(iter(times))
+        comparable = base in times  # PyTorch may not be installed
+        base = base if comparable else next(iter(times))
         unit, scale = ("ms", 1e6) if times[base] > 1e6 else ("us", 1e3)
         cells = [f"{base} {times[base] / scale:9.2f} {unit}"]
         cells += [f"{other} x{value / times[base]:.2f}" for other, value in times.items() if other != base]
         verdict = ""
-        if limit is not None and base == "torch":
+        if limit is not None and comparable:
             ratio = times["minitorch"] / times[base]
             verdict = f"  (limit {limit:.2f}: {'holds' if ratio <= limit else 'MISSED'})"
             if ratio > limit:

@@ -14,6 +14,7 @@ import sys
 from harness import Table  # sets the number of threads, which NumPy and PyTorch read when they are imported
 
 # isort: split
+import looking
 import networks
 import processes
 import sections
@@ -31,6 +32,7 @@ GROUPS = {
     "networks": (networks.networks, 21, "Training steps of networks"),
     "memory": (networks.memory, 3, "Memory"),
     "long-chain": (processes.long_chain, 3, "A long chain"),
+    "looking": (looking.looking, 41, "Looking at the tape (ratio to not looking, and to backward)"),
     "import": (processes.importing, 11, "Importing"),
 }
 

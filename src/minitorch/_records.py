@@ -13,6 +13,8 @@ import os.path
 import sys
 import traceback
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -313,21 +315,23 @@ def name_of_leaf(node: AccumulateGrad) -> str | None:
 class Call:
     """One call of a row, as observers see it: the row, its inputs and constants, its outputs, the node it made."""
 
-    __slots__ = ("in_place", "inputs", "node", "outputs", "params", "row")
+    __slots__ = ("in_place", "inputs", "made", "outputs", "params", "row")
 
-    def __init__(
-        self,
-        row: Any,
-        inputs: tuple[Any, ...],
-        params: tuple[Any, ...],
-        outputs: tuple[Any, ...],
-        node: Any,
-        in_place: bool,
-    ) -> None:
-        self.row, self.inputs, self.params, self.outputs, self.in_place = row, inputs, params, outputs, in_place
-        if node.__class__ is Output:
-            node = node.edges[0]
-        self.node = None if node.__class__ is AccumulateGrad else node
+    def __init__(self, row: Any, inputs: Any, params: Any, outputs: Any, made: Any, in_place: bool) -> None:
+        self.row = row
+        self.inputs = inputs
+        self.params = params
+        self.outputs = outputs
+        self.made = made
+        self.in_place = in_place
+
+    @property
+    def node(self) -> Any:
+        """The node that the call made, if it made one."""
+        made = self.made
+        if made.__class__ is Output:
+            return made.edges[0]
+        return None if made.__class__ is AccumulateGrad else made
 
 
 class Marker:
@@ -429,8 +433,11 @@ def observe(row: Any, out: Any, inputs: tuple[Any, ...], params: tuple[Any, ...]
         if len(observers) == 1:
             return
     if not observing():
-        outputs = out if isinstance(out, tuple) else (out,)
-        _show(Call(row, inputs, params, outputs, outputs[0]._node if outputs else None, False))
+        outputs = out if out.__class__ is tuple else (out,)
+        call = Call(row, inputs, params, outputs, outputs[0]._node if outputs else None, False)
+        for observer in observers:
+            if observer.active():
+                observer.recorded(call)
 
 
 def cuts_of(inputs: tuple[Any, ...]) -> tuple[Cut, ...]:
@@ -443,22 +450,25 @@ def observe_write(row: Any, tensor: Any, inputs: tuple[Any, ...], params: tuple[
     if recordings:
         note_write(row, tensor, inputs, node)
     if not observing():
-        _show(Call(row, inputs, params, (tensor,), node, True))
-
-
-def _show(call: Call) -> None:
-    token = _observing.set(True)
-    try:
-        for observer in tuple(observers):
+        call = Call(row, inputs, params, (tensor,), node, True)
+        for observer in observers:
             if observer.active():
                 observer.recorded(call)
-    finally:
-        _observing.reset(token)
 
 
 _observing: ContextVar[bool] = ContextVar("observing", default=False)
 observing = _observing.get
-"""Whether an observer is at work here."""
+"""Whether what is called here is not to be shown: an observer's own operations, or the parts of an in-place one."""
+
+
+@contextmanager
+def unobserved() -> Iterator[None]:
+    """Have no operation of a block shown to observers: those that call operations themselves use it."""
+    token = _observing.set(True)
+    try:
+        yield
+    finally:
+        _observing.reset(token)
 
 
 def _note_results(outputs: Any, inputs: Any, row: Any, mark: Any, cuts: tuple[Cut, ...]) -> None:

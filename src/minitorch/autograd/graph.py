@@ -14,6 +14,7 @@ from .._engine import current_pass
 from .._extras import RemovableHandle
 from .._hooks import register_hook
 from .._modes import ModeDecorator, observers
+from .._records import unobserved
 from .._saved import Packed
 from .._tape import Node, Output, extras_of
 from .._views import current_node, edited
@@ -88,8 +89,9 @@ class saved_tensors_hooks:
             return
         extras = extras_of(node)
         packed = extras.packed = Packed()
-        for name, tensor in saved:
-            packed.pack(node, name, tensor, self.pack_hook, self.unpack_hook)
+        with unobserved():
+            for name, tensor in saved:
+                packed.pack(node, name, tensor, self.pack_hook, self.unpack_hook)
 
 
 class save_on_cpu(saved_tensors_hooks):
