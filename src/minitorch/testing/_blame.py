@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import _runtime
+from .._differentiate import grad
 from .._engine import fitted
-from .._modes import no_grad
+from .._modes import enable_grad, no_grad
 from .._op import Row
 from .._records import Cut
 from .._runtime import raw, wrap
@@ -54,38 +56,65 @@ class Step(NamedTuple):
         return Subject(self.call, arguments, sorted(self.edges))
 
 
-def blame_first_order(fn: Callable[..., Any], subject: Subject, found: Comparison | None) -> Blame | None:
+def blame_first_order(subject: Subject, found: Comparison) -> Blame:
     """What makes first derivatives wrong: the first node whose gradient is wrong, else a hook, else a call that cuts."""
     with Recording() as recording:
         outputs, _ = subject.call()
-    cuts, left = recording.cuts(outputs)
-    lost = found is not None and not found.analytic[:, found.wrong.any(axis=0)].any()
-    if lost and cuts:
-        return _cut(cuts)
-    for step in steps(recording):
-        wrong = wrong_gradient(step)
+    cuts = recording.cuts(outputs)
+    lost = not found.analytic[:, found.wrong.any(axis=0)].any()
+    blame = (_cut(cuts) if lost else None) or blame_node(recording) or _hook(recording) or _cut(cuts)
+    return blame or misbehaving(recording) or _cast(recording) or Blame("none", NOTHING, "")
+
+
+NOTHING = (
+    "every recorded operation's gradient is that of its own forward, and no call was seen that cuts the path: look for "
+    "values that reach the function otherwise (globals, NumPy arrays that share memory, parameters)"
+)
+
+
+def blame_for_reference(subject: Subject) -> Blame:
+    """The same where a function is not equal to its reference."""
+    with Recording() as recording:
+        subject.call()
+    text = (
+        "every operation's gradient is that of its own forward: the function computes something else than the reference"
+    )
+    return blame_node(recording) or Blame("none", text, "")
+
+
+def blame_node(recording: Recording, custom: bool = False) -> Blame | None:
+    """The first node (of a custom Function, if *custom*) whose gradient is not that of its own forward."""
+    chosen = [step for step in steps(recording) if _is_custom(step) or not custom]
+    taken = [(step, own_jacobian(step)) for step in chosen]  # before anything is run again
+    for step, own in taken:
+        wrong = own if isinstance(own, Blame) else wrong_gradient(step, own)
         if wrong is not None:
             return wrong
+    return None
+
+
+def _hook(recording: Recording) -> Blame | None:
     for entry in recording:
         if entry.hooks:
             return Blame("hook", f"a hook on {entry.name} changes the gradient", str(entry.site or ""))
-    if cuts or left:
-        return _cut([*cuts, *left])
-    if found is None:
-        return Blame(
-            "none",
-            "every operation's gradient is that of its own forward: the function computes something else than the reference",
-            "",
-        )
-    return Blame(
-        "none",
-        "every recorded operation's gradient is that of its own forward, and no call was seen that cuts the path: look for "
-        "values that reach the function otherwise (globals, NumPy arrays that share memory, parameters)",
-        "",
-    )
+    return None
 
 
-def _cut(cuts: Sequence[Cut]) -> Blame:
+def _cast(recording: Recording) -> Blame | None:
+    """Where values are rounded to a narrower dtype than they came in."""
+    for entry in recording:
+        if entry.op in ("to", "copy") and entry.inputs and isinstance(entry.inputs[0], _runtime.Tensor):
+            before, after = entry.inputs[0].dtype, entry.dtypes[0]
+            if before.is_floating_point and after.is_floating_point and after.itemsize < before.itemsize:
+                text = f"a cast from {str(before)[6:]} to {str(after)[6:]}"
+                how = entry.site.expression if entry.site else ""
+                return Blame("cast", text, str(entry.site or ""), f"values are rounded there: {how}" if how else "")
+    return None
+
+
+def _cut(cuts: Sequence[Cut]) -> Blame | None:
+    if not cuts:
+        return None
     first, *others = list(dict.fromkeys([(described(c), str(c.site or "")) for c in cuts]))
     return Blame("cut", *first, f"also: {'; '.join([f'{n} at {s}' for n, s in others[:3]])}" if others else "")
 
@@ -140,25 +169,37 @@ def own_gradients(step: Step, vectors: Sequence[Array]) -> list[Array | None]:
     return [results[step.edges[place]] for place in sorted(step.edges)]
 
 
-def wrong_gradient(step: Step) -> Blame | None:
+def own_jacobian(step: Step) -> tuple[Array, Array] | Blame | None:
+    """The node's Jacobian, of weighted sums of its outputs; and the weights. None where that is not known."""
+    layouts = [(tuple(s), d._numpy) for s, d in zip(step.entry.shapes, step.entry.dtypes)]
+    floats = [i for i, (_, dtype) in enumerate(layouts) if dtype is not None and dtype.kind == "f"]
+    sizes = [math.prod(layouts[i][0]) for i in floats]
+    starts = np.cumsum([0, *[step.inputs[place].size for place in sorted(step.edges)]])
+    weights = _weights(sum(sizes))
+    jacobian = np.zeros((len(weights), int(starts[-1])))
+    try:
+        for row, weight in enumerate(weights):
+            vectors: list[Any] = [np.zeros(shape, dtype) for shape, dtype in layouts]
+            for i, part in zip(floats, np.split(-2 * weight, np.cumsum(sizes)[:-1])):
+                vectors[i] = part.reshape(layouts[i][0]).astype(layouts[i][1])
+            for start, array in zip(starts, own_gradients(step, vectors)):
+                if array is not None:
+                    jacobian[row, start : start + array.size] = np.asarray(array, np.float64).ravel() / -2
+    except Exception as error:
+        return _blame(step, "node", f"it raised {type(error).__name__}: {error}") if _is_custom(step) else None
+    return jacobian, weights
+
+
+def wrong_gradient(step: Step, own: tuple[Array, Array] | None) -> Blame | None:
     """What is wrong with a node's gradient as that of its own forward; None if nothing is."""
-    subject = step.subject()
+    if own is None:
+        return None
+    (analytic, weights), subject = own, step.subject()
     try:
         outputs, _ = subject.point()
-        if not _reproduced(step, outputs):
+        if not _reproduced(step, outputs) or subject.base.size != weights.shape[1]:
             return None
-        rng = np.random.default_rng(2)
-        weights = _weights(rng, subject)
-        analytic = np.zeros((len(weights), sum(subject.sizes)))
-        places = [o for o in range(len(outputs)) if o in subject.which]
-        for row, weight in enumerate(weights):
-            vectors: list[Any] = [np.zeros(t._array.shape, t._array.dtype) for t in outputs]
-            for place, part in zip(places, subject.split(weight)):
-                vectors[place] = part.astype(outputs[place]._array.dtype)
-            for start, array in zip(_starts(subject), own_gradients(step, vectors)):
-                if array is not None:
-                    analytic[row, start : start + array.size] = np.asarray(array, np.float64).ravel()
-        found = _compared(subject, weights, analytic, rng)
+        found = _compared(subject, weights, analytic)
     except Exception as error:
         return _blame(step, "node", f"it raised {type(error).__name__}: {error}") if _is_custom(step) else None
     if found.agrees:
@@ -166,8 +207,9 @@ def wrong_gradient(step: Step) -> Blame | None:
     detail = _seen(found)
     if _stale(subject, weights, found):
         detail = (
-            "a value that it saved was written since, unseen (through .data, detach() or NumPy): from the values it was given "
-            f"its gradient would be right. Clone before writing. Now {detail}"
+            "a value that it kept was changed since, unseen (through .data, detach() or NumPy, or by another call): from "
+            "the values it was given its gradient would be right. Clone before writing, keep with ctx.save_for_backward. Now "
+            + detail
         )
     return _blame(step, "node", detail)
 
@@ -181,13 +223,13 @@ def _stale(subject: Subject, weights: Array, found: Comparison) -> bool:
     return bool((np.abs(fresh - found.numeric) <= near)[found.wrong].all())
 
 
-def _compared(subject: Subject, weights: Array, analytic: Array, rng: np.random.Generator) -> Comparison:
+def _compared(subject: Subject, weights: Array, analytic: Array) -> Comparison:
     """A comparison of sums of the outputs, along random directions where there are many inputs."""
     if len(weights) == subject.base.size and analytic.shape[1] <= 8 * _LARGE:
         return compare(subject, analytic)
     directions = None
     if analytic.shape[1] > 8 * _LARGE:
-        directions = rng.normal(size=(analytic.shape[1], 6))
+        directions = np.random.default_rng(2).normal(size=(analytic.shape[1], 6))
     return compare(_Summed(subject, weights, directions), analytic if directions is None else analytic @ directions)
 
 
@@ -210,13 +252,9 @@ class _Summed(Subject):
         self.precision = subject.precision
 
 
-def _weights(rng: np.random.Generator, subject: Subject) -> Array:
-    size = subject.base.size
-    return np.eye(size) if size <= _LARGE else rng.normal(size=(4, size))
-
-
-def _starts(subject: Subject) -> list[int]:
-    return [0, *[int(n) for n in np.cumsum(subject.sizes)[:-1]]]
+def _weights(size: int) -> Array:
+    """Each of few outputs by itself, random sums of many."""
+    return np.eye(size) if size <= _LARGE else np.random.default_rng(3).normal(size=(4, size))
 
 
 def _reproduced(step: Step, outputs: Sequence[Any]) -> bool:
@@ -256,20 +294,26 @@ def _blame(step: Step, kind: str, detail: str) -> Blame:
 
 
 # -- second order ------------------------------------------------------------------------------------------------------
-def blame_second_order(fn: Callable[..., Any], subject: Subject, gradients: Callable[..., Any]) -> Blame | None:
-    """What makes second derivatives wrong: the first node whose gradient's gradient is wrong, else a call that cuts."""
+def blame_second_order(subject: Subject, gradients: Callable[..., Any]) -> Blame:
+    """What makes second derivatives wrong.
+
+    The first custom Function, of those that the backward pass calls, whose own gradient is wrong; else the first node of the
+    forward pass whose gradient's gradient is; else a call that cuts.
+    """
+    with Recording() as backward:
+        outputs, _ = Subject(gradients, subject.arguments, subject.variables, subject.parameters).call()
+    cuts = backward.cuts(outputs)
+    blame = blame_node(backward, custom=True)
+    if blame is not None:
+        return blame
     with Recording() as recording:
         subject.call()
     for step in steps(recording):
         wrong = wrong_second_order(step)
         if wrong is not None:
             return wrong
-    with Recording() as recording:
-        outputs, _ = Subject(gradients, subject.arguments, subject.variables, subject.parameters).call()
-    cuts, left = recording.cuts(outputs)
-    if cuts or left:
-        return _cut([*cuts, *left])
-    return Blame("none", "the second derivative of every recorded operation is right", "")
+    text = "the second derivative of every recorded operation is right"
+    return _cut(cuts) or misbehaving(recording) or Blame("none", text, "")
 
 
 def wrong_second_order(step: Step) -> Blame | None:
@@ -294,12 +338,12 @@ def wrong_second_order(step: Step) -> Blame | None:
         total = len(first.arguments)
         second = Subject(gradient, [*first.arguments, *vectors], [*places, *range(total, total + len(vectors))])
         second.point()
-        weights = _weights(rng, second)
+        weights = _weights(second.base.size)
         with Recording() as recording:
             outputs, _ = second.call()
-        cuts = [cut for found in recording.cuts(outputs) for cut in found]
+        cuts = recording.cuts(outputs)
         analytic = np.array([second.joined(second.vjp(second.split(w))) for w in weights])
-        found = _compared(second, weights, analytic.reshape(len(weights), -1), rng)
+        found = _compared(second, weights, analytic.reshape(len(weights), -1))
     except Exception as error:
         return _blame(step, "second order", f"it raised {type(error).__name__}: {error}") if _is_custom(step) else None
     if found.agrees:
@@ -311,9 +355,96 @@ def wrong_second_order(step: Step) -> Blame | None:
 
 
 def _traced_vjp(outputs: Sequence[Any], wanted: Sequence[Any], starts: Sequence[Any]) -> list[Any]:
-    from .._differentiate import grad
-
     chosen = [(o, s) for o, s in zip(outputs, starts) if o.requires_grad]
     if not chosen:
         return [None] * len(wanted)
     return list(grad([o for o, _ in chosen], wanted, [s for _, s in chosen], create_graph=True, allow_unused=True))
+
+
+# -- properties --------------------------------------------------------------------------------------------------------
+def blame_property(subject: Subject, name: str) -> Blame | None:
+    """What breaks a property: a call that writes into an argument, or a custom Function's backward."""
+    arguments = [wrap(a) for a in subject.arrays[: len(subject.variables)]]
+    given = {i: t.requires_grad_() for i, t in zip(subject.variables, [wrap(t._array.copy()) for t in arguments])}
+    every = [given.get(i, a) for i, a in enumerate(subject.arguments)]
+    with Recording([t._array for t in given.values()]) as recording:
+        subject.evaluations += 1
+        outputs = tuple_of(subject.fn(*every))
+    entry = recording.writer() if name == "mutation" else None
+    if entry is not None:
+        return Blame("write", entry.name, str(entry.site or ""), entry.site.expression if entry.site else "")
+    del outputs
+    return misbehaving(recording, (name,))
+
+
+# -- custom functions --------------------------------------------------------------------------------------------------
+def misbehaving(recording: Recording, only: Sequence[str] = ()) -> Blame | None:
+    """The first custom Function whose backward does what none may do, of these kinds (default: all)."""
+    for entry in recording:
+        if isinstance(entry.node, FunctionNode):
+            for kind, text in misbehaviour(entry.node):
+                if not only or kind in only:
+                    backward = inspect.unwrap(entry.node.function._backward()).__code__
+                    text += f"; its backward is at {backward.co_filename}, line {backward.co_firstlineno}"
+                    return Blame("function", entry.name, str(entry.site or ""), text)
+    return None
+
+
+def misbehaviour(node: Any) -> Iterator[tuple[str, str]]:
+    """What a custom Function's backward does wrong besides its values: the property, and in words."""
+    rng = np.random.default_rng(9)
+    layouts = [None if i is None else i for i in (node.layout if node.several else [node.layout])]
+
+    def draw() -> list[Any]:
+        return [None if i is None else np.asarray(rng.normal(size=i[0]), i[1]) for i in layouts]
+
+    def run(vectors: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        given = [None if v is None else wrap(v.copy()) for v in vectors]
+        results = tuple_of(node.function._backward()(node, *given))
+        return given, [r._array.copy() if isinstance(r, _runtime.Tensor) else r for r in results]
+
+    v, w = draw(), draw()
+    held = [t for t in (*node.saved_tensors, *vars(node).values()) if isinstance(t, _runtime.Tensor)]
+    before = [t._array.copy() for t in held]
+    with no_grad():
+        given, first = run(v)
+    if any([not np.array_equal(t._array, b, equal_nan=True) for t, b in zip(held, before)]):
+        yield (
+            "mutation",
+            "its backward changes a value that was saved: a second backward gives something else; clone it",
+        )
+    if any([g is not None and not np.array_equal(g._array, x, equal_nan=True) for g, x in zip(given, v)]):
+        yield "mutation", "its backward writes into the gradient it is given, which others hold: g * x, not g.mul_(x)"
+    with no_grad():
+        _, again = run(v)
+        _, other = run(w)
+        both = run([None if a is None else 2 * a - 3 * b for a, b in zip(v, w)])[1]
+    if far_apart(again, first, 0.0):
+        yield "determinism", "its backward, run again, gives another gradient"
+    with enable_grad():
+        _, recorded = run(v)
+    if far_apart(recorded, first, 1e-6):
+        yield "create_graph", "its backward gives another gradient while recording (create_graph=True)"
+    expected = [None if a is None or b is None else 2 * a - 3 * b for a, b in zip(first, other)]
+    if far_apart(both, expected, 1e-3):
+        yield "linearity", "its backward is not linear in the gradient it is given"
+    for index, layout in zip(node.tensor_arguments, node.input_layouts):
+        result = first[index] if index < len(first) else None
+        if layout is not None and isinstance(result, np.ndarray) and result.dtype.itemsize < layout[1].itemsize:
+            yield "dtype", f"its backward gives {result.dtype} for its argument {index} of {layout[1]}: digits are lost"
+
+
+def far_apart(found: Sequence[Any], expected: Sequence[Any], tolerance: float) -> bool:
+    """Whether arrays differ by more than a part of their size."""
+    for a, b in zip(found, expected):
+        if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+            continue
+        if a.shape != b.shape:
+            return True
+        if (
+            np.isfinite(a).all()
+            and np.isfinite(b).all()
+            and np.abs(a - b).max(initial=0) > tolerance * np.abs(b).max(initial=0)
+        ):
+            return True
+    return False

@@ -16,7 +16,7 @@ from .._modes import enable_grad
 from .._views import current_node
 from ..autograd._differences import Array, Behaviour
 from ..autograd._subject import ChangedShape, Subject, tuple_of
-from ._blame import blame_first_order, blame_second_order
+from ._blame import blame_first_order, blame_for_reference, blame_property, blame_second_order
 from ._compare import Comparison, Point, TooSlow, along, compare, groups, numbers
 from ._kinks import documented
 from ._patterns import pattern_of
@@ -199,11 +199,15 @@ class _Check:
             except Exception as error:
                 wrong = f"raised {type(error).__name__}: {error}"
             if wrong:
-                self.fail(name, wrong)
+                self.fail(name, wrong, blame=blame_property(self.subject, name))
         if self.reference is not None and self.wants("reference"):
             self.against_reference(setting)
-        if self.order > 1 and self.wants("second_order") and not self.report.failed("values"):
+        if self.order > 1 and self.wants("second_order") and not self.unsteady():
             self.second_order()
+
+    def unsteady(self) -> bool:
+        """Whether something failed that second derivatives would only repeat."""
+        return any([self.report.failed(check) for check in ("values", "determinism", "linearity")])
 
     def first_call(self) -> None:
         """Evaluate once: what cannot be checked is said here."""
@@ -331,7 +335,7 @@ class _Check:
     def mismatch(self, found: Comparison) -> None:
         """Say what is wrong: which output and input, the worst entries, the pattern, what is to blame."""
         subject = self.subject
-        blame = blame_first_order(self.fn, subject, found)
+        blame = blame_first_order(subject, found)
         for output, variable in found.blocks():
             rows, columns = found.block(output, variable)
             points = [p for p in found.mistakes if (p.output, p.input) == (output, variable)]
@@ -383,7 +387,7 @@ class _Check:
         if other.shapes != subject.shapes:
             self.fail("reference", f"the function gives shapes {subject.shapes}, the reference {other.shapes}")
             return
-        blame = blame_first_order(self.fn, subject, None)
+        blame = blame_for_reference(subject)
         far = distance(subject.base, other.base, 2.0**12 * subject.precision.unit)
         if far:
             self.fail("reference", f"the function's values differ from the reference's ({far})", blame=blame)
@@ -448,7 +452,7 @@ class _Check:
                     "backward says (output: the gradient's entry)",
                     points=points[:5],
                     pattern=pattern_of(*picked, (), (int(wrong.sum()),)),
-                    blame=blame_second_order(self.fn, subject, gradients),
+                    blame=blame_second_order(subject, gradients),
                 )
                 return
 

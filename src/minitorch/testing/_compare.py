@@ -38,6 +38,10 @@ SHARP = 0.02
 """A first look is enough where noise is below this part of the largest derivative beside it."""
 
 
+ENOUGH = 16
+"""After so many columns with something wrong, others are only glanced at."""
+
+
 @dataclass(frozen=True)
 class Point:
     """One entry of a Jacobian.
@@ -152,7 +156,7 @@ class _Columns:
         size = np.abs(np.where(np.isfinite(found.analytic), found.analytic, 0))
         largest = [size[self.outputs == o].max(initial=0) for o in range(len(subject.shapes))]
         self.limits = np.array(largest)[self.outputs] if largest else np.zeros(0)
-        self.rng = np.random.default_rng(5)
+        self.rng, self.failed = np.random.default_rng(5), 0
 
     def settle(self, group: list[int]) -> None:
         """Compare a group of columns; look closer where they do not agree."""
@@ -198,6 +202,15 @@ class _Columns:
         found.numeric[:, column], found.error[:, column] = look.central, self.rough * look.gain
         if agrees.all():
             return True
+        if self.failed >= ENOUGH:  # what is wrong is known well enough
+            with np.errstate(all="ignore"):
+                size = np.maximum(np.abs(analytic), np.abs(look.central))
+                found.wrong[:, column] = (
+                    np.abs(analytic - look.central) > 5 * subject.precision.equal * size + 16 * found.error[:, column]
+                )
+            found.wrong[:, column] |= np.isnan(analytic)
+            found.wrong[:, column] &= np.isfinite(look.central)
+            return False
         place = column - sum(subject.sizes[:variable])
         double = subject.in_double()
         if double is not None:
@@ -220,6 +233,7 @@ class _Columns:
         found.numeric[:, column], found.error[:, column] = behaviour.value, behaviour.error
         known = np.isfinite(subject.base)
         found.wrong[:, column] = ~right & known
+        self.failed += bool(found.wrong[:, column].any())
         special = known & (behaviour.kind != 0)
         for row in np.flatnonzero(special | found.wrong[:, column]):
             self._note(int(row), column, behaviour)

@@ -15,11 +15,16 @@ from ..autograd.function import FunctionNode
 from ..autograd.tape import Tape
 
 _LEAVING = ("detach", "detach_", "data", "item", "tolist", "numpy", "no_grad", "inference_mode")
-"""Kinds of cuts that lose a derivative; others are operations that have none."""
+"""Kinds of cuts that lose a derivative; the others are operations that have none."""
 
 
 class Recording(Tape):
     """A tape of a block that keeps copies of the values each operation was given, and knows where values left the graph.
+
+    Parameters
+    ----------
+    watched : sequence of ndarray
+        Arrays that nothing should write into.
 
     Attributes
     ----------
@@ -27,8 +32,10 @@ class Recording(Tape):
         For each entry its inputs: arrays in place of tensors, as they were before the call.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, watched: Sequence[np.ndarray] = ()) -> None:
         super().__init__()
+        self._watched = [(array, array.copy()) for array in watched]
+        self._written: int | None = None
         self.values: list[tuple[Any, ...]] = []
         self._seen: dict[int, tuple[Any, np.ndarray]] = {}
 
@@ -46,6 +53,8 @@ class Recording(Tape):
         """Note one call and the values it was given."""
         super().recorded(call)
         self.values.append(tuple([self._before(t, call.in_place and i == 0) for i, t in enumerate(call.inputs)]))
+        if self._written is None and any([not np.array_equal(a, b, equal_nan=True) for a, b in self._watched]):
+            self._written = len(self.values) - 1
         for tensor in (*call.inputs, *call.outputs):
             if isinstance(tensor, _runtime.Tensor):
                 self._seen[id(tensor)] = tensor, tensor._array.copy()
@@ -61,20 +70,23 @@ class Recording(Tape):
             return self._seen[id(value)][1] if id(value) in self._seen else None
         return value._array.copy()
 
-    def cuts(self, outputs: Sequence[Any]) -> tuple[list[Cut], list[Cut]]:
-        """Where values that these outputs are made of left the graph; and where values left for Python or NumPy.
+    def cuts(self, outputs: Sequence[Any]) -> list[Cut]:
+        """Where values that these outputs are made of left the graph; then, where values left for Python or NumPy.
 
         What a custom Function's forward does is its own business.
         """
         tensors = [t for t in outputs if isinstance(t, _runtime.Tensor)]
         roots = [node for t in tensors if (node := current_node(t)) is not None]
-        found = [*history(roots)[1], *[cut for t in tensors for cut in notes_of(t)[1]]]
-        found = [cut for cut in found if cut.certain]  # numbers that came back are among those that left
-        found.sort(key=lambda cut: cut.kind not in _LEAVING)
         functions = [entry.node.function for entry in self if isinstance(entry.node, FunctionNode)]
         own = {f.__code__ for c in functions for f in (c.forward, c.setup_context)}
-        left = [cut for cut in self._sites.left if cut.mark is None or cut.mark[0] not in own]
-        return list(dict.fromkeys(found)), list(dict.fromkeys(left))
+        met = [*history(roots)[1], *[cut for t in tensors for cut in notes_of(t)[1]], *self._sites.left]
+        every = dict.fromkeys([c for cut in met for c in (*cut.before, cut)])
+        chosen = [cut for cut in every if cut.kind in _LEAVING and cut.certain]  # what came back is among what left
+        return [cut for cut in chosen if cut.mark is None or cut.mark[0] not in own]
+
+    def writer(self) -> Any:
+        """The first entry after which one of the watched arrays was another."""
+        return None if self._written is None else self[self._written]
 
 
 def described(cut: Cut) -> str:

@@ -35,7 +35,9 @@ class Blame:
     ----------
     kind : str
         "node": an operation whose gradient is not that of its own forward; "second order": the same for the gradient of its
-        gradient; "cut": a call that cut the path; "hook": a hook that changes gradients; "none": every operation is right.
+        gradient; "function": a custom Function whose backward does what none may do; "cut": a call that cut the path; "hook": a
+        hook that changes gradients; "cast": a cast to a narrower dtype; "write": a call that writes into an argument; "none":
+        every operation is right.
     name : str
         The node, such as ``CubeBackward``, or the call, such as ``detach()``.
     site : str
@@ -56,6 +58,9 @@ class Blame:
             "second order": f"to blame: {self.name}{where}: the gradient of its gradient is wrong",
             "cut": f"to blame: {self.name}{where} cuts the path",
             "hook": f"to blame: {self.name}{where}",
+            "cast": f"to blame: {self.name}{where}",
+            "function": f"to blame: {self.name}{where}",
+            "write": f"to blame: {self.name}{where}: it writes into an argument",
             "none": self.name,
         }
         return titles[self.kind] + (f"\n    {self.detail}" if self.detail else "")
