@@ -139,7 +139,7 @@ def test_values_written_after_they_were_saved() -> None:
     blame = failing(fn, point()).failures[0].blame
     assert blame is not None
     assert blame.name == "MulBackward0"
-    assert "a value that it saved was written since" in blame.detail
+    assert "a value that it kept was changed since" in blame.detail
 
 
 def test_hooks_are_named() -> None:

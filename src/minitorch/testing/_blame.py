@@ -372,7 +372,8 @@ def blame_property(subject: Subject, name: str) -> Blame | None:
         outputs = tuple_of(subject.fn(*every))
     entry = recording.writer() if name == "mutation" else None
     if entry is not None:
-        return Blame("write", entry.name, str(entry.site or ""), entry.site.expression if entry.site else "")
+        name = entry.name if entry.node is not None else f"{entry.op}()"
+        return Blame("write", name, str(entry.site or ""), entry.site.source if entry.site else "")
     del outputs
     return misbehaving(recording, (name,))
 
@@ -426,7 +427,9 @@ def misbehaviour(node: Any) -> Iterator[tuple[str, str]]:
     if far_apart(recorded, first, 1e-6):
         yield "create_graph", "its backward gives another gradient while recording (create_graph=True)"
     expected = [None if a is None or b is None else 2 * a - 3 * b for a, b in zip(first, other)]
-    if far_apart(both, expected, 1e-3):
+    terms = [np.abs(a).max(initial=0) for a in (*first, *other) if isinstance(a, np.ndarray)]
+    precise = min([np.finfo(i[1]).eps for i in layouts if i is not None and i[1].kind == "f"], default=1e-16)
+    if far_apart(both, expected, 2.0**12 * precise, max(terms, default=0)):
         yield "linearity", "its backward is not linear in the gradient it is given"
     for index, layout in zip(node.tensor_arguments, node.input_layouts):
         result = first[index] if index < len(first) else None
@@ -434,8 +437,8 @@ def misbehaviour(node: Any) -> Iterator[tuple[str, str]]:
             yield "dtype", f"its backward gives {result.dtype} for its argument {index} of {layout[1]}: digits are lost"
 
 
-def far_apart(found: Sequence[Any], expected: Sequence[Any], tolerance: float) -> bool:
-    """Whether arrays differ by more than a part of their size."""
+def far_apart(found: Sequence[Any], expected: Sequence[Any], tolerance: float, scale: float = 0.0) -> bool:
+    """Whether arrays differ by more than a part of their size, or of *scale*."""
     for a, b in zip(found, expected):
         if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
             continue
@@ -444,7 +447,7 @@ def far_apart(found: Sequence[Any], expected: Sequence[Any], tolerance: float) -
         if (
             np.isfinite(a).all()
             and np.isfinite(b).all()
-            and np.abs(a - b).max(initial=0) > tolerance * np.abs(b).max(initial=0)
+            and np.abs(a - b).max(initial=0) > tolerance * np.abs(b).max(initial=scale)
         ):
             return True
     return False
