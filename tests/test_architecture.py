@@ -32,7 +32,7 @@ LAYERS = [
     ["_modes", "_layouts"],
     ["_tape"],
     ["_views"],
-    ["_records", "_passes", "_module_paths"],
+    ["_records", "_passes", "_module_paths", "_value_notes"],
     ["_runtime"],
     ["_random", "_random_args", "_limits", "_samplers"],
     ["_saved", "_codegen", "_anomaly", "_fades", "_nonfinite", "_nonfinite_causes"],

@@ -11,9 +11,9 @@ from ._args import array_of
 from ._errors import scalar_name
 from ._modes import InferenceMarks, inference_mode_on, observers
 from ._passes import note_leaf, tell
-from ._records import note_cut
 from ._runtime import wrap
 from ._tape import AccumulateGrad, Output, extras_of, output_hooks
+from ._value_notes import note_cut
 from ._views import InferenceEdits, InferenceView, current_node, edits_of
 
 FLOATS_ONLY = "only Tensors of floating point dtype can require gradients"

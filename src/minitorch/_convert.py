@@ -16,9 +16,9 @@ from ._args import array_of, dim_of
 from ._device import CPU, device, layout, strided
 from ._errors import broadcast_problem
 from ._modes import grad_on, observers
-from ._records import note_cut
 from ._runtime import silent
 from ._size import Size
+from ._value_notes import note_cut
 from ._views import current_node
 from .ops.from_data import checked_array, warn_of_gradient
 from .ops.memory import owner

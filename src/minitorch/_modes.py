@@ -131,7 +131,7 @@ class _GradMode(ModeDecorator):
     def __enter__(self) -> None:
         self.previous.append((grad_mode.get(), mode_place.get()))
         grad_mode.set(self.mode and not inference_mode_on.get())
-        if observers:
+        if observers and not self.mode:
             self.note_place()
 
     def __exit__(self, *exc: object) -> None:
@@ -192,7 +192,8 @@ class set_grad_enabled(ModeDecorator):
         self.mode = mode
         self.previous = grad_mode.get(), mode_place.get()
         grad_mode.set(self.mode)
-        if observers:
+        mode_place.set(None)
+        if observers and not mode:
             self.note_place()
 
     def clone(self) -> set_grad_enabled:
@@ -204,7 +205,7 @@ class set_grad_enabled(ModeDecorator):
 
     def __enter__(self) -> None:
         grad_mode.set(self.mode)
-        if observers and self.function is not None:
+        if observers and self.function is not None and not self.mode:
             self.note_place()
 
     def __exit__(self, *exc: object) -> None:

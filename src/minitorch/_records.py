@@ -393,7 +393,6 @@ class Recording:
             if not recordings:
                 observers.remove(Marker)
                 _known.clear()
-                _cut.clear()
             _ended[:] = [self]
 
 
@@ -475,7 +474,7 @@ def _note_results(outputs: Any, inputs: Any, row: Any, mark: Any, cuts: tuple[Cu
     """Mark results that no gradient goes through."""
     lost = [t for t in inputs if getattr(t, "_node", None) is not None]
     if lost:
-        cuts = (*cuts, Cut(_mode() or op_name(row), mark, lost))
+        cuts = (*cuts, Cut(mode_now() or op_name(row), mark, lost))
     notes = mark, distinct(cuts)
     for tensor in outputs:
         tensor._notes = notes
@@ -486,7 +485,7 @@ def distinct(cuts: tuple[Cut, ...]) -> tuple[Cut, ...]:
     return tuple(dict.fromkeys(cuts))[-_MOST:] if len(cuts) > 1 else cuts
 
 
-def _mode() -> str:
+def mode_now() -> str:
     """The mode in which nothing is recorded, if one is on."""
     return "inference_mode" if inference_mode_on.get() else "" if grad_on() else "no_grad"
 
@@ -503,20 +502,26 @@ def note_write(row: Any, tensor: Any, inputs: tuple[Any, ...], node: Any) -> Non
     edits.writer = (*(edits.writer or ())[-7:], (edits.position, edits.count, f"{op_name(row)}_", mark))
     cuts = tuple([cut for t in inputs[1:] for cut in notes_of(t)[1]])
     if node is not None:
-        if node.__class__ is Output:
-            node = node.edges[0]
-        if node.__class__ is not AccumulateGrad:
-            extras = extras_of(node)
-            extras.mark = mark
-            extras.cuts = distinct((*extras.cuts, *cuts))
+        add_mark(node, mark, cuts)
+        if (root := root_of(tensor)) is not tensor and root._node is not None:  # the node that its base got
+            add_mark(root._node, mark, cuts)
         return
     lost = [t for t in inputs[1:] if getattr(t, "_node", None) is not None]
     if lost and not grad_on():
-        cuts = (*cuts, Cut(_mode(), mark, lost))
-    _add(tensor, cuts)
+        cuts = (*cuts, Cut(mode_now(), mark, lost))
+    add_cuts(tensor, cuts)
 
 
-def _add(tensor: Any, cuts: tuple[Cut, ...]) -> None:
+def add_mark(node: Any, mark: Any, cuts: tuple[Cut, ...]) -> None:
+    """Note on a node where it was made, and what the values that it read were cut from."""
+    if node.__class__ is Output:
+        node = node.edges[0]
+    if node.__class__ is not AccumulateGrad:
+        extras = extras_of(node)
+        extras.mark, extras.cuts = mark, distinct((*extras.cuts, *cuts))
+
+
+def add_cuts(tensor: Any, cuts: tuple[Cut, ...]) -> None:
     """Note what values that a tensor without history now has, and the memory that it shows, were cut from."""
     for part in (tensor, root_of(tensor)) if cuts else ():
         made, before = notes_of(part)
@@ -525,82 +530,20 @@ def _add(tensor: Any, cuts: tuple[Cut, ...]) -> None:
 
 def note_read(tensor: Any, read: Any) -> None:
     """Note that a result, or what was written into a tensor, depends on tensors that are no inputs, such as indices."""
-    cuts = cuts_of(tuple(_tensors_in(read))) if recordings else ()
+    cuts = cuts_of(tuple(tensors_in(read))) if recordings else ()
     node = tensor._node
     if node is None or node.__class__ is AccumulateGrad:
-        _add(tensor, cuts)
+        add_cuts(tensor, cuts)
     elif cuts:
         extras = extras_of(node.edges[0] if node.__class__ is Output else node)
         extras.cuts = distinct((*extras.cuts, *cuts))
 
 
-def note_cut(kind: str, tensor: Any, twin: Any = None) -> None:
-    """Note that values leave the graph: into *twin*, which autograd does not follow, or for Python or NumPy."""
-    if not recordings or (tensor._node is None and not notes_of(tensor)[1]):
-        return
-    mark = mark_at(getframe(1))
-    if tensor._node is None:
-        cuts = notes_of(tensor)[1]
-    else:
-        cuts = (Cut(kind, mark, [tensor]),)
-    if twin is not None:
-        _give(twin, mark, cuts)
-    else:
-        left = Cut(kind, mark, [tensor])
-        for recording in recordings:
-            recording.left.append(left)
-
-
-def note_made(tensor: Any) -> None:
-    """Mark a tensor that a factory makes."""
-    if recordings:
-        tensor._notes = mark_at(getframe(1)), ()
-
-
-def note_severed(name: str, tensor: Any, inputs: tuple[Any, ...]) -> None:
-    """Note that *tensor* was made from the values of *inputs* only, by a function that is no row."""
-    if recordings:
-        mark = mark_at(getframe(1))
-        cuts, lost = cuts_of(inputs), [t for t in inputs if t._node is not None]
-        if lost:
-            cuts = (*cuts, Cut(_mode() or name, mark, lost))
-        tensor._notes = mark, distinct(cuts)
-
-
-def note_from_data(name: str, tensor: Any, data: Any) -> None:
-    """Note what a tensor was made from: of tensors, a cut; of numbers or an array, perhaps of those that left the graph."""
-    if not recordings:
-        return
-    mark = mark_at(getframe(1))
-    sources = _tensors_in(data)
-    if sources:
-        lost = [t for t in sources if t._node is not None or notes_of(t)[1]]
-        return _give(tensor, mark, (Cut(name, mark, lost),) if lost else ())
-    left = dict.fromkeys([cut for recording in recordings for cut in itertools.islice(reversed(recording.left), 8)])
-    passes = [p for recording in recordings for p in recording.passes]
-    last = max([p.moment for p in passes], default=0)
-    back = tuple([cut for cut in left if cut.moment > last and not _was_done(cut, passes)])
-    _give(tensor, mark, (Cut(name, mark, [], back[::-1], certain=False),) if back else ())
-
-
-def _give(tensor: Any, mark: Any, cuts: tuple[Cut, ...]) -> None:
-    """Note on a tensor where it was made and what its values were cut from; on its node, where it is a leaf already."""
-    tensor._notes = mark, cuts
-    if tensor._node.__class__ is AccumulateGrad and cuts:
-        extras_of(tensor._node).cuts = cuts
-
-
-def _tensors_in(data: Any) -> list[Any]:
+def tensors_in(data: Any) -> list[Any]:
     """The tensors in nested sequences."""
     if isinstance(data, (list, tuple)):
-        return [t for item in data for t in _tensors_in(item)]
+        return [t for item in data for t in tensors_in(item)]
     return [data] if hasattr(data, "_array") else []
-
-
-def _was_done(cut: Cut, passes: list[Any]) -> bool:
-    """Whether a backward pass had been through what was cut off, as when a loss is logged."""
-    roots = [position for c in (cut, *cut.before) for position in c.roots]
-    return any([position in noted.reached for position in roots for noted in passes])
 
 
 # -- second passes -----------------------------------------------------------------------------------------------------

@@ -15,8 +15,9 @@ from ._dtypes import can_cast, weak_dtype, weak_numbers
 from ._errors import explained, not_a_tensor, public_name, scalar_name
 from ._layouts import intern_layout
 from ._modes import grad_on, inference_mode_on, observers
-from ._records import note_made, note_severed, site_of
+from ._records import site_of
 from ._tape import Node, Output, extras_of, next_position, output_node
+from ._value_notes import note_made, note_severed
 from ._views import INFERENCE_SAVED, InferenceEdits, MultipleView, UnrecordedView, View, current_node, edited, edits_of
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import numpy as np
 
 from .. import _runtime
 from .._modes import observers
-from .._records import note_cut
 from .._tensor import Tensor
+from .._value_notes import note_cut
 from .._views import edits_of
 from ..ops.creation import empty
 from ..ops.from_data import checked_array

@@ -15,9 +15,9 @@ from .._device import check_device
 from .._dtypes import dtype as Dtype
 from .._errors import scalar_name
 from .._modes import observers
-from .._records import note_from_data
 from .._runtime import made, silent
 from .._types import Number
+from .._value_notes import note_from_data
 
 if TYPE_CHECKING:
     from .._device import device as Device

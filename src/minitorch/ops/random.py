@@ -13,8 +13,8 @@ from .._args import array_of, flag
 from .._modes import observers
 from .._op import op
 from .._random import Generator, in_memory_order, initial_seed, manual_seed, seed
-from .._records import note_severed
 from .._runtime import deliver, made
+from .._value_notes import note_severed
 from .creation import Options, like, made_by, required_size, shape_of
 from .random_inplace import drawing, normals, source
 
