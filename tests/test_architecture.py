@@ -33,6 +33,7 @@ LAYERS = [
     ["_tape"],
     ["_views"],
     ["_records", "_passes", "_module_paths", "_value_notes"],
+    ["_stories"],
     ["_runtime"],
     ["_random", "_random_args", "_limits", "_samplers"],
     ["_saved", "_codegen", "_anomaly", "_fades", "_nonfinite", "_nonfinite_causes"],

@@ -19,6 +19,7 @@ from ._reach import reachable
 from ._records import recordings
 from ._runtime import raw, traced, wrap
 from ._size import Size
+from ._stories import tell_shared
 from ._tape import AccumulateGrad, Node, Output, output_node
 from ._views import current_node
 
@@ -110,6 +111,7 @@ def noted_run(roots: list[Node], gradients: list[Any], walk_: Walk) -> None:
     try:
         run(roots, gradients, walk_)
     except BaseException as error:
+        tell_shared(error, reachable(roots) - {None})
         noted.error = f"{type(error).__name__}: {error}"
         raise
     nodes = reachable(roots) - {None}

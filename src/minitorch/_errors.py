@@ -47,7 +47,7 @@ def calling() -> str:
         elif not isinstance(module, str) or not module.startswith(_OPERATIONS):
             break
         elif not function.startswith(("_", "<")) and module not in _HELPERS:
-            name = function.removesuffix("_method")
+            name = function.removesuffix("_method").removesuffix("_operator")
         frame = frame.f_back  # type: ignore[assignment]
     return name or "minitorch"
 
@@ -80,11 +80,17 @@ def described(value: Any) -> str:
     return f"shape {tuple(array.shape)} and dtype {array.dtype}"
 
 
+def operand_names(row: Any, count: int) -> list[str]:
+    """What a row's inputs are called in messages."""
+    if row.variadic:
+        return [f"{row.inputs[0]}[{i}]" for i in range(count)]
+    return ["input" if name == "self" else name for name in row.inputs]
+
+
 def explained(error: Exception, row: Any, inputs: tuple[Any, ...]) -> Exception:
     """A kernel's error as PyTorch's class, saying which op and what came."""
     function, said = calling(), str(error)
-    names = [f"{row.inputs[0]}[{i}]" for i in range(len(inputs))] if row.variadic else row.inputs
-    came = ", ".join([f"{'input' if name == 'self' else name} has {described(t)}" for name, t in zip(names, inputs)])
+    came = ", ".join([f"{name} has {described(t)}" for name, t in zip(operand_names(row, len(inputs)), inputs)])
     if isinstance(error, ValueError) and "broadcast" in said:
         shapes = [t._array.shape for t in inputs]
         return RuntimeError(f"{function}(): {broadcast_problem(shapes)}; {came}; reshape or unsqueeze one of them")

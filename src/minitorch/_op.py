@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import _codegen, _errors, _layouts, _modes, _records, _runtime, _tape, _views
+from . import _codegen, _errors, _layouts, _modes, _records, _runtime, _stories, _tape, _views
 from ._dtypes import promote
 from ._runtime import not_implemented, raw, traced
 from ._saved import call_node, packable, properties_of
@@ -290,7 +290,8 @@ def _shared_names() -> dict[str, Any]:
             "quiet raise_inference raw rescued rewrapped tensor_types unsaved views_of without_tensors wrap",
         ),
         (_tape, "next_position"),
-        (_records, "observe raise_freed"),
+        (_records, "observe"),
+        (_stories, "raise_freed"),
         (_views, "UnrecordedView View attach_view current_node edits_of shares_memory"),
         (_layouts, "floated intern_layout layouts settle settle_all settle_floats"),
         (_modes, "grad_on observers"),

@@ -544,22 +544,3 @@ def tensors_in(data: Any) -> list[Any]:
     if isinstance(data, (list, tuple)):
         return [t for item in data for t in tensors_in(item)]
     return [data] if hasattr(data, "_array") else []
-
-
-# -- second passes -----------------------------------------------------------------------------------------------------
-FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
-    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
-    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
-    "saved tensors after calling backward."
-)
-
-
-def raise_freed(node: Node) -> None:
-    """Raise the error of a second backward."""
-    extras = node.extras
-    made = None if extras is None else site_of(extras.mark)
-    freed = None if extras is None else site_of(extras.freed)
-    recorded = f", recorded at {made}," if made else ""
-    by = f" by the backward pass at {freed}" if freed else ""
-    raise RuntimeError(f"{FREED} ({node.name()}{recorded} has freed what it saved{by}.)")

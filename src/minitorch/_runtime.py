@@ -12,10 +12,10 @@ import numpy as np
 
 from ._args import CONVERTERS
 from ._dtypes import can_cast, weak_dtype, weak_numbers
-from ._errors import explained, not_a_tensor, public_name, scalar_name
+from ._errors import explained, not_a_tensor, operand_names, public_name, scalar_name
 from ._layouts import intern_layout
 from ._modes import grad_on, inference_mode_on, observers
-from ._records import site_of
+from ._stories import stale, tell_operands
 from ._tape import Node, Output, extras_of, next_position, output_node
 from ._value_notes import note_made, note_severed
 from ._views import INFERENCE_SAVED, InferenceEdits, MultipleView, UnrecordedView, View, current_node, edited, edits_of
@@ -104,7 +104,10 @@ def rescued(
                 error = second
     for name, value in params.items():
         parameter(row, name, value)  # an error that says more, where one has the wrong type
-    raise explained(error, row, inputs) from None
+    said = explained(error, row, inputs)
+    if len(inputs) > 1 and ("shape" in str(said) or "size" in str(said)):
+        said = tell_operands(said, inputs, operand_names(row, len(inputs)))
+    raise said from None
 
 
 def parameter(row: Row, name: str, value: Any) -> Any:
@@ -239,32 +242,7 @@ def guard(out: Any, **constants: Any) -> Any:
 def check_unedited(node: Any, edits: Any, name: str) -> None:
     """Raise if a saved array was edited after *node* saved it."""
     if edits.position < node.position:
-        value = getattr(node, f"saved_{name}", None)
-        array = value if isinstance(value, np.ndarray) else getattr(value, "_array", None)
-        what = "a tensor" if array is None else f"[torch.{scalar_name(array.dtype)}Tensor {list(array.shape)}]"
-        what += ", the result" if name.startswith("result") else f", the {name!r}"
-        site = None if node.extras is None else site_of(node.extras.mark)
-        recorded = f", which was recorded at {site}," if site else ","
-        written = _written_after(node, edits)
-        hint = (
-            ""
-            if site
-            else (
-                " Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-                "torch.autograd.set_detect_anomaly(True)."
-            )
-        )
-        raise RuntimeError(
-            f"one of the variables needed for gradient computation has been modified by an inplace operation: {what} that "
-            f"{node.name()} saved{recorded} is at version {edits.count} and was written after it was saved. Clone it before "
-            f"writing into it.{written}{hint}"
-        )
-
-
-def _written_after(node: Any, edits: Any) -> str:
-    """Which in-place calls wrote what *node* had saved, where that was recorded."""
-    later = [(op, site_of(mark)) for position, _, op, mark in edits.writer or () if position < node.position]
-    return "".join([f" It was written at {site}, by {op}." for op, site in later[:3]])
+        raise stale(node, edits, name)
 
 
 def raise_inference() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _runtime
 from ._modes import grad_on, no_grad
-from ._records import raise_freed
+from ._stories import raise_freed
 from ._tape import Node, Output, Outputs, extras_of
 from ._views import current_node, edits_of
 

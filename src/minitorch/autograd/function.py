@@ -14,9 +14,10 @@ from .. import _runtime
 from .._engine import sum_to_layout
 from .._inplace import LEAF, LEAF_VIEW, rebase
 from .._modes import grad_on, no_grad, observers
-from .._records import observe, raise_freed
+from .._records import observe
 from .._runtime import check_unedited, raise_inference, raw, traced, wrap
 from .._saved import call_node
+from .._stories import raise_freed
 from .._tape import AccumulateGrad, Node, Outputs, next_position, output_node
 from .._views import CustomView, current_node, edited, edits_of, root_of
 
