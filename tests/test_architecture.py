@@ -49,6 +49,7 @@ LAYERS = [
     ["autograd"],
     ["testing", "nn.functional"],
     ["nn"],
+    ["testing.strategies", "testing._sources", "testing._property_test", "testing.__main__"],
     ["optim", "utils", "serialization", "distributions"],
     ["_settings", "version", "types", "functional", "func", "random"],
     ["amp", "_sparse", "safetensors"],
@@ -63,13 +64,14 @@ def module_of(path: Path) -> str:
 
 
 def layer_of(module: str) -> int:
-    for level, names in enumerate(LAYERS):
-        for name in names:
-            if module == name or (name and module.startswith(name + ".")):
-                if name == "nn" and module.startswith("nn.functional"):
-                    continue
-                return level
-    raise AssertionError(f"{module} is in no layer: add it to LAYERS")
+    found = [
+        (len(name), level)
+        for level, names in enumerate(LAYERS)
+        for name in names
+        if module == name or (name and module.startswith(name + "."))
+    ]
+    assert found, f"{module} is in no layer: add it to LAYERS"
+    return max(found)[1]  # of the longest name: nn.functional is below nn
 
 
 def imports(path: Path) -> Iterator[tuple[int, str]]:

@@ -1,0 +1,342 @@
+"""``property_test``: check the gradients of a function at many drawn inputs, and show the smallest that fails."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import hypothesis
+import hypothesis.errors
+from hypothesis import HealthCheck, Phase
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+import minitorch
+
+from .. import nn
+from .._tensor import Tensor
+from ._check import CHECKS, check_gradients
+from ._literals import literal, module_lines
+from ._report import Failure, GradientError, GradientReport
+from ._sources import Preamble
+from .strategies import GIVEN_DTYPE, Arguments
+
+
+@dataclass
+class PropertyReport:
+    """What ``property_test`` did.
+
+    Attributes
+    ----------
+    name : str
+        The function's.
+    draws : int
+        At how many drawn inputs the gradients were checked.
+    outside : int
+        How many more draws the function refused with an error that was allowed.
+    kinks : int
+        How many entries were at kinks and the like, and accepted.
+    evaluations : int
+        How often the function was called.
+    seconds : float
+        How long it took.
+    stopped : bool
+        Whether the time was up before all examples were drawn.
+    """
+
+    name: str
+    draws: int = 0
+    outside: int = 0
+    kinks: int = 0
+    evaluations: int = 0
+    seconds: float = 0.0
+    stopped: bool = False
+
+    def __str__(self) -> str:
+        more = f", {self.kinks} entries at kinks" if self.kinks else ""
+        more += f", {self.outside} draws outside the function's domain" if self.outside else ""
+        more += ", stopped as the time was up" if self.stopped else ""
+        return f"gradients of {self.name} are right in {self.draws} draws ({self.evaluations} evaluations{more})"
+
+
+class PropertyError(GradientError):
+    """A function whose gradients fail a check at drawn inputs; its text is the verdict and a test that shows it.
+
+    Attributes
+    ----------
+    report : GradientReport
+        What ``check_gradients`` found at the smallest failing inputs.
+    inputs : tuple
+        Those inputs.
+    test : str
+        A test with these inputs written out, to be pasted into a file.
+    """
+
+    def __init__(self, report: GradientReport, inputs: tuple[Any, ...], test: str, draws: int, note: str = "") -> None:
+        super().__init__(report)
+        self.inputs, self.test = inputs, test
+        self._rest = (draws, note)
+        self.args = (f"{report}{note}\nFound at draw {draws} and shrunk; this test shows it:\n\n{test}",)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PropertyError, (self.report, self.inputs, self.test, *self._rest)
+
+
+def property_test(
+    fn: Callable[..., Any],
+    *arguments: Any,
+    order: int = 1,
+    fast: bool = False,
+    kinks: str = "between",
+    reference: Callable[..., Any] | None = None,
+    parameters: Iterable[Any] | None = None,
+    skip: Sequence[str] = (),
+    allow: type[Exception] | tuple[type[Exception], ...] = (),
+    max_examples: int = 50,
+    seed: int | None = None,
+    derandomize: bool | None = None,
+    time_limit: float = 60.0,
+) -> PropertyReport:
+    """Check the gradients of a function at inputs that Hypothesis draws.
+
+    Parameters
+    ----------
+    fn : function or Module
+        Takes one argument for each of *arguments*, returns a tensor or a sequence of tensors.
+    *arguments
+        Strategies of ``testing.strategies`` or any others; `Arguments` that one draws are passed one by one.  Anything else
+        is passed as it is.
+    order, fast, kinks, reference, parameters, skip
+        As for ``check_gradients``; the parameters of modules that are drawn are checked too.
+    allow : exception class or tuple of them
+        Errors by which *fn* says that a draw is outside its domain.
+    max_examples : int
+        How many inputs are drawn.
+    seed : int, optional
+        Of the draws.
+    derandomize : bool, optional
+        Whether each run draws the same; by default where the environment variable ``CI`` is set.
+    time_limit : float
+        Seconds after which no more is drawn, nor shrunk.  One check may take as long again.
+
+    Returns
+    -------
+    PropertyReport
+        How much was drawn and evaluated.
+
+    Raises
+    ------
+    PropertyError
+        A `GradientError`: the verdict at the smallest failing inputs, and a test that can be pasted.
+    TypeError, ValueError
+        For options that do not exist.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> from minitorch.testing.strategies import tensors
+    >>> report = torch.testing.property_test(torch.sin, tensors(shape=(2, 3)), max_examples=10)
+    >>> report.draws
+    10
+    """
+    options = {"order": order, "fast": fast, "kinks": kinks, "reference": reference, "parameters": parameters}
+    options |= {"skip": skip, "time_limit": time_limit}
+    run = Run(fn, arguments, options, allow, time_limit)
+    return run.run(max_examples, seed, derandomize)
+
+
+class _OutOfTime(BaseException):
+    """No more is drawn; not an Exception, so that Hypothesis lets it through."""
+
+
+class _Wrong(Exception):
+    """A failed check.  Each kind of failure has a class of its own: Hypothesis shrinks without going from one to another."""
+
+    kinds: dict[tuple[Any, ...], type[Exception]] = {}  # noqa: RUF012
+
+    @classmethod
+    def of(cls, error: Exception) -> Exception:
+        """An exception that stands for a failure."""
+        key: tuple[Any, ...] = (type(error),)
+        if isinstance(error, GradientError):
+            failure = error.report.failures[0]
+            key = (failure.check, failure.blame and (failure.blame.kind, failure.blame.name))
+        return cls.kinds.setdefault(key, type("Wrong", (cls,), {}))()
+
+
+class Run:
+    """One call of ``property_test``.
+
+    Attributes
+    ----------
+    progress : function
+        Called with the report after each draw.
+    made : dict
+        By id, the calls that made modules, for the test that is printed.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        arguments: Sequence[Any],
+        options: dict[str, Any],
+        allow: Any,
+        time_limit: float,
+        progress: Callable[[PropertyReport], None] = lambda report: None,
+    ) -> None:
+        defaults = {"order": 1, "fast": False, "kinks": "between", "reference": None, "skip": (), "time_limit": 60.0}
+        check_gradients(_same, minitorch.ones(1), **{k: options[k] for k in ("order", "kinks", "skip")}, fast=True)
+        self.fn, self.allow, self.time_limit, self.progress = fn, allow, time_limit, progress
+        self.parameters = options["parameters"] and tuple(options["parameters"])
+        self.options = {k: v for k, v in options.items() if k in defaults and v != defaults[k]}
+        self.strategy = st.tuples(*[a if isinstance(a, SearchStrategy) else st.just(a) for a in arguments])
+        self.report = PropertyReport(getattr(fn, "__name__", type(fn).__name__))
+        self.refusal: Exception | None = None
+        self.failures: list[tuple[tuple[Any, ...], Exception]] = []
+        self.made: dict[int, str] = {}
+
+    def run(self, max_examples: int = 50, seed: int | None = None, derandomize: bool | None = None) -> PropertyReport:
+        """Draw and check; raises PropertyError."""
+        start = self.start = time.monotonic()
+        if derandomize is None:
+            derandomize = hypothesis.settings.default.derandomize or bool(os.environ.get("CI"))  # type: ignore[union-attr]
+        test = hypothesis.settings(
+            max_examples=max_examples,
+            derandomize=derandomize and seed is None,
+            database=None,
+            deadline=None,
+            phases=(Phase.generate, Phase.shrink),
+            report_multiple_bugs=False,
+            print_blob=False,
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.nested_given],
+        )(hypothesis.given(self.strategy)(lambda drawn: self.check(drawn)))
+        dtypes = {p.dtype for p in getattr(self.fn, "parameters", tuple)() if p.is_floating_point()}
+        token = GIVEN_DTYPE.set(dtypes.pop() if len(dtypes) == 1 else None)
+        try:
+            (test if seed is None else hypothesis.seed(seed)(test))()
+        except _OutOfTime:
+            self.report.stopped = True
+        except (_Wrong, hypothesis.errors.Flaky):
+            pass  # it is in self.failures
+        finally:
+            GIVEN_DTYPE.reset(token)
+        self.report.seconds = time.monotonic() - start
+        if self.failures:
+            raise self.error()
+        if self.refusal is not None and not self.report.draws:
+            self.refusal.add_note(f"(so did {self.report.name} for each of the {self.report.outside} draws)")
+            raise self.refusal
+        return self.report
+
+    def check(self, drawn: tuple[Any, ...]) -> None:
+        """Check the gradients at one draw."""
+        if time.monotonic() - self.start > self.time_limit:
+            raise _OutOfTime
+        inputs = tuple([v for a in drawn for v in (a if isinstance(a, Arguments) else (a,))])
+        try:
+            found = self.check_at(inputs)
+        except Exception as error:
+            if not isinstance(error, GradientError) and isinstance(error, self.allow):
+                self.report.outside += 1
+                self.refusal = error
+                return
+            if not self.failures:
+                self.report.draws += 1
+            self.failures.append((inputs, error))
+            raise _Wrong.of(error) from None
+        if not self.failures:
+            self.report.draws += 1
+            self.report.kinks += len(found.kinks)
+            self.report.evaluations += found.evaluations
+            self.progress(self.report)
+
+    def check_at(self, inputs: tuple[Any, ...]) -> GradientReport:
+        """Check the gradients at some inputs."""
+        parameters = self.parameters
+        if models := [a for a in inputs if isinstance(a, nn.Module)]:
+            parameters = (*(parameters or ()), *[p for m in models for p in m.parameters()])
+        return check_gradients(self.fn, *inputs, parameters=parameters, **self.options)
+
+    def error(self) -> PropertyError:
+        """What is wrong at the smallest inputs: those that Hypothesis ran last, or the shortest where the time was up."""
+        inputs, error = self.failures[-1]
+        if self.report.stopped:
+            inputs, error = min(self.failures, key=lambda failure: len(literal(failure[0])))
+        note = (
+            "\nThe same inputs did not fail when they were checked again: the function is random, or keeps something from "
+            "call to call. Draw random numbers outside and pass them in."
+        )
+        try:
+            self.check_at(inputs)
+        except Exception as again:  # without Hypothesis between the caller and the function
+            error, note = again, ""
+        if (random := self.random_at(inputs)) is not None:
+            report, note = random, ""
+        elif isinstance(error, GradientError):
+            report = error.report
+        else:
+            report = GradientReport(self.report.name)
+            report.failures.append(Failure("call", _raised(self.report.name, error)))
+        test = written_out(self.fn, inputs, self.options, bool(self.parameters), self.made)
+        made = PropertyError(report, inputs, test, self.report.draws, note)
+        made.__cause__ = None if isinstance(error, GradientError) else error
+        return made
+
+    def random_at(self, inputs: tuple[Any, ...]) -> GradientReport | None:
+        """What is said of a random function, if it is one: next to the inputs, as random numbers may be multiplied by a 0."""
+        moved = [a.detach() + 1 if isinstance(a, Tensor) and a.is_floating_point() else a for a in inputs]
+        others = tuple([check for check in CHECKS if check != "determinism"])
+        try:
+            found = check_gradients(self.fn, *moved, skip=others, fast=True, raise_exception=False)
+        except Exception:
+            return None
+        return found if found.failed("determinism") else None
+
+
+def _same(x: Any) -> Any:
+    return x
+
+
+def _raised(name: str, error: Exception) -> str:
+    kind = type(error).__name__
+    return (
+        f"{name} raised {kind}: {error}. Where that means that the inputs are outside its domain, draw others "
+        f'(elements=, shape=; sizes with one name are equal: tensors(shape=("n", 3))), or pass allow={kind}'
+    )
+
+
+# -- the test that is printed ------------------------------------------------------------------------------------------
+def written_out(
+    fn: Callable[..., Any], inputs: Sequence[Any], options: dict[str, Any], parameters: bool, made: dict[int, str]
+) -> str:
+    """A test that checks the gradients at these inputs."""
+    preamble = Preamble(made)
+    body: list[str] = []
+    called = [preamble.expression(fn)]
+    models: list[str] = []
+    for value in inputs:
+        if isinstance(value, nn.Module):
+            models.append(f"model{len(models) or ''}")
+            body += module_lines(value, models[-1]) or [
+                f"{models[-1]} = ...  # to be filled in: {type(value).__name__}"
+            ]
+            called.append(models[-1])
+        else:
+            called.append(preamble.expression(value) if callable(value) else literal(value))
+    if models:
+        called.append(f"parameters=[{', '.join([f'*{m}.parameters()' for m in models])}]")
+    elif parameters:
+        called.append("parameters=...  # to be filled in")
+    for name, value in options.items():
+        if name != "time_limit":
+            called.append(f"{name}={preamble.expression(value, name) if callable(value) else literal(value)}")
+    call = f"check_gradients({', '.join(called)})"
+    if len(call) > 100:
+        call = "check_gradients(\n" + "".join([f"    {argument},\n" for argument in called]) + ")"
+    name = re.sub(r"\W+", "_", called[0].replace("torch.", "")).strip("_")
+    lines = "\n".join([*body, call]).replace("\n", "\n    ")
+    return f"{str(preamble).rstrip()}\n\n\ndef test_gradients_of_{name}():\n    {lines}\n"

@@ -1,0 +1,289 @@
+"""``testing.property_test``: what passes, what fails, and the test that a failure ends with."""
+
+from __future__ import annotations
+
+import copy
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import minitorch as torch
+from minitorch.testing import GradientError, PropertyError, check_gradients, property_test, strategies
+from minitorch.testing.strategies import tensors
+
+F = torch.nn.functional
+F64 = torch.float64
+
+
+@pytest.fixture(autouse=True)
+def _derandomised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "1")
+
+
+class Cube(torch.autograd.Function):
+    """x**3, with a gradient that is two thirds of what it should be."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return g * 2 * x**2
+
+
+def failing(fn: Any, *arguments: Any, **options: Any) -> PropertyError:
+    with pytest.raises(PropertyError) as error:
+        property_test(fn, *arguments, **options)
+    return error.value
+
+
+def run(test: str) -> GradientError:
+    """Run a pasted test; the error it raises."""
+    namespace: dict[str, Any] = {"__name__": "pasted"}
+    exec(test, namespace)
+    (function,) = [v for n, v in namespace.items() if n.startswith("test_")]
+    with pytest.raises(GradientError) as error:
+        function()
+    return error.value
+
+
+RIGHT: dict[str, tuple[Any, ...]] = {
+    "elementwise": (torch.sin, tensors(shape=(2, 3))),
+    "any shape": (lambda x: (x * x).sum(), tensors()),
+    "kinks": (torch.relu, tensors(shape=(3,), elements="near_kinks")),
+    "ties": (lambda x: x.amax(0), tensors(shape=(3, 2), elements="ties")),
+    "broadcasting": (torch.mul, strategies.arguments(strategies.broadcastable_shapes(2))),
+    "matmul": (torch.matmul, strategies.arguments(strategies.matmul_shapes())),
+    "named sizes": (torch.matmul, tensors(shape=("n", "k")), tensors(shape=("k", 2))),
+    "convolution": (F.conv1d, strategies.conv_args(1)),
+    "network": (lambda m, x: m(x), strategies.modules("n"), tensors(shape=(2, "n"))),
+    "dimension": (torch.softmax, tensors(shape=(2, 3)), strategies.dims(2)),
+    "index": (lambda x, i: x[i], tensors(shape=(2, 3)), strategies.indices((2, 3))),
+    "module": (torch.nn.Linear(3, 2), tensors(shape=(2, 3))),
+    "constants": (torch.pow, tensors(shape=(2,), elements=st.floats(0.5, 3)), 3),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_gradients_pass(name: str) -> None:
+    report = property_test(*RIGHT[name], max_examples=8)
+    assert report.draws == 8
+    assert report.evaluations >= 8 * 4
+    assert str(report).startswith("gradients of ")
+    assert " are right in 8 draws (" in str(report)
+
+
+def test_what_is_reported_of_kinks() -> None:
+    report = property_test(torch.abs, tensors(shape=(3,), elements=st.just(0.0)), max_examples=3)
+    assert "entries at kinks" in str(report)
+
+
+def test_a_failure_ends_with_a_test() -> None:
+    error = failing(lambda x: Cube.apply(x) + 1, tensors(shape=(2,)))
+    text = str(error)
+    assert text.startswith("gradients of <lambda> are wrong")
+    assert "to blame: CubeBackward, called at File" in text
+    assert __file__ in text
+    assert "shrunk; this test shows it:\n\nimport minitorch as torch\n" in text
+    assert "check_gradients(fn, torch.tensor([0.0, 1.0], dtype=torch.float64))" in text
+    assert text.endswith(error.test)
+    assert error.inputs[0].tolist() == [0.0, 1.0]
+    assert run(error.test).report.failures[0].blame.name == "CubeBackward"  # type: ignore[union-attr]
+    assert (copy.copy(error).test, str(copy.copy(error))) == (error.test, text)
+
+
+def test_a_pasted_test_runs_by_itself(tmp_path: Path) -> None:
+    def twice(x: Any, *, by: float = 2.0) -> Any:
+        return SCALE * Cube.apply(x) * by
+
+    error = failing(lambda x, i: twice(x)[i], tensors(shape=(2,)), strategies.indices((2,)), order=2, skip=("cycles",))
+    assert "order=2" in error.test
+    assert 'skip=("cycles",)' in error.test
+    pasted = tmp_path / "test_pasted.py"
+    pasted.write_text(f"{error.test.replace(f'from {__name__} import', 'from test_property_test import')}")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", str(pasted)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "CubeBackward" in done.stdout
+
+
+SCALE = 0.5
+WEIGHT = torch.tensor([1.0, -2.0])
+
+
+class Layer(torch.nn.Module):
+    """A layer with a wrong gradient."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.tensor([0.5, 2.0]))
+
+    def forward(self, x: Any) -> Any:
+        return Cube.apply(x * self.weight)
+
+
+def with_defaults(x: Any) -> Any:
+    return x * x.detach() + WEIGHT.sum() * torch.nn.functional.relu(x)
+
+
+NESTED = [lambda x: Cube.apply(x), lambda x: x.cos().detach() * x]  # two in a line
+
+WRONG: dict[str, tuple[Any, ...]] = {
+    "a function of this module": (with_defaults, tensors(shape=(2,))),
+    "apply": (Cube.apply, tensors(shape=(2,))),
+    "a module": (Layer(), tensors(shape=(2,), dtype=torch.float32)),
+    "a method": (Layer().forward, tensors(shape=(2,), dtype=torch.float32)),
+    "a drawn network": (lambda m, x: Cube.apply(m(x)), strategies.modules("n"), tensors(shape=(2, "n"))),
+    "the first of two lambdas": (NESTED[0], tensors(shape=(2,))),
+    "the second of two lambdas": (NESTED[1], tensors(shape=(2,))),
+    "arguments": (lambda *args: F.conv1d(*args).detach() * args[0].sum(), strategies.conv_args(1)),
+    "a network of layers": (
+        torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh()),
+        tensors(shape=(1, 2), dtype=torch.float32),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_test_reproduces_the_failure(name: str) -> None:
+    fn, *arguments = WRONG[name]
+    options = {"reference": lambda x: x * 2} if name == "a network of layers" else {}
+    error = failing(fn, *arguments, max_examples=20, **options)
+    assert run(error.test).report.failures[0].check == error.report.failures[0].check
+
+
+def test_local_functions_are_written_out() -> None:
+    scale, shift = 3.0, torch.tensor([1.0, 2.0])
+
+    class Local(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * scale
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * -scale
+
+    def local(x: Any) -> Any:
+        return Local.apply(x) + shift.to(x.dtype)
+
+    error = failing(local, tensors(shape=(2,)))
+    assert "class Local(torch.autograd.Function):" in error.test
+    assert "scale = 3.0" in error.test
+    assert run(error.test).report.failures[0].pattern == error.report.failures[0].pattern
+
+
+def test_what_cannot_be_written_is_said() -> None:
+    class Opaque:
+        def __call__(self, x: Any) -> Any:
+            return x * x.detach()
+
+    error = failing(Opaque(), tensors(shape=(2,)))
+    assert "# fn = ...  # to be filled in: Opaque" in error.test
+
+
+def test_given() -> None:
+    @settings(max_examples=30, derandomize=True, database=None)
+    @given(tensors(shape=(2,)))
+    def checks(x: Any) -> None:
+        check_gradients(Cube.apply, x)
+
+    with pytest.raises(GradientError, match="scaled by a constant") as error:
+        checks()
+    assert "x=torch.tensor([0.0, 1.0], dtype=torch.float64)" in "\n".join(error.value.__notes__)
+
+
+def test_runs_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn(**options: Any) -> list[Any]:
+        seen: list[Any] = []
+
+        def fn(x: Any) -> Any:
+            seen.append(x.tolist())
+            return x.sin()
+
+        property_test(fn, tensors(shape=(2,)), max_examples=3, skip=("determinism",), **options)
+        return seen
+
+    assert drawn() == drawn()
+    monkeypatch.delenv("CI")
+    assert drawn(seed=3) == drawn(seed=3) != drawn(seed=4)
+    assert drawn(derandomize=True) == drawn(derandomize=True)
+
+
+# -- functions that cannot be tested -----------------------------------------------------------------------------------
+def positive(x: Any) -> Any:
+    if bool((x <= 0).any()):
+        raise ValueError("only positive numbers")
+    return x.log()
+
+
+def test_functions_that_raise_for_some_draws() -> None:
+    error = failing(positive, tensors(shape=(2,)))
+    assert "[call] positive raised ValueError: only positive numbers. Where that means" in str(error)
+    assert "or pass allow=ValueError" in str(error)
+    assert isinstance(error.__cause__, ValueError)
+    with pytest.raises(ValueError, match="only positive"):
+        exec(f"{error.test}\ntest_gradients_of_positive()", {})
+    report = property_test(positive, tensors(shape=(2,)), allow=ValueError)
+    assert report.outside > 0 < report.draws
+    assert "draws outside the function's domain" in str(report)
+    property_test(positive, tensors(shape=(2,), elements=st.floats(0.1, 3)), max_examples=5)
+
+
+def test_functions_that_raise_for_all_draws() -> None:
+    with pytest.raises(ValueError, match="only positive") as error:
+        property_test(positive, tensors(shape=(2,), elements=st.floats(-3, -1)), allow=ValueError, max_examples=5)
+    assert "so did positive for each of the 5 draws" in error.value.__notes__[-1]
+
+
+def test_random_functions() -> None:
+    assert "the function is random" in str(failing(lambda x: x * torch.rand(2), tensors(shape=(2,))))
+
+
+def test_functions_with_a_memory() -> None:
+    calls = []
+
+    def once(x: Any) -> Any:
+        calls.append(x)
+        if len(calls) == 1:
+            raise ValueError("the first time")
+        return x.sin()
+
+    assert "did not fail when they were checked again" in str(failing(once, tensors(shape=(2,))))
+
+
+def test_functions_that_take_long() -> None:
+    def slow(x: Any) -> Any:
+        time.sleep(0.02)
+        return x.sin()
+
+    report = property_test(slow, tensors(shape=(2,)), time_limit=0.3)
+    assert report.stopped
+    assert 0 < report.draws < 50
+    assert "stopped as the time was up" in str(report)
+    error = failing(lambda x: Cube.apply(slow(x)), tensors(shape=(3,), elements="away_from_kinks"), time_limit=0.5)
+    assert error.report.failed("values")
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"), [({"order": 3}, ValueError), ({"kinks": "no"}, ValueError), ({"skip": "values"}, TypeError)]
+)
+def test_mistakes_in_options(options: Any, kind: Any) -> None:
+    with pytest.raises(kind, match="check_gradients"):
+        property_test(torch.sin, tensors(), **options)

@@ -1,0 +1,150 @@
+"""``python -m minitorch.testing``: what it prints, and its exit status."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minitorch.testing.__main__ import main
+
+MODULE = """
+import minitorch as torch
+
+def good(x, w):
+    return (x @ w).sin()
+
+def bad(x, w):
+    return (x @ w.detach()).tanh()
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0]
+
+class Net(torch.nn.Module):
+    def __init__(self, inputs, hidden=2):
+        super().__init__()
+        self.first = torch.nn.Linear(inputs, hidden)
+
+    def forward(self, x):
+        return self.first(x).relu()
+
+class Wrong(torch.nn.Module):
+    def __init__(self, inputs=2):
+        super().__init__()
+        self.first = torch.nn.Linear(inputs, 1)
+
+    def forward(self, x):
+        return Square.apply(self.first(x))
+
+model = Net(3)
+number = 3
+"""
+
+
+@pytest.fixture(autouse=True)
+def _package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "shell_package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "functions.py").write_text(MODULE)
+    (package / "broken.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("CI", "1")
+    for name in [n for n in sys.modules if n.startswith("shell_package")]:
+        del sys.modules[name]
+
+
+def call(function: str, shapes: str, *options: str) -> int:
+    return main([f"shell_package.{function}", "--shapes", shapes, "--examples", "10", *options])
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "options"),
+    [
+        ("functions:good", "(3,4),(4,)", ["--order", "2", "--dtype", "float64", "--skip", "cycles"]),
+        (
+            "functions:good",
+            "(n, k), (k, 2)",
+            ["--elements", "ordinary", "--seed", "3", "--kinks", "reference", "--fast"],
+        ),
+        ("functions:good", "(3,),(3,)", ["--reference", "shell_package.functions:good", "--time-limit", "20"]),
+        ("functions:Net(3, hidden=4)", "(2,3)", ["--dtype", "float32"]),
+        ("functions:model", "(3,)", []),
+    ],
+    ids=str,
+)
+def test_right_gradients(function: str, shapes: str, options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(function, shapes, *options) == 0
+    out, err = capsys.readouterr()
+    assert "are right in 10 draws" in out
+    assert err.startswith("10 of 10 draws, ")
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "blamed"),
+    [
+        ("functions:bad", "(n,4),(4,)", "to blame: detach(), called at File"),
+        ("functions:Square", "(2,)", "to blame: SquareBackward"),
+        ("functions:Wrong", "(2,2)", "to blame: SquareBackward"),
+        ("functions:Wrong(3)", "(2,3)", "to blame: SquareBackward"),
+    ],
+)
+def test_wrong_gradients(function: str, shapes: str, blamed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(function, shapes) == 1
+    out, _ = capsys.readouterr()
+    assert blamed in out
+    namespace: dict[str, object] = {}
+    exec(out.partition("this test shows it:\n")[2], namespace)
+    (test,) = [v for n, v in namespace.items() if n.startswith("test_")]
+    with pytest.raises(AssertionError, match=r"gradients of \w+ are wrong"):
+        test()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "arguments are required"),
+        (["shell_package.functions:good"], "--shapes"),
+        (["shell_package.functions", "--shapes", "()"], "is not package.module:function"),
+        (["shell_package.functions:goood", "--shapes", "()"], "has no attribute 'goood'"),
+        (["shell_package.functions:number", "--shapes", "()"], "is no function: 3"),
+        (["shell_package.functions:Net", "--shapes", "()"], "give the arguments: shell_package.functions:Net(...)"),
+        (["shell_package.functions:Net(x)", "--shapes", "()"], "are not literals"),
+        (["shell_package.nothing:f", "--shapes", "()"], "No module named"),
+        (["shell_package.broken:f", "--shapes", "()"], "ZeroDivisionError"),
+        (["shell_package.functions:good", "--shapes", "(3"], 'shapes are written "(3,4),(4,)", not'),
+        (["shell_package.functions:good", "--shapes", "3,4"], 'shapes are written "(3,4),(4,)", not'),
+        (["shell_package.functions:good", "--shapes", "()", "--dtype", "int64"], "invalid choice"),
+        (["shell_package.functions:good", "--shapes", "()", "--elements", "nice"], "there are no elements 'nice'"),
+        (["shell_package.functions:good", "--shapes", "()", "--skip", "nothing"], "there are no checks"),
+    ],
+    ids=str,
+)
+def test_bad_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit:
+        main(arguments)
+    assert exit.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_as_a_program(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "minitorch.testing", "shell_package.functions:bad", "--shapes", "(2,),(2,)"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 1
+    assert "to blame: detach()" in done.stdout
+    assert done.stderr.endswith("evaluations\n")
