@@ -201,3 +201,22 @@ def test_a_block_holds_what_the_result_shows(seed: int) -> None:
     assert own == sorted(own)
     missing = [n.name() for n in reached if id(n) not in order]
     assert all("CopySlices" in name or "Select" in name for name in missing)  # history that a write gave to its base
+
+
+def test_blocks_may_be_nested_crossed_and_entered_again() -> None:
+    x = leaf(1.0)
+    outer, inner = Tape(), Tape()
+    outer.__enter__()
+    x * 1
+    inner.__enter__()
+    x * 2
+    outer.__exit__()
+    x * 3
+    inner.__exit__()
+    assert (len(outer), len(inner)) == (2, 2)
+    with outer, outer:
+        x * 4
+    assert len(outer) == 3
+    with outer:
+        x * 5
+    assert len(outer) == 4

@@ -380,8 +380,9 @@ class Tape(Sequence[Entry]):
         return self in _recording.get()
 
     def recorded(self, call: Any) -> None:
-        """Note one call; its entry is made when it is asked for."""
-        self._calls.append(call)
+        """Note one call, once where this tape was entered twice; its entry is made when it is asked for."""
+        if not self._calls or self._calls[-1] is not call:
+            self._calls.append(call)
 
     def _entry_of_call(self, call: Any) -> Entry:
         entry, row, node, outputs = Entry(), call.row, call.node, call.outputs
