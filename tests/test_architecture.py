@@ -17,6 +17,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
     [
+        "_allocator",
         "_types",
         "_size",
         "_dtypes",

@@ -4,6 +4,7 @@ import importlib as _importlib
 from math import e, inf, nan, pi
 
 from . import autograd, cuda, functional, linalg, nn, optim, random, testing, types, version
+from ._allocator import keep_freed_memory as _keep_freed_memory
 from ._anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from ._anomaly import switch_anomaly as set_anomaly_enabled
 from ._autograd_methods import is_inference
@@ -497,6 +498,7 @@ _LATER = {
 }
 
 __version__ = version.__version__
+_keep_freed_memory()
 
 __all__ = [  # noqa: RUF022
     "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "Generator", "HalfTensor", "IntTensor",

@@ -1,0 +1,45 @@
+"""Memory that a step frees serves the next one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+STEPS = """
+import resource
+import numpy as np
+{first}
+def step():
+    arrays = [np.ones(1 << 20, np.float32) for _ in range(8)]
+    del arrays
+
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+for _ in range(3):
+    step()
+before = faults()
+for _ in range(5):
+    step()
+print(faults() - before)
+"""
+
+
+def pages_mapped(first: str, **environment: str) -> int:
+    """How many pages five steps, of 8 times 4 MiB, had mapped anew."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_TUNABLES"))}
+    command = [sys.executable, "-c", STEPS.format(first=first)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=kept | environment)
+    return int(done.stdout)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="what is set is an allocator of Linux")
+def test_freed_memory_is_not_mapped_anew() -> None:
+    if pages_mapped("") < 100:
+        pytest.skip("the C library keeps freed memory by itself")
+    assert pages_mapped("import minitorch") < 100
+    # who has set something keeps it
+    assert pages_mapped("import minitorch", MALLOC_TRIM_THRESHOLD_="131072") > 100
