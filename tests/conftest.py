@@ -2,9 +2,6 @@
 
 import os
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy is loaded: tests run side by side
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 from hypothesis import settings
 
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)

@@ -128,6 +128,15 @@ def wrong_type(value: Any, argument: str, expected: str, function: str = "") -> 
 
 
 # -- dimensions and sizes ----------------------------------------------------------------------------------------------
+def either(dim: Any, axis: Any, default: Any = None) -> Any:
+    """What was given as *axis*, NumPy's name for *dim*; TypeError where *dim* was given too, and is not its default."""
+    if dim is not default and dim != default:
+        raise TypeError(
+            f"{calling()}() got an unexpected keyword argument 'axis': it is another name of 'dim', which was given too"
+        )
+    return axis
+
+
 def dim_of(dim: Any, ndim: int, argument: str = "dim") -> int:
     """A dimension counted from 0; a 0-d tensor has dimensions 0 and -1, as in PyTorch.
 
@@ -149,6 +158,11 @@ def dim_of(dim: Any, ndim: int, argument: str = "dim") -> int:
             f"{calling()}(): Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})"
         )
     return dim % size
+
+
+def missing_dim() -> TypeError:
+    """The error of a function that needs *dim*, which could have been given as *axis* too."""
+    return TypeError(f'{calling()}() missing 1 required positional arguments: "dim"')
 
 
 def dims_of(dim: Any, ndim: int, argument: str = "dim") -> tuple[int, ...]:

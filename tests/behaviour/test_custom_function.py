@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -527,3 +528,17 @@ def test_output_kept_on_the_context_is_collected() -> None:
     del y
     gc.collect()
     assert watched() is None
+
+
+def test_a_node_of_a_custom_function_prints_as_pytorch_prints_it() -> None:
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g
+
+    node = Square.apply(torch.ones(2, requires_grad=True)).grad_fn
+    assert re.fullmatch(r"<torch\.autograd\.function\.SquareBackward object at 0x[0-9a-f]+>", repr(node))

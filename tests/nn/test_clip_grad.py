@@ -48,3 +48,13 @@ def test_values_are_clamped() -> None:
     a = with_gradient(3.0, -0.5, -2.0)
     torch.nn.utils.clip_grad_value_([a], 1.0)
     assert a.grad.tolist() == [1.0, -0.5, -1.0]
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("inf", 4.0), ("-inf", 3.0), ("2", 5.0), ("2.0", 5.0)])
+def test_the_kind_of_norm_may_be_a_string(kind: str, expected: float) -> None:
+    weight = torch.zeros(2, requires_grad=True)
+    weight.grad = torch.tensor([3.0, -4.0])
+    assert torch.nn.utils.get_total_norm([weight.grad], kind).item() == expected
+    assert torch.nn.utils.clip_grad_norm_(weight, 100.0, norm_type=kind).item() == expected
+    with pytest.raises(ValueError, match="could not convert string to float: 'fro'"):
+        torch.nn.utils.clip_grad_norm_(weight, 100.0, norm_type="fro")

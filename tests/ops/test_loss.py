@@ -308,3 +308,35 @@ def test_cosine_similarity_broadcasts_before_it_measures() -> None:
     one, two = torch.ones(1, 2, 3), torch.tensor([[[3.0, 0.0, 1.0]], [[4.0, 1.0, 0.0]]])
     found = F.cosine_similarity(one, two, dim=1)
     assert found.tolist() == [pytest.approx([1.0, 0.0, 1.0]), pytest.approx([1.0, 1.0, 0.0])]
+
+
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+@pytest.mark.parametrize(("input_dtype", "target_dtype"), [("float32", "float64"), ("float64", "float32")])
+def test_logits_and_targets_of_two_dtypes(input_dtype: str, target_dtype: str, reduction: str) -> None:
+    logits = torch.tensor([0.0, 2.0], dtype=getattr(torch, input_dtype), requires_grad=True)
+    target = torch.tensor([1.0, 0.0], dtype=getattr(torch, target_dtype))
+    loss = F.binary_cross_entropy_with_logits(logits, target, reduction=reduction)
+    assert loss.dtype == target.dtype
+    loss.sum().backward()
+    assert logits.grad.dtype == logits.dtype
+    expected = [-0.25, 0.4404] if reduction == "mean" else [-0.5, 0.8808]
+    assert logits.grad.tolist() == pytest.approx(expected, abs=1e-4)
+
+
+def test_losses_of_integers() -> None:
+    ones = torch.ones(2, 2, dtype=torch.int64)
+    for pair in ((ones, ones.float()), (ones.float(), ones), (ones, ones)):
+        with pytest.raises(RuntimeError, match=r"kl_div: Integral inputs not supported."):
+            F.kl_div(*pair, reduction="sum")
+    with pytest.raises(NotImplementedError, match="binary_cross_entropy"):
+        F.binary_cross_entropy(ones, ones)
+    assert F.margin_ranking_loss(ones, ones, ones).dtype == torch.float32
+
+
+@pytest.mark.parametrize("target_dtype", ["float16", "float32", "float64"])
+def test_a_soft_margin_has_the_dtype_of_the_input(target_dtype: str) -> None:
+    x = torch.tensor([0.0], requires_grad=True)
+    loss = F.soft_margin_loss(x, torch.ones(1, dtype=getattr(torch, target_dtype)))
+    loss.backward()
+    assert loss.dtype == x.grad.dtype == torch.float32
+    assert x.grad.tolist() == [-0.5]

@@ -74,6 +74,9 @@ class FunctionNode(Node, FunctionCtx):
     materialize: bool
     saved: list[Any] | None
 
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{self.name()} object at {id(self):#x}>"
+
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What ``save_for_backward`` was given."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, dim_of, dims_of, integer, integers, sizes_given
+from .._args import array_of, dim_of, dims_of, either, integer, integers, sizes_given
 from .._device import check_device
 from .._dtypes import INT64, to_numpy
 from .._errors import scalar_name
@@ -112,7 +112,7 @@ def repeat_interleave(
     >>> torch.tensor([1, 2]).repeat_interleave(torch.tensor([0, 3]))
     tensor([2, 2, 2])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     if not isinstance(repeats, EllipsisType):
         return repeat_interleave_method(input, repeats, dim, output_size=output_size)
     if dim is not None:
@@ -132,7 +132,7 @@ def repeat_interleave_method(
     axis: int | None = None,
 ) -> Tensor:
     """A copy in which each element, or slice along *dim*, comes several times in a row; see `repeat_interleave`."""
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     if dim is None:
         input, dim = shapes.flatten(input), 0
     dim = dim_of(dim, array_of("repeat_interleave", input).ndim)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, dim_of
+from .._args import array_of, dim_of, either
 from .._errors import scalar_name
 from .._runtime import traced, wrap
 from .._types import Number
@@ -186,7 +186,7 @@ def trapezoid(
     >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]), dx=2)
     tensor(8.)
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, -1)
     number, widths = _sampled("trapezoid", y, x, dx, dim)
     if not y._array.shape[number]:
         shape = y._array.shape[:number] + y._array.shape[number + 1 :]
@@ -212,7 +212,7 @@ def cumulative_trapezoid(
     >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, -1)
     number, widths = _sampled("cumulative_trapezoid", y, x, dx, dim)
     after, before = _neighbours(y, number)
     if x is None:

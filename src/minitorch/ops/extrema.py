@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, dim_of, flag
+from .._args import array_of, dim_of, either, flag
 from .._op import op
 from .._runtime import deliver, severed, silent, traced
 from .._types import Dims
@@ -158,7 +158,7 @@ def max(
         if keepdim is not False:
             raise TypeError("max(): of two tensors there is no keepdim")
         return traced.maximum(input, dim if other is None else other, out=out)
-    number = checked_dim("max", input, dim if axis is None else axis)
+    number = checked_dim("max", input, dim if axis is None else either(dim, axis, ...))
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver_pair("max", lambda: max(input, number, keepdim), (input,), out)
@@ -193,7 +193,7 @@ def min(
         if keepdim is not False:
             raise TypeError("min(): of two tensors there is no keepdim")
         return traced.minimum(input, dim if other is None else other, out=out)
-    number = checked_dim("min", input, dim if axis is None else axis)
+    number = checked_dim("min", input, dim if axis is None else either(dim, axis, ...))
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver_pair("min", lambda: min(input, number, keepdim), (input,), out)
@@ -243,7 +243,7 @@ def amax(
     >>> torch.amax(torch.tensor([[1.0, 3.0], [4.0, 2.0]]), dim=0)
     tensor([4., 3.])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver("amax", lambda: amax(input, dim, keepdim), (input,), out)
@@ -267,7 +267,7 @@ def amin(
     >>> torch.amin(torch.tensor([[1.0, 3.0], [4.0, 2.0]]), dim=0)
     tensor([1., 2.])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver("amin", lambda: amin(input, dim, keepdim), (input,), out)
@@ -291,7 +291,7 @@ def aminmax(
     >>> torch.aminmax(torch.tensor([1.0, 3.0, 2.0])).max
     tensor(3.)
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver_pair("aminmax", lambda: aminmax(input, dim=dim, keepdim=keepdim), (input,), out)
@@ -355,7 +355,7 @@ def argmax(
     tensor(2)
     """
     keepdim = keepdim if keepdims is None else keepdims
-    return _arg("argmax", np.ndarray.argmax, input, dim if axis is None else axis, keepdim, out)
+    return _arg("argmax", np.ndarray.argmax, input, dim if axis is None else either(dim, axis), keepdim, out)
 
 
 def argmin(
@@ -376,4 +376,4 @@ def argmin(
     tensor([0, 1])
     """
     keepdim = keepdim if keepdims is None else keepdims
-    return _arg("argmin", np.ndarray.argmin, input, dim if axis is None else axis, keepdim, out)
+    return _arg("argmin", np.ndarray.argmin, input, dim if axis is None else either(dim, axis), keepdim, out)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
-from .._args import array_of, dim_of, flag, integer, text
+from .._args import array_of, dim_of, either, flag, integer, text
 from .._errors import broadcast_problem, check_kind, scalar_name
 from .._kernels import scatter as kernels
 from .._kernels.scatter import positions
@@ -475,7 +475,7 @@ def take_along_dim(
     tensor([[2],
             [3]])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     if out is not None:
         return deliver("take_along_dim", lambda: take_along_dim(input, indices, dim), (input, indices), out)
     array_of("take_along_dim", input)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, arrays_of, dim_of, integer, integer_or_integers, sizes_given, text
+from .._args import array_of, arrays_of, dim_of, either, integer, integer_or_integers, sizes_given, text
 from .._errors import scalar_name
 from .._layouts import row_major
 from .._op import op
@@ -114,8 +114,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out
     >>> torch.cat([torch.tensor([1, 2]), torch.tensor([3])])
     tensor([1, 2, 3])
     """
-    if axis is not None:
-        dim = axis
+    dim = dim if axis is None else either(dim, axis, 0)
     if out is not None:
         return deliver("cat", lambda: cat(tensors, dim), tuple(tensors), out, casts=True, refusal=TypeError)
     if not _listed("cat", tensors):
@@ -162,7 +161,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None,
     tensor([[1, 3],
             [2, 4]])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, 0)
     if out is not None:
         return deliver("stack", lambda: stack(tensors, dim), tuple(tensors), out, casts=True, refusal=TypeError)
     if not _listed("stack", tensors):
@@ -307,13 +306,13 @@ def split_with_sizes(
     input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, axis: int | None = None
 ) -> tuple[Tensor, ...]:
     """Views of consecutive parts of these sizes; see `split`."""
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, 0)
     return _divided("split_with_sizes", input, list(split_sizes), dim, _split, _split_with_sizes)
 
 
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0, *, axis: int | None = None) -> tuple[Tensor, ...]:
     """`split` whose parts may be written in place: they share memory, but autograd takes them for copies."""
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, 0)
     return _divided("unsafe_split", input, split_size, dim, _unsafe_split, _unsafe_split_with_sizes)
 
 
@@ -321,7 +320,7 @@ def unsafe_split_with_sizes(
     input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, axis: int | None = None
 ) -> tuple[Tensor, ...]:
     """`split_with_sizes` whose parts may be written in place; see `unsafe_split`."""
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, 0)
     return _divided("unsafe_split_with_sizes", input, list(split_sizes), dim, _unsafe_split, _unsafe_split_with_sizes)
 
 
@@ -346,13 +345,13 @@ def chunk(input: Tensor, chunks: int, dim: int = 0, *, axis: int | None = None) 
     >>> torch.arange(5).chunk(2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, 0)
     return _chunked("chunk", input, chunks, dim, _split, _split_with_sizes)
 
 
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0, *, axis: int | None = None) -> tuple[Tensor, ...]:
     """`chunk` whose parts may be written in place; see `unsafe_split`."""
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, 0)
     return _chunked("unsafe_chunk", input, chunks, dim, _unsafe_split, _unsafe_split_with_sizes)
 
 
@@ -365,7 +364,7 @@ def unbind(input: Tensor, dim: int = 0, *, axis: int | None = None) -> tuple[Ten
     >>> torch.tensor([[1, 2], [3, 4]]).unbind(1)
     (tensor([1, 3]), tensor([2, 4]))
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, 0)
     return _unbind(input, dim)
 
 
@@ -419,7 +418,7 @@ def tensor_split(
     >>> torch.arange(5).tensor_split(2), torch.arange(5).tensor_split((1, 4))
     ((tensor([0, 1, 2]), tensor([3, 4])), (tensor([0]), tensor([1, 2, 3]), tensor([4])))
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, 0)
     shape = array_of("tensor_split", input).shape
     if not shape:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")

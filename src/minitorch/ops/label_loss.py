@@ -183,6 +183,8 @@ def soft_margin_loss(
     if input._array.dtype.kind != "f":
         raise RuntimeError(f"soft_margin_loss(): input must be of floats, not {input._array.dtype}")
     constant("soft_margin_loss", "target", target)
+    if target._array.dtype.kind == "f" and target._array.itemsize > input._array.itemsize:
+        target = target.to(input.dtype)  # the loss has the input's dtype
     product = pointwise.neg(target) * input
     if product._array.shape != input._array.shape:
         raise RuntimeError(

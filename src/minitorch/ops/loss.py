@@ -324,7 +324,8 @@ def _bce_logits_target(F: Any, g: Any, self: Any, weight: Any, pos_weight: Any, 
 
 
 _bce_logits = op("binary_cross_entropy_with_logits", "BinaryCrossEntropyWithLogitsBackward0", _bce_logits_kernel,
-                 ("self", "target"), hides=("scale",), self=_bce_logits_self, target=_bce_logits_target)  # fmt: skip
+                 ("self", "target"), broadcasts=True, hides=("scale",),
+                 self=_bce_logits_self, target=_bce_logits_target)  # fmt: skip
 
 
 def constant(function: str, name: str, tensor: Any) -> Any:
@@ -394,6 +395,7 @@ def binary_cross_entropy(
     if input._array.dtype != target._array.dtype:
         found, expected = scalar_name(target._array.dtype), scalar_name(input._array.dtype)
         raise RuntimeError(f"binary_cross_entropy(): Found dtype {found} but expected {expected}")
+    check_kind("binary_cross_entropy", input._array)
     factors = constant("binary_cross_entropy", "weight", weight)
     return guard(_bce(input, target, factors, *_scale("", reduction, input)), weight=weight)
 
@@ -476,12 +478,14 @@ def kl_div(
         reduction = reduction_of(reduction, size_average, reduce)
     elif reduction == "mean":
         warnings.warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' "
-            "divides only by "
-            "the batch size, and aligns with the KL div math definition.",
+            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' "
+            "divides only by the batch size, and aligns with the KL div math definition.'mean' will be changed "
+            "to behave the same as 'batchmean' in the next major release.",
             stacklevel=2,
         )
     check_tensors("kl_div", input=input, target=target)
+    if input._array.dtype.kind != "f" or target._array.dtype.kind != "f":
+        raise RuntimeError("kl_div: Integral inputs not supported.")
     if flag(log_target, "log_target"):
         loss = elementary.exp(target) * (target - input)
     else:

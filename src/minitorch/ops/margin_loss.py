@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, check_tensors, flag, integer, real, text
+from .._args import array_of, check_tensors, either, flag, integer, real, text
 from .._runtime import silent, wrap
 from . import broadcast, elementary, pointwise, powers, vector_norm
 from . import reduce as reductions
@@ -53,7 +53,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8, *
     >>> torch.nn.functional.cosine_similarity(torch.tensor([3.0, 4.0]), torch.tensor([4.0, 3.0]), dim=0)
     tensor(0.9600)
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, 1)
     check_tensors("cosine_similarity", x1=x1, x2=x2)
     dim, eps = integer(dim, "dim"), real(eps, "eps")
     if x1._array.shape != x2._array.shape:
@@ -117,7 +117,7 @@ def margin_ranking_loss(
         raise RuntimeError(
             f"margin_ranking_loss: the inputs should have the same number of dimensions, but got {sizes}"
         )
-    return reduced_by(reduction, (-target * (input1 - input2) + margin).clamp_min(0))
+    return reduced_by(reduction, (-target * (input1 - input2) + float(margin)).clamp_min(0))
 
 
 def cosine_embedding_loss(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, dims_of, flag, integer_or_integers, number
+from .._args import array_of, dims_of, either, flag, integer_or_integers, number
 from .._dtypes import to_numpy
 from .._errors import scalar_name
 from .._runtime import traced, wrap
@@ -63,7 +63,7 @@ def matrix_norm(
     >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 4.0], [0.0, 1.0]]), ord=1)
     tensor(5.)
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, (-2, -1))
     keepdim = keepdim if keepdims is None else keepdims
     name = "linalg.matrix_norm"
     if out is not None:
@@ -159,7 +159,7 @@ def norm(
     >>> torch.linalg.norm(torch.tensor([[3.0, 4.0], [0.0, 0.0]]), ord=float("inf"))
     tensor(7.)
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return copied("linalg.norm", lambda: norm(input, ord, dim, keepdim, dtype=dtype), out)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _dtypes, _runtime
-from .._args import array_of, dims_of
+from .._args import array_of, dims_of, either
 from .._dtypes import promoted
 from .._runtime import deliver, traced, wrap
 from .._types import Number
@@ -218,7 +218,7 @@ def gradient(
     >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0, 16.0]))
     (tensor([3., 4., 6., 7.]),)
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     array = array_of("gradient", input)
     if array.dtype.kind in "ub":
         raise RuntimeError(f"torch.gradient does not support {array.dtype} input: convert it to a signed dtype")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, dim_of, flag, integer, number, text
+from .._args import array_of, dim_of, either, flag, integer, number, text
 from .._errors import scalar_name
 from .._runtime import deliver, severed, silent, traced, wrap
 from .._types import Number
@@ -58,7 +58,7 @@ def quantile(
     >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
     tensor(2.5000)
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         compute = partial(quantile, input, q, dim, keepdim, interpolation=interpolation)
@@ -85,7 +85,7 @@ def nanquantile(
     >>> torch.nanquantile(torch.tensor([1.0, float("nan"), 3.0]), 0.5)
     tensor(2.)
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         compute = partial(nanquantile, input, q, dim, keepdim, interpolation=interpolation)

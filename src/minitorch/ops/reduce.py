@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _dtypes
-from .._args import array_of, dim_of, dims_of, flag
+from .._args import array_of, dim_of, dims_of, either, flag, missing_dim
 from .._dtypes import to_numpy
 from .._errors import scalar_name
 from .._kernels import reduce as kernels
@@ -111,7 +111,7 @@ def sum(
     >>> torch.sum(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
     tensor([4., 6.])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         wanted = out_dtype(dtype, out)
@@ -151,7 +151,7 @@ def nansum(
     >>> torch.nansum(torch.tensor([1.0, float("nan"), 2.0]))
     tensor(3.)
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver("nansum", lambda: nansum(input, dim, keepdim, dtype=out_dtype(dtype, out)), (input,), out)
@@ -209,7 +209,7 @@ def mean(
     tensor([[1.5000],
             [3.5000]])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver("mean", lambda: mean(input, dim, keepdim, dtype=dtype), (input,), out, casts=True)
@@ -247,7 +247,7 @@ def nanmean(
     >>> torch.nanmean(torch.tensor([1.0, float("nan"), 2.0]))
     tensor(1.5000)
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver("nanmean", lambda: nanmean(input, dim, keepdim, dtype=dtype), (input,), out, casts=True)
@@ -318,7 +318,7 @@ def prod(
     >>> torch.prod(torch.tensor([1.0, 2.0, 3.0]))
     tensor(6.)
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, ...)
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         wanted = out_dtype(dtype, out)
@@ -366,7 +366,7 @@ def all(
     tensor([False,  True])
     """
     keepdim = keepdim if keepdims is None else keepdims
-    return _logical("all", np.logical_and, input, dim if axis is None else axis, keepdim, out)
+    return _logical("all", np.logical_and, input, dim if axis is None else either(dim, axis), keepdim, out)
 
 
 def any(
@@ -387,7 +387,7 @@ def any(
     tensor([ True, False])
     """
     keepdim = keepdim if keepdims is None else keepdims
-    return _logical("any", np.logical_or, input, dim if axis is None else axis, keepdim, out)
+    return _logical("any", np.logical_or, input, dim if axis is None else either(dim, axis), keepdim, out)
 
 
 def count_nonzero(input: Tensor, dim: Dims | None = None, *, axis: Dims | None = None) -> Tensor:
@@ -399,7 +399,7 @@ def count_nonzero(input: Tensor, dim: Dims | None = None, *, axis: Dims | None =
     >>> torch.count_nonzero(torch.tensor([0.0, 2.0, 3.0]))
     tensor(2)
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     array = array_of("count_nonzero", input)
     counted = np.add.reduce(array != 0, reduced_dims(dim, array.ndim), np.int64, out=...)
     return severed("count_nonzero", counted, input)
@@ -447,10 +447,10 @@ def logsumexp(
     >>> torch.logsumexp(torch.tensor([[0.0, 0.0], [1000.0, -1000.0]]), 1)
     tensor([6.9315e-01, 1.0000e+03])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver("logsumexp", lambda: logsumexp(input, dim, keepdim), (input,), out, casts=True)
     if dim is None:
-        raise TypeError("logsumexp(): argument 'dim' (position 2) must be tuple of ints, not NoneType")
+        raise missing_dim()
     return _logsumexp_dims(input, reduced_dims(dim, array_of("logsumexp", input).ndim), keepdim)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, dim_of
+from .._args import array_of, dim_of, either, missing_dim
 from .._dtypes import to_numpy
 from .._errors import scalar_name
 from .._kernels import reduce as kernels
@@ -111,6 +111,8 @@ def _scan(name: str, row: Any, input: Tensor, dim: Any, dtype: Any, out: Tensor 
     if out is not None:
         wanted = out_dtype(dtype, out) if row is not _logcumsumexp_row else None
         return deliver(name, lambda: _scan(name, row, input, dim, wanted, None), (input,), out)
+    if dim is None:
+        raise missing_dim()
     number = dim_of(dim, array_of(name, input).ndim)
     if dtype is not None and to_numpy(dtype).kind == "b" and input._array.ndim:
         raise NotImplementedError(f"{name}() is not implemented for 'Bool': give another dtype=")
@@ -142,7 +144,7 @@ def cumsum(
     >>> torch.cumsum(torch.tensor([1.0, 2.0, 3.0]), 0)
     tensor([1., 3., 6.])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     return _scan("cumsum", _cumsum_row, input, dim, dtype, out)
 
 
@@ -157,7 +159,7 @@ def cumprod(
     >>> torch.cumprod(torch.tensor([1.0, 2.0, 3.0]), 0)
     tensor([1., 2., 6.])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     return _scan("cumprod", _cumprod_row, input, dim, dtype, out)
 
 
@@ -170,10 +172,12 @@ def logcumsumexp(input: Tensor, dim: Any = None, *, out: Tensor | None = None, a
     >>> torch.logcumsumexp(torch.tensor([0.0, 0.0]), 0)
     tensor([0.0000, 0.6931])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     array = array_of("logcumsumexp", input)
     dtype = array.dtype
     if dtype.kind != "f":
+        if dim is None:
+            raise missing_dim()
         dim_of(dim, array.ndim)
         raise NotImplementedError(f"logcumsumexp() is not implemented for {scalar_name(dtype)!r}; use .float()")
     return _scan("logcumsumexp", _logcumsumexp_row, input, dim, None, out)
@@ -205,10 +209,12 @@ def cummax(input: Tensor, dim: Any = None, *, out: Any = None, axis: int | None 
     >>> torch.cummax(torch.tensor([1.0, 3.0, 2.0]), 0).indices
     tensor([0, 1, 1])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     if out is not None:
         return deliver_pair("cummax", lambda: cummax(input, dim), (input,), out)
     array = array_of("cummax", input)
+    if dim is None:
+        raise missing_dim()
     number = dim_of(dim, array.ndim)
     index = silent(_record_indices, array, np.maximum, number)
     return chosen(_cummax_row, _returns.cummax, input, number, index)
@@ -223,10 +229,12 @@ def cummin(input: Tensor, dim: Any = None, *, out: Any = None, axis: int | None 
     >>> torch.cummin(torch.tensor([2.0, 1.0, 3.0]), 0).values
     tensor([2., 1., 1.])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     if out is not None:
         return deliver_pair("cummin", lambda: cummin(input, dim), (input,), out)
     array = array_of("cummin", input)
+    if dim is None:
+        raise missing_dim()
     number = dim_of(dim, array.ndim)
     index = silent(_record_indices, array, np.minimum, number)
     return chosen(_cummin_row, _returns.cummin, input, number, index)
@@ -266,7 +274,7 @@ def diff(
     >>> torch.diff(torch.tensor([1.0, 4.0, 9.0]))
     tensor([3., 5.])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, -1)
     if out is not None:
         return deliver("diff", lambda: diff(input, n, dim, prepend, append), (input,), out)
     array = array_of("diff", input)

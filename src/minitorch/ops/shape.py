@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from .._args import array_of, arrays_of, dim_of, dims_of, integer_or_integers, integers, sizes_given
+from .._args import array_of, arrays_of, dim_of, dims_of, either, integer_or_integers, integers, sizes_given
 from .._dtypes import to_numpy
 from .._op import documents, op
 from .._runtime import raw, traced, wrap
@@ -309,7 +309,7 @@ def squeeze(
     >>> torch.zeros(1, 3, 1).squeeze().shape, torch.zeros(1, 3, 1).squeeze(0).shape
     (torch.Size([3]), torch.Size([3, 1]))
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, ...)
     if dim is ...:
         return _squeeze_all(input)
     if isinstance(dim, (tuple, list)):

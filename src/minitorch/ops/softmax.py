@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, dim_of
+from .._args import array_of, dim_of, either, missing_dim
 from .._dtypes import to_numpy
 from .._errors import scalar_name
 from .._kernels import softmax as kernels
@@ -96,12 +96,14 @@ def softmax(
     >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     array = array_of("softmax", input)
     if out is not None:
         return deliver("softmax", lambda: softmax(input, dim, dtype=dtype), (input,), out)
     if dtype is not None or array.dtype.kind != "f":
         input = _converted("softmax", input, dtype)
+    if dim is None:
+        raise missing_dim()
     return _softmax(input, dim_of(dim, array.ndim))
 
 
@@ -116,12 +118,14 @@ def log_softmax(
     >>> torch.log_softmax(torch.tensor([0.0, -200.0]), 0)
     tensor([   0., -200.])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     array = array_of("log_softmax", input)
     if out is not None:
         return deliver("log_softmax", lambda: log_softmax(input, dim, dtype=dtype), (input,), out)
     if dtype is not None or array.dtype.kind != "f":
         input = _converted("log_softmax", input, dtype)
+    if dim is None:
+        raise missing_dim()
     return _log_softmax(input, dim_of(dim, array.ndim))
 
 

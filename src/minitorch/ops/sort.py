@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, dim_of, flag, number, text
+from .._args import array_of, dim_of, either, flag, number, text
 from .._op import op
 from .._runtime import deliver, severed, wrap
 from .._types import Number
@@ -77,7 +77,7 @@ def sort(
     >>> torch.sort(torch.tensor([3.0, 1.0, 2.0])).values
     tensor([1., 2., 3.])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, -1)
     if out is not None:
         return deliver_pair("sort", lambda: sort(input, dim, descending, stable=stable), (input,), out)
     array = array_of("sort", input)
@@ -100,7 +100,7 @@ def argsort(
     >>> torch.argsort(torch.tensor([3.0, 1.0, 2.0]), descending=True)
     tensor([0, 2, 1])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, -1)
     array = array_of("argsort", input)
     flag(stable, "stable")
     return severed("argsort", _order(array, dim_of(dim, array.ndim), flag(descending, "descending")), input)
@@ -177,7 +177,7 @@ def topk(
     >>> torch.topk(torch.tensor([3.0, 1.0, 2.0]), 2).indices
     tensor([0, 2])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, -1)
     if out is not None:
         return deliver_pair("topk", lambda: topk(input, k, dim, largest), (input,), out)
     array = array_of("topk", input)
@@ -230,7 +230,7 @@ def kthvalue(
     >>> torch.kthvalue(torch.tensor([3.0, 1.0, 2.0]), 2).values
     tensor(2.)
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, -1)
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver_pair("kthvalue", lambda: kthvalue(input, k, dim, keepdim), (input,), out)

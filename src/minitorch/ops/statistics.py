@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, flag, number
+from .._args import array_of, either, flag, number
 from .._kernels import reduce as kernels
 from .._op import op
 from .._runtime import deliver, silent
@@ -155,7 +155,7 @@ def var(
     >>> torch.var(torch.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         compute = partial(var, input, dim, unbiased, keepdim, correction=correction)
@@ -182,7 +182,7 @@ def std(
     >>> torch.std(torch.tensor([1.0, 3.0]), correction=0)
     tensor(1.)
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         compute = partial(std, input, dim, unbiased, keepdim, correction=correction)
@@ -208,7 +208,7 @@ def var_mean(
     >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     keepdim = keepdim if keepdims is None else keepdims
     return _spread("var_mean", _var_mean_row, input, dim, unbiased, correction, keepdim)
 
@@ -231,7 +231,7 @@ def std_mean(
     >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     keepdim = keepdim if keepdims is None else keepdims
     return _spread("std_mean", _std_mean_row, input, dim, unbiased, correction, keepdim)
 
@@ -321,7 +321,7 @@ def median(
     >>> torch.median(torch.tensor([4.0, 1.0, 3.0, 2.0]))
     tensor(2.)
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     keepdim = keepdim if keepdims is None else keepdims
     array = array_of("median", input)
     _check_ordered("median", array, dim)
@@ -353,7 +353,7 @@ def nanmedian(
     >>> torch.nanmedian(torch.tensor([4.0, 1.0, float("nan"), 2.0]))
     tensor(2.)
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     keepdim = keepdim if keepdims is None else keepdims
     array = array_of("nanmedian", input)
     _check_ordered("nanmedian", array, dim)
@@ -400,7 +400,7 @@ def mode(
     >>> torch.mode(torch.tensor([1.0, 2.0, 2.0, 3.0])).values
     tensor(2.)
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, -1)
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver_pair("mode", lambda: mode(input, dim, keepdim), (input,), out)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, number
+from .._args import array_of, either, number
 from .._dtypes import to_numpy
 from .._errors import scalar_name
 from .._kernels import reduce as kernels
@@ -112,7 +112,7 @@ def vector_norm(
     >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver("linalg.vector_norm", lambda: vector_norm(x, ord, dim, keepdim, dtype=dtype), (x,), out)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._args import array_of, dim_of
+from .._args import array_of, dim_of, either
 from .._dtypes import promoted
 from .._errors import scalar_name
 from .._op import op
@@ -52,7 +52,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
     >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, -1)
     name = "linalg.cross"
     if out is not None:
         return deliver(name, lambda: cross(input, other, dim=dim), (input, other), out)
@@ -79,7 +79,7 @@ def input_cross(
     >>> torch.cross(torch.tensor([0.0, 1.0, 0.0]), torch.tensor([0.0, 0.0, 1.0]))
     tensor([1., 0., 0.])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis)
     if dim is None:
         shape = array_of("cross", input).shape
         array_of("cross", other, "other", 2)
@@ -109,7 +109,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None, ax
     >>> torch.linalg.vecdot(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 10.0]))
     tensor([21., 43.])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, -1)
     name = "linalg.vecdot"
     if out is not None:
         return deliver(name, lambda: vecdot(x, y, dim=dim), (x, y), out)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
-from .._args import array_of, dim_of, sizes_given
+from .._args import array_of, dim_of, either, sizes_given
 from .._errors import scalar_name
 from .._inplace import write
 from .._kernels.scatter import ALL
@@ -130,7 +130,7 @@ def slice_scatter(
     >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=2)
     tensor([0., 0., 1., 1.])
     """
-    dim = dim if axis is None else axis
+    dim = dim if axis is None else either(dim, axis, 0)
     array = array_of("slice_scatter", input)
     if step <= 0:
         raise RuntimeError(f"slice_scatter(): step must be positive, not {step}")

@@ -37,6 +37,8 @@ class ElementwiseOptimizer(Optimizer):
     """The names of the numbers that are kept for each parameter; ``advance`` brings them up to date."""
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        if defaults.get("differentiable") and defaults.get("fused"):
+            raise RuntimeError("`fused` does not support `differentiable`")
         if defaults.get("differentiable"):
             raise RuntimeError(
                 f"{type(self).__name__}: differentiable=True is not supported; to differentiate through a step, "
@@ -104,6 +106,11 @@ class ElementwiseOptimizer(Optimizer):
                     arrays.append(param._array)
                     gradients.append(grad._array)
             if params:
+                if group.get("capturable"):
+                    raise AssertionError(
+                        f"{type(self).__name__}.step(): If capturable=True, params and state_steps must be on supported "
+                        "devices: ['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']; set capturable=False"
+                    )
                 names = self.state_names(group)
                 plan = self._plans.get(number)
                 if plan is None or not plan.fits(params, arrays, names, self.state):
@@ -229,12 +236,13 @@ class Bucket:
         self.members = members
         arrays = [param._array for param in params]
         size = sum([array.size for array in arrays])
-        numbers = np.float64 if _dtypes.default() == np.float64 else np.float32
+        numbers: Any = np.float64 if _dtypes.default() == np.float64 else np.float32
         fresh = not has_state(params[0], starts, state)
         self.counters, flat = {}, {}
         for name, start in starts.items():
             if name in counters:
-                whole = self.counters[name] = np.full(len(members), start, numbers)
+                loaded = getattr(state[params[0]].get(name), "_array", None)  # which may have its parameter's dtype
+                whole = self.counters[name] = np.full(len(members), start, numbers if loaded is None else loaded.dtype)
                 parts = [whole[i : i + 1].reshape(()) for i in range(len(members))]
             else:
                 whole = flat[name] = np.full(size, start, arrays[0].dtype)

@@ -33,8 +33,10 @@ class Adam(ElementwiseOptimizer):
         Whether to go uphill.
     decoupled_weight_decay : bool
         Whether weight decay is as in AdamW.
-    foreach, capturable, fused : bool, optional
+    foreach, fused : bool, optional
         Accepted; there is one implementation.
+    capturable : bool
+        Only on graphics cards: with it, ``step`` raises AssertionError.
     differentiable : bool
         Must be False.
 
@@ -79,10 +81,9 @@ class Adam(ElementwiseOptimizer):
         at_least_zero("epsilon value", eps)
         check_betas(betas)
         at_least_zero("weight_decay value", weight_decay)
-        if not (all([isinstance(b, float) for b in betas]) or all([isinstance(b, Tensor) for b in betas])):
-            raise ValueError("betas must be either both floats or both Tensors")
+        _check_tensors(lr, betas, bool(foreach) and not capturable)
         defaults = {
-            "lr": lr, "betas": tuple([float(beta) for beta in betas]), "eps": eps,
+            "lr": lr, "betas": tuple([b.squeeze() if isinstance(b, Tensor) else b for b in betas]), "eps": eps,
             "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize, "foreach": foreach,
             "capturable": capturable, "differentiable": differentiable, "fused": fused,
             "decoupled_weight_decay": decoupled_weight_decay,
@@ -96,7 +97,7 @@ class Adam(ElementwiseOptimizer):
         return 0.0 if group["decoupled_weight_decay"] else float(group["weight_decay"])
 
     def rule(self, group: dict[str, Any], block: Block, gradient: np.ndarray, values: np.ndarray | None) -> None:
-        (beta1, beta2), lr, state, change = group["betas"], float(group["lr"]), block.state, block.change
+        (beta1, beta2), lr, state, change = map(float, group["betas"]), float(group["lr"]), block.state, block.change
         average, square = state["exp_avg"], state["exp_avg_sq"]
         np.subtract(gradient, average, change)
         change *= 1 - beta1
@@ -115,6 +116,18 @@ class Adam(ElementwiseOptimizer):
         change *= lr * root_correction / (1 - beta1**block.now)
         if values is not None and group["decoupled_weight_decay"]:
             change += np.multiply(values, lr * group["weight_decay"], block.spare)
+
+
+def _check_tensors(lr: Any, betas: Any, plain_foreach: bool) -> None:
+    """Refuse tensors among the options where PyTorch does."""
+    if not (all([isinstance(b, float) for b in betas]) or all([isinstance(b, Tensor) for b in betas])):
+        raise ValueError("betas must be either both floats or both Tensors")
+    for name, value in (("lr", lr), ("betas[0]", betas[0]), ("betas[1]", betas[1])):
+        if isinstance(value, Tensor):
+            if plain_foreach:
+                raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
+            if value.numel() != 1:
+                raise ValueError(f"Tensor {name} must be 1-element")
 
 
 class AdamW(Adam):

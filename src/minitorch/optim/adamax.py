@@ -27,8 +27,10 @@ class Adamax(ElementwiseOptimizer):
         What multiple of the parameters is added to their gradient.
     maximize : bool
         Whether to go uphill.
-    foreach, capturable : bool, optional
+    foreach : bool, optional
         Accepted; there is one implementation.
+    capturable : bool
+        Only on graphics cards: with it, ``step`` raises AssertionError.
     differentiable : bool
         Must be False.
 

@@ -31,8 +31,10 @@ class ASGD(ElementwiseOptimizer):
         What multiple of the parameters is added to their gradient.
     maximize : bool
         Whether to go uphill.
-    foreach, capturable : bool, optional
+    foreach : bool, optional
         Accepted; there is one implementation.
+    capturable : bool
+        Only on graphics cards: with it, ``step`` raises AssertionError.
     differentiable : bool
         Must be False.
 

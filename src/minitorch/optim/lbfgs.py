@@ -13,6 +13,9 @@ from .._modes import no_grad
 from ._line_search import Point, strong_wolfe
 from .optimizer import Optimizer, at_least_zero, evaluated
 
+KEPT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")
+"""What one iteration keeps for the next."""
+
 
 class LBFGS(Optimizer):
     """L-BFGS: steps along the gradient, times an estimate of the inverse Hessian from the latest changes.
@@ -107,6 +110,7 @@ class LBFGS(Optimizer):
         if group["line_search_fn"] not in (None, "strong_wolfe"):
             raise RuntimeError("only 'strong_wolfe' is supported")
         state = self.state[self._params[0]]
+        started = "d" in state
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
         first = evaluated(closure)
@@ -115,7 +119,7 @@ class LBFGS(Optimizer):
         for number in range(group["max_iter"]):
             if largest(gradient) <= group["tolerance_grad"]:
                 break
-            direction, t = self._direction(state, group, gradient)
+            direction, t = _runtime.silent(self._direction, state, group, gradient)
             slope = float(gradient.dot(direction))
             before = loss
             remember(state, direction, t, gradient, loss)
@@ -148,6 +152,10 @@ class LBFGS(Optimizer):
                 or abs(loss - before) < group["tolerance_change"]
             ):
                 break
+        if not started:
+            for name in KEPT:  # in PyTorch's order
+                if name in state:
+                    state[name] = state.pop(name)
         return first
 
     def _direction(
@@ -155,7 +163,7 @@ class LBFGS(Optimizer):
     ) -> tuple[np.ndarray, float]:
         """Where to go, and how far to try at first; the latest change is taken into the memory."""
         state["n_iter"] += 1
-        lr = float(group["lr"])
+        lr = group["lr"] if isinstance(group["lr"], (int, float)) else float(group["lr"])
         if state["n_iter"] == 1:
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return -gradient, min(1.0, 1.0 / float(np.abs(gradient).sum())) * lr

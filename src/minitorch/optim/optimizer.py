@@ -352,7 +352,8 @@ def _owned(value: Any, param: Any, key: str | None = None) -> Any:
     if isinstance(value, Tensor):
         array = value._array
         keep = key == "step" or param._array.dtype.kind != "f" or array.dtype.kind != "f"
-        return _runtime.wrap(np.array(array, dtype=array.dtype if keep else param._array.dtype))
+        copied = _runtime.silent(np.array, array, array.dtype if keep else param._array.dtype)
+        return _runtime.wrap(copied)
     if isinstance(value, dict):
         return {k: _owned(v, param, k) for k, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
@@ -370,15 +371,19 @@ def evaluated(closure: Callable[[], Any] | None) -> Any:
 
 def not_negative(what: str, value: Any) -> None:
     """Refuse a negative option; SGD lets those that are not numbers pass."""
-    if what == "learning rate" and isinstance(value, Tensor) and value._array.size != 1:
-        raise ValueError("Tensor lr must be 1-element")
+    _one_element(what, value)
     if value < 0.0:
         raise ValueError(f"Invalid {what}: {value}")
 
 
+def _one_element(what: str, value: Any) -> None:
+    if what == "learning rate" and isinstance(value, Tensor) and value._array.size != 1:
+        raise ValueError("Tensor lr must be 1-element")
+
+
 def at_least_zero(what: str, value: Any) -> None:
     """Refuse a negative option, or one that is not a number."""
-    not_negative(what, value)
+    _one_element(what, value)
     if not value >= 0.0:
         raise ValueError(f"Invalid {what}: {value}")
 

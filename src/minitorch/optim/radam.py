@@ -30,8 +30,10 @@ class RAdam(ElementwiseOptimizer):
         Whether weight decay is as in AdamW.
     maximize : bool
         Whether to go uphill.
-    foreach, capturable : bool, optional
+    foreach : bool, optional
         Accepted; there is one implementation.
+    capturable : bool
+        Only on graphics cards: with it, ``step`` raises AssertionError.
     differentiable : bool
         Must be False.
 

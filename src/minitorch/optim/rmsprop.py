@@ -31,8 +31,10 @@ class RMSprop(ElementwiseOptimizer):
         Whether to divide by an estimate of the standard deviation: the square of the average gradient is subtracted.
     maximize : bool
         Whether to go uphill.
-    capturable, foreach : bool, optional
+    foreach : bool, optional
         Accepted; there is one implementation.
+    capturable : bool
+        Only on graphics cards: with it, ``step`` raises AssertionError.
     differentiable : bool
         Must be False.
 

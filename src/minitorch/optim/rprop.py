@@ -27,8 +27,10 @@ class Rprop(ElementwiseOptimizer):
         The smallest and the largest size.
     maximize : bool
         Whether to go uphill.
-    foreach, capturable : bool, optional
+    foreach : bool, optional
         Accepted; there is one implementation.
+    capturable : bool
+        Only on graphics cards: with it, ``step`` raises AssertionError.
     differentiable : bool
         Must be False.
 

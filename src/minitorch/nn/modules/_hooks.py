@@ -295,8 +295,9 @@ def padded(places: list[int], gradients: tuple[Any, ...], count: int) -> tuple[A
 
 
 def as_many(replacement: Any, count: int, what: str, name: str) -> tuple[Any, ...]:
-    """What a hook returned, as a tuple of as many gradients as it was given."""
-    gradients = replacement if isinstance(replacement, tuple) else (replacement,)
-    if len(gradients) != count:
-        raise RuntimeError(f"{what} returned an invalid number of {name}, got {len(gradients)}, but expected {count}")
-    return gradients
+    """What a hook returned, as a tuple of as many gradients as it was given; a bare tensor is one of its rows."""
+    if len(replacement) != count:
+        raise RuntimeError(
+            f"{what} returned an invalid number of {name}, got {len(replacement)}, but expected {count}: return a tuple"
+        )
+    return tuple(replacement)

@@ -136,6 +136,12 @@ def set_extra_state(self: Any, state: Any) -> None:
 
 
 # -- loading -----------------------------------------------------------------------------------------------------------
+class LocalMetadata(dict[str, Any]):
+    """What was saved about one module besides its tensors, and the changes that wait until it is known that all fits."""
+
+    pending: list[Change]
+
+
 def load_state_dict(
     self: Any, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
 ) -> IncompatibleKeys:
@@ -184,7 +190,8 @@ def load_state_dict(
     pending: list[Change] = []
 
     def load(module: Any, prefix: str) -> None:
-        local = {**metadata.get(prefix[:-1], {}), "pending": pending}
+        local = LocalMetadata(metadata.get(prefix[:-1], {}))
+        local.pending = pending
         if assign:
             local["assign_to_params_buffers"] = True
         module._load_from_state_dict(given, prefix, local, True, missing, unexpected, problems)
@@ -250,14 +257,15 @@ def load_from_state_dict(
 ) -> None:
     """Load this module's own tensors; subclasses may first adapt what older versions saved.
 
-    Changes wait in ``local_metadata["pending"]`` until it is known that all fits; a caller that passes none wants them
-    at once.
+    Changes wait in ``local_metadata.pending`` until it is known that all fits; a caller that passes another dictionary
+    wants them at once.
     """
     if self._state_hooks is not None:
         arguments = state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
         for hook, with_module in tuple(self._state_hooks.load_pre.values()):
             hook(self, *arguments) if with_module else hook(*arguments)
-    pending: list[Change] = local_metadata.get("pending", [])
+    waiting: list[Change] | None = getattr(local_metadata, "pending", None)
+    pending: list[Change] = [] if waiting is None else waiting
     own = dict(local_state(self))
     for name, tensor in own.items():
         key = prefix + name
@@ -288,7 +296,7 @@ def load_from_state_dict(
     extra_state(self, state_dict, prefix + EXTRA_STATE, strict, missing_keys, pending)
     if strict:
         unexpected_keys += foreign_keys(self, state_dict, prefix, own)
-    if "pending" not in local_metadata:
+    if waiting is None:
         for change in pending:
             change.make()
 

@@ -179,6 +179,13 @@ class ModuleList(_IndexedModules):
         if modules is not None:
             self.extend(modules)
 
+    def insert(self, index: int, module: Module) -> ModuleList:
+        """Add a module before the one at *index*; past the end, that is its name, as in PyTorch."""
+        if index > len(self):
+            self.add_module(str(index), module)
+            return self
+        return super().insert(index, module)
+
     def _sliced(self, items: list[tuple[str, Module]]) -> ModuleList:
         return type(self)([module for _, module in items])
 

@@ -12,6 +12,7 @@ from ..._module_paths import enter_module, leave_module
 from ..._passes import note_replaced, tell
 from ..._records import recordings
 from ..._tensor import Tensor
+from ...ops.creation import empty_like
 from ..parameter import Buffer, Parameter
 from . import _state_dict
 from ._hooked import (
@@ -24,12 +25,23 @@ from ._hooked import (
     register_module_full_backward_pre_hook,
 )
 from ._hooks import call_with_hooks
+from ._registration import (
+    BUFFER_HOOKS,
+    MODULE_HOOKS,
+    PARAMETER_HOOKS,
+    hooked,
+    register_module_buffer_registration_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
 from ._registry import Registry
 from ._where import note_place
 
 __all__ = [
-    "Module", "register_module_backward_hook", "register_module_forward_hook", "register_module_forward_pre_hook",
-    "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
+    "Module", "register_module_backward_hook", "register_module_buffer_registration_hook",
+    "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
 ]  # fmt: skip
 
 _Module = TypeVar("_Module", bound="Module")
@@ -125,6 +137,7 @@ class Module(Hooked):
         if isinstance(value, Module):
             _require_init(attributes, "module")
             self._forget(name, "_module_names")
+            value = hooked(MODULE_HOOKS, self, name, value) if MODULE_HOOKS else value
             if recordings and name in self._module_names:
                 note_replaced(self._modules[name], value)
             self._modules[name] = value
@@ -133,6 +146,10 @@ class Module(Hooked):
             self._forget(name, "_buffer_names")
             self.register_buffer(name, value, value.persistent)
         else:
+            if MODULE_HOOKS and name in attributes.get("_module_names", ()):
+                value = hooked(MODULE_HOOKS, self, name, value)
+            elif BUFFER_HOOKS and name in attributes.get("_buffer_names", ()):
+                value = hooked(BUFFER_HOOKS, self, name, value)
             object.__setattr__(self, name, value)
 
     def _check_replacement(self, name: str, value: Any) -> None:
@@ -227,6 +244,8 @@ class Module(Hooked):
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
                 f"To express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
+        if param is not None and PARAMETER_HOOKS:
+            param = hooked(PARAMETER_HOOKS, self, name, param)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -247,7 +266,7 @@ class Module(Hooked):
             raise TypeError(
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
-        self._buffers[name] = tensor
+        self._buffers[name] = hooked(BUFFER_HOOKS, self, name, tensor) if BUFFER_HOOKS else tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -259,7 +278,7 @@ class Module(Hooked):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         _require_init(self.__dict__, "module")
         self._check_name(name, "module", self._module_names)
-        self._modules[name] = module
+        self._modules[name] = hooked(MODULE_HOOKS, self, name, module) if MODULE_HOOKS else module
 
     register_module = add_module
 
@@ -500,6 +519,18 @@ class Module(Hooked):
     def type(self: _Module, dst_type: Any) -> _Module:
         """Convert all parameters and buffers to a dtype, given as one or by name."""
         return self._apply(lambda tensor: tensor.type(dst_type))
+
+    def to_empty(self: _Module, *, device: Any, recurse: bool = True) -> _Module:
+        """Give all parameters and buffers new memory, whose elements may be anything.
+
+        Parameters
+        ----------
+        device : str or device
+            Where; the CPU is the only device.
+        recurse : bool
+            Whether submodules are given new memory too.
+        """
+        return self._apply(lambda tensor: empty_like(tensor, device=device), recurse)
 
     def cpu(self: _Module) -> _Module:
         """Move to the CPU, where everything is already."""

@@ -26,7 +26,7 @@ def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
 def clip_grad_norm_(
     parameters: Tensor | Iterable[Tensor],
     max_norm: float,
-    norm_type: float = 2.0,
+    norm_type: float | str = 2.0,
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
@@ -38,8 +38,8 @@ def clip_grad_norm_(
         Whose gradients are scaled; those without one are left out.
     max_norm : float
         The largest norm.
-    norm_type : float
-        Which p-norm; ``inf`` for the largest magnitude.
+    norm_type : float or str
+        Which p-norm; ``inf`` or "inf" for the largest magnitude.
     error_if_nonfinite : bool
         Whether a norm that is NaN or infinite raises, before anything is changed.
     foreach : bool, optional
@@ -83,7 +83,7 @@ def _offenders(parameters: list[Any]) -> str:
 
 def get_total_norm(
     tensors: Tensor | Iterable[Tensor],
-    norm_type: float = 2.0,
+    norm_type: float | str = 2.0,
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
@@ -96,6 +96,7 @@ def get_total_norm(
     tensor(5.)
     """
     given = [tensors] if isinstance(tensors, _runtime.Tensor) else list(tensors)
+    norm_type = float(norm_type)  # of "inf" too
     with no_grad():
         if not given:
             return zeros(())
@@ -135,7 +136,7 @@ def _scale(gradients: list[Tensor], max_norm: float, total: Tensor) -> None:
 def clip_grad_norm(
     parameters: Tensor | Iterable[Tensor],
     max_norm: float,
-    norm_type: float = 2.0,
+    norm_type: float | str = 2.0,
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
