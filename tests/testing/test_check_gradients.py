@@ -316,3 +316,69 @@ def test_the_cost_for_a_network_of_1000_parameters(activation: Any, dtype: Any) 
     assert report.evaluations == calls <= 4000
     calls = 0
     assert check_gradients(loss, x, parameters=net.parameters(), fast=True).evaluations == calls <= 20
+
+
+DOCUMENTED: dict[str, tuple[Any, list[float]]] = {
+    "relu": (torch.relu, [0.0]),
+    "abs": (torch.abs, [0.0]),
+    "clamp": (lambda x: x.clamp(-1, 1), [-1.0, 1.0]),
+    "clamp at one bound": (lambda x: x.clamp(min=0), [0.0]),
+    "maximum": (lambda x: torch.maximum(x, x.detach().clone() * 0 + 1), [1.0]),
+    "amax": (lambda x: x.amax(), [2.0, 2.0, 1.0]),
+    "max": (lambda x: x.max(0).values, [2.0, 2.0, 1.0]),
+    "sort": (lambda x: x.sort().values, [2.0, 2.0, 1.0]),
+    "hardtanh": (torch.nn.functional.hardtanh, [-1.0, 1.0]),
+    "leaky relu": (torch.nn.functional.leaky_relu, [0.0]),
+    "elu": (lambda x: torch.nn.functional.elu(x, 2.0), [0.0]),
+    "norm": (torch.norm, [0.0, 0.0]),
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_documented_values_at_kinks(name: str) -> None:
+    fn, values = DOCUMENTED[name]
+    report = check_gradients(fn, torch.tensor(values, dtype=F64), kinks="reference")
+    assert report.kinks
+
+
+@pytest.mark.parametrize(("slope", "ok"), [(0.0, True), (1.0, False), (0.5, False)])
+def test_another_value_at_a_kink(slope: float, ok: bool) -> None:
+    class Rectified(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x.relu()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return g * torch.where(x == 0, slope, (x > 0).double())
+
+    x = torch.tensor([-1.0, 0.0, 2.0], dtype=F64)
+    assert check_gradients(lambda x: Rectified.apply(x * 2) + 1, x).ok
+    report = check_gradients(lambda x: Rectified.apply(x * 2) + 1, x, kinks="reference", raise_exception=False)
+    assert report.ok == ok
+    if not ok:
+        blame = report.failures[0].blame
+        assert blame is not None
+        assert (blame.kind, blame.name) == ("kink", "RectifiedBackward")
+
+
+def test_the_rules_at_kinks_are_of_rows() -> None:
+    from minitorch._op import rows
+    from minitorch.testing._kinks import RULES
+
+    assert not set(RULES) - set(rows)
+
+
+def test_a_gradient_that_only_another_kink_hides() -> None:
+    class First(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, a: Any, b: Any) -> Any:
+            return a.abs() + 3 * b
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 0.5, None
+
+    assert failing(First.apply, torch.zeros(2, dtype=F64), torch.ones(2, dtype=F64)).failed("values")

@@ -8,6 +8,7 @@ from .._differentiate import backward, grad
 from .._legacy import Variable
 from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from . import function, grad_mode, graph, profiler
+from ._numerical import numerical_jacobian
 from .function import Function
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .tape import Entry, Tape
@@ -66,6 +67,7 @@ __all__ = [
     "inference_mode",
     "no_grad",
     "nonfinite_guard",
+    "numerical_jacobian",
     "profiler",
     "record_sites",
     "set_detect_anomaly",

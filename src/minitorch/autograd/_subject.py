@@ -167,14 +167,17 @@ class Subject:
         usual = float(np.median(finite)) if finite.size else 1.0
         return np.clip(np.where(np.isfinite(size), size, 1.0), usual, None)
 
+    def _own(self, variable: int) -> Array:
+        """Each element's own size, at most 1; where it is 0, what is usual in the tensor."""
+        size = np.abs(self.arrays[variable].astype(np.float64))
+        return np.minimum(np.where((size > 0) & np.isfinite(size), size, self.scales(variable)), 1)
+
     def noise(self) -> Array:
         """The rounding noise of each output value, measured when first asked for."""
         if self._noise is None:
             self.point()
             rng = np.random.default_rng(11)
-            signs = [
-                rng.choice([-1.0, 1.0], a.shape) * np.minimum(self.scales(v), 1) for v, a in enumerate(self.arrays)
-            ]
+            signs = [rng.choice([-1.0, 1.0], a.shape) * self._own(v) for v, a in enumerate(self.arrays)]
             self._noise = rounding_noise(
                 self.line(signs), (self.precision.step / 2, 2 * self.precision.finest), self.precision.unit
             )

@@ -18,6 +18,8 @@ from .._differentiate import grad
 from .._modes import enable_grad, no_grad
 from .._runtime import wrap
 from .._views import current_node
+from ._differences import glance
+from ._subject import Subject, tuple_of
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -161,17 +163,17 @@ def gradgradcheck(
         raise NotImplementedError("check_fwd_over_rev: forward mode is not available yet")
     if not check_rev_over_rev:
         return True
-    arguments = _tuple(inputs)
+    arguments = tuple_of(inputs)
     variables = [i for i, a in enumerate(arguments) if _requires_grad(a)]
     if grad_outputs is None:
-        outputs = _differentiable(_tuple(func(*arguments)))
+        outputs = _differentiable(tuple_of(func(*arguments)))
         vectors = tuple([_random_gradient(o, gen_non_contig_grad_outputs) for o in outputs])
     else:
-        vectors = _tuple(grad_outputs)
+        vectors = tuple_of(grad_outputs)
 
     def gradients(*args: Any) -> tuple[Any, ...]:
         given, starts = args[: len(arguments)], args[len(arguments) :]
-        outputs = _differentiable(_tuple(func(*given)))
+        outputs = _differentiable(tuple_of(func(*given)))
         wanted = [given[i] for i in variables]
         found = grad(outputs, wanted, list(starts), create_graph=True, allow_unused=True)
         return tuple([g for g in found if g is not None])
@@ -197,7 +199,7 @@ class _Check:
     def __init__(
         self, func: Callable[..., Any], inputs: Any, eps: float, atol: float, rtol: float, nondet_tol: float, fast: bool
     ) -> None:
-        self.func, self.arguments = func, _tuple(inputs)
+        self.func, self.arguments = func, tuple_of(inputs)
         self.eps, self.atol, self.rtol, self.nondet_tol, self.fast = eps, atol, rtol, nondet_tol, fast
         self.variables = [i for i, a in enumerate(self.arguments) if _requires_grad(a)]
         if not self.variables:
@@ -219,12 +221,13 @@ class _Check:
                     ".contiguous on the input before passing it to gradcheck."
                 )
         self.differentiable: list[int] = []
+        self.subject: Subject | None = None
 
     # -- evaluating
     def outputs(self) -> tuple[Any, ...]:
         """The outputs at the point, recorded."""
         with enable_grad():
-            outputs = _tuple(self.func(*self.arguments))
+            outputs = tuple_of(self.func(*self.arguments))
         for number, output in enumerate(outputs):
             if not isinstance(output, _runtime.Tensor):
                 raise AttributeError(
@@ -233,31 +236,22 @@ class _Check:
                 )
         return outputs
 
-    def values(self, which: Sequence[int]) -> list[np.ndarray]:
-        """The values of these outputs at the point as it is now."""
+    def called(self) -> tuple[Any, ...]:
+        """The outputs for copies of the arguments as they are now: func may write into them, and differentiate inside."""
         arguments = list(self.arguments)
-        for i in self.variables:  # func may write into what it is given, and may differentiate inside
+        for i in self.variables:
             arguments[i] = wrap(arguments[i]._array.copy()).requires_grad_()
-        with enable_grad():
-            outputs = _tuple(self.func(*arguments))
-        return [np.array(outputs[o]._array, dtype=np.float64) for o in which]
+        return tuple_of(self.func(*arguments))
 
     def difference(self, variable: int, which: Sequence[int], direction: np.ndarray) -> list[np.ndarray]:
-        """Central differences of the outputs along a direction of one input."""
-        array = self.arguments[variable]._array
-        original = array.copy()
-        try:
-            array[...] = original + self.eps * direction
-            plus = self.values(which)
-            array[...] = original - self.eps * direction
-            minus = self.values(which)
-        finally:
-            array[...] = original
-        for a, b in zip(plus, minus):
-            assert a.shape == b.shape, (
-                f"the outputs' shapes change under a perturbation of input {variable}: {a.shape} and {b.shape}"
-            )
-        return [(a - b) / (2 * self.eps) for a, b in zip(plus, minus)]
+        """Central differences of the outputs along a direction of one input, which is moved in place."""
+        if self.subject is None:
+            varied = [self.arguments[i] for i in self.variables]
+            self.subject = Subject(self.called, (), (), varied, tolerant=False)
+        directions = [direction if i == variable else None for i in self.variables]
+        differences = glance(self.subject.line(directions), self.eps).central
+        found = dict(zip(self.subject.which, self.subject.split(differences)))
+        return [found[o] for o in which]
 
     # -- checking
     def run(self) -> None:
@@ -381,10 +375,6 @@ class _Check:
 
 
 # -- helpers -----------------------------------------------------------------------------------------------------------
-def _tuple(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
-
-
 def _requires_grad(value: Any) -> bool:
     return isinstance(value, _runtime.Tensor) and current_node(value) is not None
 

@@ -190,22 +190,27 @@ def own_jacobian(step: Step) -> tuple[Array, Array] | Blame | None:
     return jacobian, weights
 
 
+def compared(step: Step, own: tuple[Array, Array]) -> Comparison | None:
+    """A node's own gradient beside finite differences of its own forward; None where that cannot be run again."""
+    (analytic, weights), subject = own, step.subject()
+    outputs, _ = subject.point()
+    if not _reproduced(step, outputs) or subject.base.size != weights.shape[1]:
+        return None
+    return _compared(subject, weights, analytic)
+
+
 def wrong_gradient(step: Step, own: tuple[Array, Array] | None) -> Blame | None:
     """What is wrong with a node's gradient as that of its own forward; None if nothing is."""
     if own is None:
         return None
-    (analytic, weights), subject = own, step.subject()
     try:
-        outputs, _ = subject.point()
-        if not _reproduced(step, outputs) or subject.base.size != weights.shape[1]:
-            return None
-        found = _compared(subject, weights, analytic)
+        found = compared(step, own)
     except Exception as error:
         return _blame(step, "node", f"it raised {type(error).__name__}: {error}") if _is_custom(step) else None
-    if found.agrees:
+    if found is None or found.agrees:
         return None
     detail = _seen(found)
-    if _stale(subject, weights, found):
+    if _stale(step.subject(), own[1], found):
         detail = (
             "a value that it kept was changed since, unseen (through .data, detach() or NumPy, or by another call): from "
             "the values it was given its gradient would be right. Clone before writing, keep with ctx.save_for_backward. Now "
@@ -218,6 +223,7 @@ def _stale(subject: Subject, weights: Array, found: Comparison) -> bool:
     """Whether the operation, run again on what it was given, has a right gradient."""
     if found.numeric.shape != (len(weights), sum(subject.sizes)):
         return False
+    subject.point()
     fresh = np.array([subject.joined(subject.vjp(subject.split(w))) for w in weights])
     near = 2 * found.error + 1e-2 * np.maximum(np.abs(fresh), np.abs(found.numeric))
     return bool((np.abs(fresh - found.numeric) <= near)[found.wrong].all())
@@ -261,6 +267,11 @@ def _reproduced(step: Step, outputs: Sequence[Any]) -> bool:
     """Whether running the operation again gives the recorded shapes (values may have been written since)."""
     layouts = step.entry.shapes
     return len(layouts) <= len(outputs) and all([tuple(s) == o._array.shape for s, o in zip(layouts, outputs)])
+
+
+def site_of(step: Step) -> str:
+    """The line that called it."""
+    return str(step.entry.site or "")
 
 
 def _is_custom(step: Step) -> bool:

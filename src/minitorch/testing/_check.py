@@ -21,7 +21,7 @@ from ._compare import Comparison, Point, TooSlow, along, compare, groups, number
 from ._kinks import documented
 from ._patterns import pattern_of
 from ._properties import PROPERTIES, Setting, distance
-from ._report import Failure, GradientError, GradientReport
+from ._report import Blame, Failure, GradientError, GradientReport
 
 CHECKS = ("values", *PROPERTIES, "second_order", "reference")
 """The names of all checks."""
@@ -299,9 +299,10 @@ class _Check:
             )
         if not found.agrees:
             self.mismatch(found)
-        elif self.kinks == "reference":
-            for text, points in documented(self, found):
-                self.fail("values", text, points=points)
+        elif self.kinks == "reference" and found.accepted:
+            for name, point, rule, site in documented(subject):
+                text = f"at a kink {name} gives {point.analytic:.6g}; PyTorch documents {rule}"
+                self.fail("values", text, points=[point], blame=Blame("kink", name, site))
 
     def _too_slow(self, calls: int) -> str:
         return (

@@ -179,19 +179,19 @@ class _Columns:
         self.found.error[rows, owner[rows]] = (self.rough * look.gain)[rows] / sizes[owner[rows]]
         if agrees.all():
             return
-        blamed = owner[~agrees]
-        unexplained = (blamed < 0).any()
-        if not unexplained:
-            closer = sorted(set(blamed))
-            clean = [self.column(c) for c in closer]
-            unexplained = any(clean)
-            group = [c for c in group if c not in closer]
-        if unexplained:  # something else than the owner moves these outputs
+        blamed = set(owner[~agrees].tolist())
+        if -1 in blamed:  # an output that none of them should move
             for column in group:
                 self.column(column)
+            return
+        for column in sorted(blamed):
+            self.column(column)
+        rest = [c for c in group if c not in blamed]
+        if rest:
+            self.settle(rest)
 
-    def column(self, column: int) -> bool:
-        """Compare one column; True if a first look was enough."""
+    def column(self, column: int) -> None:
+        """Compare one column."""
         if time.monotonic() > self.deadline:
             raise TooSlow
         subject, found, scale = self.subject, self.found, self.scales[column]
@@ -201,7 +201,7 @@ class _Columns:
         look, agrees = self.agreement(line, subject.precision.step * scale, analytic)
         found.numeric[:, column], found.error[:, column] = look.central, self.rough * look.gain
         if agrees.all():
-            return True
+            return
         if self.failed >= ENOUGH:  # what is wrong is known well enough
             with np.errstate(all="ignore"):
                 size = np.maximum(np.abs(analytic), np.abs(look.central))
@@ -210,7 +210,7 @@ class _Columns:
                 )
             found.wrong[:, column] |= np.isnan(analytic)
             found.wrong[:, column] &= np.isfinite(look.central)
-            return False
+            return
         place = column - sum(subject.sizes[:variable])
         double = subject.in_double()
         if double is not None:
@@ -220,7 +220,7 @@ class _Columns:
             )
             found.numeric[:, column] = np.where(agrees, found.numeric[:, column], look.central)
             if (agrees | also).all():
-                return False
+                return
         found.examined += 1
         right, behaviour = verdict(
             subject,
@@ -237,7 +237,6 @@ class _Columns:
         special = known & (behaviour.kind != 0)
         for row in np.flatnonzero(special | found.wrong[:, column]):
             self._note(int(row), column, behaviour)
-        return False
 
     def agreement(self, line: Line, step: float, analytic: Array) -> tuple[Glance, Array]:
         """A first look along a line."""
@@ -355,7 +354,7 @@ def verdict(
     """
     precision = subject.precision
     behaviour = tabulated(subject, line_of, scale, small, weights)
-    slack = 32 * precision.unit * limits
+    slack = max(32 * precision.unit, 1e-4 * precision.equal) * limits
     right = judge(analytic, behaviour, precision.equal, slack)
     with np.errstate(all="ignore"):
         size = np.maximum(np.abs(analytic), np.abs(behaviour.value))

@@ -37,7 +37,7 @@ class Blame:
         "node": an operation whose gradient is not that of its own forward; "second order": the same for the gradient of its
         gradient; "function": a custom Function whose backward does what none may do; "cut": a call that cut the path; "hook": a
         hook that changes gradients; "cast": a cast to a narrower dtype; "write": a call that writes into an argument; "none":
-        every operation is right.
+        every operation is right; "kink": an operation with another value at a kink than PyTorch documents.
     name : str
         The node, such as ``CubeBackward``, or the call, such as ``detach()``.
     site : str
@@ -58,6 +58,7 @@ class Blame:
             "second order": f"to blame: {self.name}{where}: the gradient of its gradient is wrong",
             "cut": f"to blame: {self.name}{where} cuts the path",
             "hook": f"to blame: {self.name}{where}",
+            "kink": f"to blame: {self.name}{where}: its value at a kink",
             "cast": f"to blame: {self.name}{where}",
             "function": f"to blame: {self.name}{where}",
             "write": f"to blame: {self.name}{where}: it writes into an argument",

@@ -1,0 +1,128 @@
+"""``numerical_jacobian``: derivatives by finite differences, with their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _runtime
+from .._runtime import wrap
+from ._differences import Array, Line, examine, glance, steps_between
+from ._subject import Subject, tuple_of
+
+_METHODS = ("extrapolated", "central", "forward", "backward")
+
+
+def numerical_jacobian(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    method: str = "extrapolated",
+    step: float | None = None,
+    with_error: bool = False,
+) -> Any:
+    """The Jacobian of *func* by finite differences, evaluated in the inputs' own dtype.
+
+    Parameters
+    ----------
+    func : function
+        Takes the inputs, returns a tensor or a sequence of tensors.
+    inputs : Tensor or sequence
+        The point.  Tensors of floats are varied; anything else is passed on.
+    method : str
+        "extrapolated": central differences of shrinking steps, extrapolated to step 0; some 25 evaluations for an element.
+        "central": ``(f(x + h) - f(x - h)) / 2h``; "forward" and "backward": ``(f(x + h) - f(x)) / h`` to either side.
+    step : float, optional
+        The step h of the last three (default: chosen for each element from its size and dtype).
+    with_error : bool
+        Whether the errors are estimated too.
+
+    Returns
+    -------
+    Tensor, or tuple of tuples of Tensor
+        Of float64: for one output and one input, of shape ``output.shape + input.shape``; otherwise a tuple for each output
+        of a tuple for each input, or a tuple for the one of which there are several, as ``torch.autograd.functional.jacobian``
+        gives.  With *with_error* a pair: the Jacobian, and in the same form how far its entries may be off.
+
+    Raises
+    ------
+    ValueError
+        For another method, a *step* for extrapolation, or inputs without a tensor of floats.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> x = torch.tensor([1.0, 2.0], dtype=torch.float64)
+    >>> torch.autograd.numerical_jacobian(lambda x: x**3, x).round(decimals=6)
+    tensor([[ 3.,  0.],
+            [ 0., 12.]], dtype=torch.float64)
+    >>> value, error = torch.autograd.numerical_jacobian(lambda x: x.exp().sum(), x, with_error=True)
+    >>> bool(((value - x.exp()).abs() <= error).all()), bool((error < 1e-10).all())
+    (True, True)
+    """
+    if method not in _METHODS:
+        raise ValueError(f"numerical_jacobian(): method must be one of {', '.join(_METHODS)}, not {method!r}")
+    if step is not None and method == "extrapolated":
+        raise ValueError(
+            "numerical_jacobian(): step is for method='central', 'forward' or 'backward'; extrapolation chooses"
+        )
+    arguments = tuple_of(inputs)
+    varied = [i for i, a in enumerate(arguments) if isinstance(a, _runtime.Tensor) and a._array.dtype.kind == "f"]
+    if not varied:
+        raise ValueError("numerical_jacobian(): expected at least one tensor of floats among the inputs, got none")
+    subject = Subject(func, arguments, varied, tolerant=False)
+    outputs, _ = subject.point()
+    value = np.zeros((subject.base.size, sum(subject.sizes)))
+    error = np.zeros_like(value)
+    column = 0
+    for variable, array in enumerate(subject.arrays):
+        scales = subject.scales(variable)
+        for element in range(array.size):
+            line, scale = subject.column(variable, element), float(scales.flat[element])
+            small = abs(float(array.flat[element])) or scale
+            if method == "extrapolated":
+                value[:, column], error[:, column] = _extrapolated(subject, line, scale, small)
+            else:
+                length = subject.precision.step * scale if step is None else step
+                value[:, column], error[:, column] = _plain(subject, line, method, length, with_error)
+            column += 1
+    several = len(outputs) > 1 or isinstance(outputs, list)
+    shaped = [
+        _shaped(m, subject, several, len(varied) > 1 or isinstance(inputs, (tuple, list))) for m in (value, error)
+    ]
+    return tuple(shaped) if with_error else shaped[0]
+
+
+def _extrapolated(subject: Subject, line: Line, scale: float, small: float) -> tuple[Array, Array]:
+    precision = subject.precision
+    steps = steps_between(precision.coarsest * max(scale, 1.0), precision.finest * max(min(small, scale, 1.0), 1e-30))
+    seen = examine(line, steps, subject.noise(), precision.equal)
+    return seen.value, seen.error
+
+
+def _plain(subject: Subject, line: Line, method: str, step: float, with_error: bool) -> tuple[Array, Array]:
+    """Differences of one step; their error from those of twice the step, and from noise."""
+    field = {"central": "central", "forward": "right", "backward": "left"}[method]
+    look = glance(line, step)
+    value: Array = getattr(look, field)
+    if not with_error:
+        return value, np.zeros_like(value)
+    order = 3 if method == "central" else 1
+    return value, np.abs(getattr(glance(line, 2 * step), field) - value) / order + 2 * subject.noise() * look.gain
+
+
+def _shaped(matrix: Array, subject: Subject, several_outputs: bool, several_inputs: bool) -> Any:
+    """Blocks of a matrix, by output and input."""
+    rows: list[Any] = []
+    sizes = [int(np.prod(s)) for s in subject.shapes]
+    for shape, band in zip(subject.shapes, np.split(matrix, np.cumsum(sizes)[:-1])):
+        blocks = np.split(band, np.cumsum(subject.sizes)[:-1], axis=1)
+        tensors = [wrap(b.reshape(*shape, *a.shape).copy()) for b, a in zip(blocks, subject.arrays)]
+        rows.append(tuple(tensors) if several_inputs else tensors[0])
+    return _one_or_all(rows, several_outputs)
+
+
+def _one_or_all(rows: Sequence[Any], several: bool) -> Any:
+    return tuple(rows) if several or not rows else rows[0]
