@@ -55,7 +55,7 @@ LAYERS = [
     ["_settings", "version", "types", "functional", "func", "random"],
     ["amp", "_sparse", "safetensors"],
     ["cuda", "backends", "accelerator", "mps", "xpu", "compiler", "hub", "jit", "multiprocessing", "profiler", ""],
-    ["_as_torch", "__main__"],
+    ["_as_torch", "__main__", "debug"],
 ]
 """Modules by layer, lowest first: a module imports from its own layer or lower ones."""
 

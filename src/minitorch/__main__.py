@@ -11,6 +11,7 @@ import io
 import os
 import runpy
 import sys
+from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
 from types import ModuleType
 from typing import Any, NoReturn
@@ -23,42 +24,46 @@ USAGE = "usage: python -m minitorch [-c code | -m module | script.py | folder | 
 
 def main(arguments: list[str]) -> None:
     """Run what the arguments say, in the way that ``python`` with these arguments runs it."""
+    call(program_of(arguments, USAGE, __doc__), fail)
+
+
+def program_of(arguments: list[str], usage: str, about: str) -> Callable[[], Any]:
+    """What runs the program that the arguments name; ``sys.argv`` and the like are then as it expects them."""
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(USAGE, __doc__, sep="\n\n")
+        print(usage, about, sep="\n\n")
         sys.exit(0 if arguments else 2)
     if arguments[0] in ("-V", "--version"):
         print(f"minitorch {__version__}")
-        return
+        sys.exit(0)
     if arguments[0] in ("-c", "-m") and len(arguments) == 1:
-        sys.exit(f"argument expected for the {arguments[0]} option\n{USAGE}")
+        sys.exit(f"argument expected for the {arguments[0]} option\n{usage}")
     install()
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
-        call(runpy.run_module, arguments[1], run_name="__main__", alter_sys=True)
-    elif arguments[0] == "-c":
+        return lambda: runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    if arguments[0] == "-c":
         sys.argv, sys.path[0] = ["-c", *arguments[2:]], ""
-        run(arguments[1], "<string>")
-    elif arguments[0] == "-":
+        return main_module(arguments[1], "<string>")
+    if arguments[0] == "-":
         sys.argv, sys.path[0] = arguments, ""
-        run(sys.stdin.read(), "<stdin>")
-    elif os.path.isdir(arguments[0]):
+        return main_module(sys.stdin.read(), "<stdin>")
+    if os.path.isdir(arguments[0]):
         sys.argv = arguments
         del sys.path[0]
-        call(runpy.run_path, arguments[0], run_name="__main__")
-    else:
-        script = os.path.abspath(arguments[0])
-        try:
-            with io.open_code(script) as file:
-                source = file.read()
-        except OSError as error:
-            print(f"minitorch: can't open file {script!r}: [Errno {error.errno}] {error.strerror}", file=sys.stderr)
-            sys.exit(2)
-        sys.argv, sys.path[0] = arguments, os.path.dirname(os.path.realpath(script))
-        run(source, script)
+        return lambda: runpy.run_path(arguments[0], run_name="__main__")
+    script = os.path.abspath(arguments[0])
+    try:
+        with io.open_code(script) as file:
+            source = file.read()
+    except OSError as error:
+        print(f"minitorch: can't open file {script!r}: [Errno {error.errno}] {error.strerror}", file=sys.stderr)
+        sys.exit(2)
+    sys.argv, sys.path[0] = arguments, os.path.dirname(os.path.realpath(script))
+    return main_module(source, script)
 
 
-def run(source: str | bytes, filename: str) -> None:
-    """Run a program as the module ``__main__``."""
+def main_module(source: str | bytes, filename: str) -> Callable[[], None]:
+    """What runs a program as the module ``__main__``."""
     module: Any = ModuleType("__main__")
     module.__builtins__ = builtins
     if not filename.startswith("<"):
@@ -66,7 +71,7 @@ def run(source: str | bytes, filename: str) -> None:
         module.__loader__ = SourceFileLoader("__main__", filename)
         module.__cached__ = None
     sys.modules["__main__"] = module
-    call(execute, source, filename, module.__dict__)
+    return lambda: execute(source, filename, module.__dict__)
 
 
 def execute(source: str | bytes, filename: str, namespace: dict[str, Any]) -> None:
@@ -74,17 +79,17 @@ def execute(source: str | bytes, filename: str, namespace: dict[str, Any]) -> No
     exec(compile(source, filename, "exec", dont_inherit=True), namespace)
 
 
-def call(function: Any, *args: Any, **options: Any) -> None:
-    """Call; a traceback is shown without what stands above the program."""
+def call(program: Callable[[], Any], failed: Callable[[BaseException, Any], Any]) -> None:
+    """Run a program; what it raises goes to *failed*, with a traceback without what stands above the program."""
     try:
-        function(*args, **options)
+        program()
     except SystemExit:
         raise
     except BaseException as error:
         traceback = error.__traceback__
         while traceback is not None and is_ours(traceback.tb_frame.f_code.co_filename):
             traceback = traceback.tb_next
-        fail(error, traceback)
+        failed(error, traceback)
 
 
 def is_ours(filename: str) -> bool:

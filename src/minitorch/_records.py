@@ -97,14 +97,22 @@ class Site(NamedTuple):
 def mark_at(frame: FrameType | None) -> Any:
     """The mark of the innermost of the calls at *frame* that is the user's."""
     while frame is not None:
-        if (name := frame.f_code.co_filename) in _theirs or _is_theirs(name):
+        if (name := frame.f_code.co_filename) in _theirs or is_theirs(name):
             mark = frame.f_code, frame.f_lasti, module_path()
             return (*mark, _calls(frame)) if _stacks else mark
         frame = frame.f_back
     return None
 
 
-def _is_theirs(file: str) -> bool:
+def users_frame(frame: FrameType | None) -> FrameType | None:
+    """The innermost of the calls at *frame* that is the user's."""
+    while frame is not None and not is_theirs(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def is_theirs(file: str) -> bool:
+    """Whether a file is none of the package's."""
     if file in _ours:
         return False
     ours = file.startswith(("<op ", _PACKAGE))
@@ -412,7 +420,7 @@ def observe(row: Any, out: Any, inputs: tuple[Any, ...], params: tuple[Any, ...]
     if recordings:
         frame: Any = getframe(2)  # who called the recording function
         while (code := frame.f_code).co_filename not in _theirs:  # as mark_at, without a call
-            if _is_theirs(code.co_filename) or frame.f_back is None:
+            if is_theirs(code.co_filename) or frame.f_back is None:
                 break
             frame = frame.f_back
         mark = (code, frame.f_lasti, module_path(), _calls(frame)) if _stacks else (code, frame.f_lasti, module_path())

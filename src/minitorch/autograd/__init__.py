@@ -14,6 +14,7 @@ from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .tape import Entry, Tape
 
 if TYPE_CHECKING:
+    from ._debugger import set_trace
     from ._explain import explain
     from ._explanation import Evidence, Explanation
     from ._flow import gradient_report
@@ -30,6 +31,7 @@ _LATER = {
     "NonfiniteError": "_guards",
     "alive": "_memory",
     "gradient_report": "_flow",
+    "set_trace": "_debugger",
 }
 """What is imported when it is first used: name -> module."""
 
@@ -72,4 +74,5 @@ __all__ = [
     "record_sites",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_trace",
 ]

@@ -10,7 +10,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -31,6 +31,12 @@ class Left(BaseException):
     """Ends a walk that nobody steps on."""
 
 
+class Asked(Protocol):
+    """Runs the node at which a walk stands."""
+
+    def ask(self, command: str, value: Any) -> Any: ...
+
+
 class Step:
     """A node that is about to run in a backward pass, or has just run.
 
@@ -44,7 +50,7 @@ class Step:
         The gradient of each input, once the node has run: after ``run()``, or when the loop has gone on.
     """
 
-    def __init__(self, entry: Entry, node: Node, gradient: Any, F: Any, channel: Channel) -> None:
+    def __init__(self, entry: Entry, node: Node, gradient: Any, F: Any, channel: Asked) -> None:
         self.entry = entry
         self.gradients = tuple([as_tensor(g, F) for g in listed(node, gradient)])
         self.outgoing: tuple[Any, ...] | None = None

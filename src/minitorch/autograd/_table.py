@@ -18,11 +18,15 @@ _WIDE = 40
 """How wide inputs may be where the table is not asked for in full."""
 _COLUMNS = ("#", "op", "name", "inputs", "shape", "dtype", "saved", "module", "where")
 _OPTIONAL = ("name", "saved", "module", "where")
+_FIRST_TO_GO = ("dtype", "saved", "name", "module", "shape")
 _RIGHT = ("#", "saved")
 
 
-def table(entries: Sequence[Entry], rows: int | None = ROWS) -> str:
-    """Entries, one a line; more than *rows* of them in pieces, with a line that says how to see the rest."""
+def table(entries: Sequence[Entry], rows: int | None = ROWS, width: int | None = None) -> str:
+    """Entries, one a line; more than *rows* of them in pieces, with a line that says how to see the rest.
+
+    Where it would be wider than *width*, columns are left out.
+    """
     if not entries:
         return "no operations"
     folds = rows is not None and len(entries) > rows
@@ -36,8 +40,12 @@ def table(entries: Sequence[Entry], rows: int | None = ROWS) -> str:
         for item, after in lines
     ]
     shown = [i for i, name in enumerate(_COLUMNS) if name not in _OPTIONAL or any([row[i] for row in cells])]
+    sizes = [max([len(cell) for cell in column]) for column in zip(_COLUMNS, *cells)]
+    for name in _FIRST_TO_GO if width is not None else ():
+        if sum([sizes[i] + 2 for i in shown]) - 2 > width:  # type: ignore[operator]
+            shown = [i for i in shown if _COLUMNS[i] != name]
     grid = [[row[i] for i in shown] for row in [_COLUMNS, *cells]]
-    widths = [max([len(cell) for cell in column]) for column in zip(*grid)]
+    widths = [sizes[i] for i in shown]
     right = [_COLUMNS[i] in _RIGHT for i in shown]
     text = []
     for row in grid:
