@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ._records import (
@@ -13,11 +13,12 @@ from ._records import (
     mark_at,
     name_of_leaf,
     next_moment,
+    note_writer,
     notes_of,
     recordings,
     site_of,
 )
-from ._tape import AccumulateGrad, Output, extras_of
+from ._tape import AccumulateGrad, Output, extras_of, next_position
 
 _SHOWN = 8
 """How many leaves a pass names."""
@@ -115,11 +116,24 @@ class Step:
         return site_of(self.mark)
 
 
-def note_step(optimizer: Any) -> None:
-    """Note that an optimizer makes a step."""
+def noted_step(optimizer: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """An optimizer's step that notes which memory it wrote; that it is made is noted at once."""
     step = Step(optimizer, mark_at(getframe(1)))
     for recording in recordings:
         recording.steps.append(step)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        start = next_position()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            for edits in [p._alias.edits for group in optimizer.param_groups for p in group["params"] if p._alias]:
+                if edits.position < start and not (
+                    edits.writer and edits.writer[-1][0] < start
+                ):  # by calls noted themselves
+                    note_writer(edits, f"{step.optimizer}.step()", step.mark)
+
+    return run
 
 
 def note_leaf(tensor: Any) -> None:

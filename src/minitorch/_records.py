@@ -503,11 +503,15 @@ def op_name(row: Any) -> str:
     return public_name(row) if hasattr(row, "name") else row.__name__
 
 
+def note_writer(edits: Any, op: str, mark: Any) -> None:
+    """Note what wrote a memory last."""
+    edits.writer = (*(edits.writer or ())[-7:], (edits.position, edits.count, op, mark))
+
+
 def note_write(row: Any, tensor: Any, inputs: tuple[Any, ...], node: Any) -> None:
     """Mark an in-place call: the node it made, the memory it wrote, what the written values were cut from."""
     mark = mark_at(getframe(2))
-    edits = tensor._alias.edits
-    edits.writer = (*(edits.writer or ())[-7:], (edits.position, edits.count, f"{op_name(row)}_", mark))
+    note_writer(tensor._alias.edits, f"{op_name(row)}_", mark)
     cuts = tuple([cut for t in inputs[1:] for cut in notes_of(t)[1]])
     if node is not None:
         add_mark(node, mark, cuts)

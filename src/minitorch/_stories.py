@@ -62,7 +62,7 @@ def raise_freed(node: Node) -> None:
     site = site_of_node(node)
     freed = None if node.extras is None else site_of(node.extras.freed)
     recorded = f", recorded at {site}," if site else ""
-    by = f" by the backward pass at {freed}" if freed else ""
+    by = f" by the backward pass at {freed}: {freed.source}" if freed else ""
     hint = "" if freed else f" {RECORD} tells which pass freed it."
     raise RuntimeError(f"{FREED} ({node.name()}{recorded} has freed what it saved{by}.{hint})")
 

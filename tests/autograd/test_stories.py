@@ -65,6 +65,34 @@ def test_more_writes_than_are_remembered() -> None:
     assert "is at version 20 and was written after it was saved" in error_of(function)
 
 
+class Descent(torch.optim.Optimizer):
+    def __init__(self, params: Any) -> None:
+        super().__init__(params, {})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:
+        for p in self.param_groups[0]["params"]:
+            p -= 0.1 * p.grad
+
+
+@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.Adam, Descent])
+def test_a_step_of_an_optimizer_writes(kind: Any) -> None:
+    weight = torch.ones(3, requires_grad=True)
+    optimizer = kind([weight])
+
+    def function() -> None:
+        loss = (weight * weight).sum()
+        loss.backward(retain_graph=True)
+        optimizer.step()
+        loss.backward()
+
+    said = error_of(function)
+    line = function.__code__.co_firstlineno + 3
+    by = f"line {line}, in function, by {kind.__name__}.step()." if kind is not Descent else "in step, by sub_."
+    assert by in said
+    assert "is at version 1; expected version 0 instead" in said
+
+
 # -- second passes -----------------------------------------------------------------------------------------------------
 def shared() -> None:
     encoder, first, second = nn.Linear(3, 3), nn.Linear(3, 1), nn.Linear(3, 1)

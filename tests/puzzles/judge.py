@@ -8,6 +8,7 @@ See README.md.
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import linecache
 import re
@@ -47,11 +48,11 @@ def names_line(text: str, name: str) -> bool:
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[list[Any]]:
-    """Keeps what is printed to itself; gives the warnings."""
-    with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(io.StringIO()):
-        warnings.simplefilter("always")
-        yield caught
+def quiet() -> Iterator[None]:
+    """Keeps to itself what is printed and warned of."""
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def chain(error: BaseException | None) -> Iterator[str]:
@@ -62,17 +63,18 @@ def chain(error: BaseException | None) -> Iterator[str]:
 
 
 def play(name: str) -> tuple[dict[str, Any], str]:
-    """Run a script: the namespace it leaves behind, and what it raised and warned of."""
+    """Run a script: the namespace it leaves behind, and what it raised."""
     path = HERE / f"{name}.py"
+    gc.collect()  # what an earlier script left
     namespace: dict[str, Any] = {"__name__": "__main__"}
     linecache.checkcache(str(path))
     said = ""
-    with quiet() as caught:
+    with quiet():
         try:
             exec(compile(path.read_text(), str(path), "exec"), namespace)
         except Exception as error:
             said = "\n".join(chain(error))
-    return namespace, "\n".join([said, *[str(warning.message) for warning in caught]])
+    return namespace, said
 
 
 # -- one tool for each kind of trouble ---------------------------------------------------------------------------------

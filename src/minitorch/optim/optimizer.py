@@ -15,7 +15,7 @@ from .. import _runtime
 from .._casts import typename
 from .._extras import RemovableHandle
 from .._modes import enable_grad
-from .._passes import note_step
+from .._passes import noted_step
 from .._records import recordings
 from .._tape import AccumulateGrad
 from .._tensor import Tensor
@@ -304,11 +304,10 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
         self._stepped = True
-        if recordings and not self._stepping:
-            note_step(self)
+        run = noted_step(self, step) if recordings and not self._stepping else step
         hooks = self._hooks
         if hooks is None or self._stepping:
-            return step(self, *args, **kwargs)
+            return run(self, *args, **kwargs)
         self._stepping = True
         try:
             for hook in tuple(hooks.step_pre.values()):
@@ -319,7 +318,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                             f"{step} must return None or a tuple of (new_args, new_kwargs), but got {replacement}."
                         )
                     (_, *args), kwargs = replacement
-            result = step(self, *args, **kwargs)
+            result = run(self, *args, **kwargs)
             for hook in tuple(hooks.step_post.values()):
                 hook(self, (self, *args), kwargs)
         finally:
