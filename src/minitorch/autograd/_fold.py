@@ -52,20 +52,21 @@ class Piece:
 Item = int | Piece
 
 
-def outline(entries: Sequence[Entry]) -> list[Item]:
+def outline(entries: Sequence[Entry], modules: bool = True, repeats: bool = True) -> list[Item]:
     """The entries, those of each module's call in a piece and what is repeated in one."""
-    return _Outline(entries).items
+    return _Outline(entries, modules, repeats).items
 
 
 class _Outline:
     """Makes pieces; what is alike has the same code."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[Entry], modules: bool, repeats: bool) -> None:
+        self._repeats = repeats
         self._known: dict[Any, int] = {}
         self._codes = [self._code((e.op, e.shapes, e.dtypes)) for e in entries]
         paths = [_components(e.module) for e in entries]
         self.items: list[Item] = list(range(len(entries)))
-        if any(paths):
+        if modules and any(paths):
             self.items = self._by_module(paths)
         self.items = self._fold(self.items)
 
@@ -101,7 +102,7 @@ class _Outline:
     def _fold(self, items: list[Item]) -> list[Item]:
         """Find what is repeated, short parts first, then what is repeated of those."""
         before = -1
-        while len(items) > 1 and len(items) != before:
+        while self._repeats and len(items) > 1 and len(items) != before:
             before, period = len(items), 1
             codes = np.array([self.code_of(i) for i in items])
             while period <= min(len(items) // 2, LONGEST):
@@ -156,13 +157,13 @@ def _stop(item: Item) -> int:
     return item + 1 if isinstance(item, int) else item.stop
 
 
-def open_to(items: list[Item], room: int) -> list[Item]:
+def open_to(items: list[Item], room: int, closed: Sequence[str] = ()) -> list[Item]:
     """Open pieces, outer ones first, as long as all that is shown are no more than *room*; leave out the middle of what is
-    longer."""
+    longer. What the modules *closed* did stays one piece."""
     if len(items) > room:
         items = _without_middle(items, room)
     shown = len(items)
-    waiting = deque([i for i in items if isinstance(i, Piece) and i.items])
+    waiting = deque(_openable(items, closed))
     while waiting:
         piece = waiting.popleft()
         more = len(piece.items) - (piece.kind == "module")
@@ -172,8 +173,22 @@ def open_to(items: list[Item], room: int) -> list[Item]:
         if shown + more <= room:
             piece.opened = True
             shown += more
-            waiting.extend([i for i in piece.items if isinstance(i, Piece) and i.items])
+            waiting.extend(_openable(piece.items, closed))
     return items
+
+
+def open_all(items: list[Item], closed: Sequence[str] = ()) -> None:
+    """Open all pieces but what the modules *closed* did."""
+    waiting = deque(_openable(items, closed))
+    while waiting:
+        piece = waiting.popleft()
+        piece.opened = True
+        waiting.extend(_openable(piece.items, closed))
+
+
+def _openable(items: list[Item], closed: Sequence[str]) -> list[Piece]:
+    pieces = [i for i in items if isinstance(i, Piece) and i.items]
+    return [p for p in pieces if not any([f"{p.label}.".startswith(f"{path}.") for path in closed])]
 
 
 def _without_middle(items: list[Item], room: int) -> list[Item]:

@@ -99,7 +99,7 @@ def _of_piece(piece: Piece, entries: Sequence[Entry], after: bool) -> list[str]:
             shapes_text([shape_text(s) for s in last.shapes]),
             dtype_text(last.dtype) if last.dtypes else "",
         )
-    return [*row, piece.label or _paths(inside), ""]
+    return [*row, piece.label or paths_text(inside), ""]
 
 
 def parents_from_outside(entries: Sequence[Entry]) -> tuple[Parent, ...]:
@@ -113,7 +113,7 @@ def parents_from_outside(entries: Sequence[Entry]) -> tuple[Parent, ...]:
     return tuple(sorted(found.values(), key=lambda parent: parent.entry is None))  # numbers before names
 
 
-def _paths(entries: Sequence[Entry]) -> str:
+def paths_text(entries: Sequence[Entry]) -> str:
     """The modules from the first to the last of several entries: ``layers.1 – layers.11``."""
     first, last = entries[0].module.split("."), entries[-1].module.split(".")
     if not entries[0].module or not entries[-1].module:

@@ -19,13 +19,14 @@ from .._size import Size
 from .._tape import AccumulateGrad, Node, Output
 from .._views import current_node
 from ._entries import Entries, Entry, Parent, Saved, array_of, saved_by
+from ._shown import Shown
 
 __all__ = ["Entries", "Entry", "Parent", "Saved", "Tape", "saved_by"]
 
 _recording: ContextVar[tuple[Tape, ...]] = ContextVar("tapes", default=())
 
 
-class Tape(Sequence[Entry]):
+class Tape(Shown):
     """The operations of a forward pass, in the order in which they were recorded.
 
     ``Tape(loss)`` lists what *loss* depends on; read backwards, it is the order in which ``backward()`` runs the nodes.
@@ -102,78 +103,6 @@ class Tape(Sequence[Entry]):
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)
-
-    # -- to look at
-    def __str__(self) -> str:
-        return self.table()
-
-    __repr__ = __str__
-
-    def table(self, *, full: bool = False, rows: int = 50) -> str:
-        """The entries as a table; it is what ``print(tape)`` shows.
-
-        Of a long tape, what each module did is one line, what is repeated is shown the first time, and where that is not
-        enough the middle is left out.
-
-        Parameters
-        ----------
-        full : bool
-            Show every entry. Slices are tables too: ``print(tape[100:140])``.
-        rows : int
-            How many lines there may be otherwise.
-
-        Examples
-        --------
-        >>> import minitorch as torch
-        >>> x = torch.ones(3, requires_grad=True)
-        >>> y = x
-        >>> for _ in range(100):
-        ...     y = torch.tanh(y * x)
-        >>> print(torch.autograd.Tape(y).table(rows=5))
-            #  op                            inputs                  shape  dtype      saved
-            0  mul                           leaf0 (3,), leaf0 (3,)  (3,)   float32     12 B
-            1  tanh                          #0                      (3,)   float32     12 B
-        2–199  ⋮ 2 operations 99 times more                                          1.2 KiB
-        200 operations, 2 of them shown; all: print(tape.table(full=True)), some: print(tape[2:42])
-        """
-        from ._table import table
-
-        return table(self, None if full else rows)
-
-    def tree(self, start: Any = None, *, full: bool = False, rows: int = 100, depth: int = 12) -> str:
-        """What the results were made from, as a tree of the nodes' ``next_functions``.
-
-        What several take is drawn once and then named by its number; what is deeper than *depth* begins anew at the margin.
-
-        Parameters
-        ----------
-        start : int, Tensor, Node or Entry, optional
-            Where to begin, instead of the roots.
-        full : bool
-            Draw everything.
-        rows, depth : int
-            How many lines there may be otherwise, and how many levels.
-
-        Raises
-        ------
-        ValueError
-            If *start* is not on this tape.
-
-        Examples
-        --------
-        >>> import minitorch as torch
-        >>> x = torch.ones(3, requires_grad=True)
-        >>> y = x.exp()
-        >>> print(torch.autograd.Tape(y * (y + 1)).tree())
-        #2 MulBackward0  (3,) float32
-        ├─ #0 ExpBackward0  (3,) float32
-        │  └─ leaf0 (3,)
-        └─ #1 AddBackward0  (3,) float32
-           └─ #0 ExpBackward0, as above
-        """
-        from ._tree import tree
-
-        return tree(self, start, None if full else rows, depth)
 
     # -- searching
     def find(
