@@ -327,7 +327,7 @@ def test_print(session: Any) -> None:
         loss.backward()
 
     shown = session(
-        "print loss;p scale + 1;grad.shape;print;params['w'];entry.op;saved;print nothing;1 +;[w[i] for i in range(2)];off",
+        "print loss;p scale + 1;grad.shape;print;params['w'];print(entry.op);saved;print nothing;1 +;[w[i] for i in range(2)];off",
         run,
     )
     said = shown.split("(backward) ")
@@ -335,7 +335,7 @@ def test_print(session: Any) -> None:
     assert said[2:4] == ["4.0\n", "torch.Size([])\n"]
     assert said[4] == "w  (2,) float32  1 to 2, norm 2.236\nloss  () float32  9\n"
     assert said[5] == "tensor([1., 2.], requires_grad=True)\n"
-    assert said[6] == "'sum'\n"
+    assert said[6] == "sum\n"
     assert said[8] == "*** NameError: name 'nothing' is not defined\n"
     assert said[9].startswith("*** SyntaxError")
     assert said[10].startswith("[tensor(1.")
@@ -350,6 +350,25 @@ def test_tree_tape_and_help(session: Any) -> None:
     assert "nonfinite               where" in shown
     assert "step (s): run this node" in shown
     assert "*** there is no command 'nothing'" in shown
+
+
+def test_a_long_tape(session: Any) -> None:
+    def run() -> None:
+        x = torch.ones(3, requires_grad=True)
+        a_name_that_is_rather_long_for_a_leaf = torch.ones(3, requires_grad=True)
+        y = x
+        for _ in range(500):
+            y = torch.tanh(y * x + a_name_that_is_rather_long_for_a_leaf)
+        y.sum().backward()
+
+    shown = session("tape;tree;list;until #750;list;down 3;list;until entry.number == 1;grad;step;off", run)
+    assert "⋮ 3 operations 499 times more" in shown
+    assert "where\n" in shown
+    assert "further below" in shown
+    assert "-> #1500  SumBackward0" in shown
+    assert "\n-> #750  MulBackward0 " in shown
+    assert "\n>> #3  MulBackward0 " in shown
+    assert stops(shown) == ["#1500", "#1500", "#750", "#750", "#1", "#0"]
 
 
 def test_an_empty_line_repeats(session: Any) -> None:

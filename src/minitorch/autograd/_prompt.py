@@ -164,7 +164,8 @@ class Prompt(cmd.Cmd):
                 self._say(values(one.value, full=True) if one.value is not None else _gone(one))
             return None
         for one in saved:
-            self._say(f"{one.name}  {_gone(one) if one.value is None else figures(one.value)}")
+            shown = _gone(one) if one.value is None else figures(one.value)
+            self._say(clipped(f"{one.name}  {shown}", self._width))
         return None
 
     def do_where(self, argument: str) -> None:
@@ -201,12 +202,14 @@ class Prompt(cmd.Cmd):
         -> is the one that runs next, >> the one that up or down led to."""
         tape, at = self.visit.tape, self.focus.number
         first, last = min(at + 5, len(tape) - 1), max(at - 5, 0)
-        for number in range(first, last - 1, -1):
-            entry = tape[number]
+        rows = []
+        for entry in reversed(tape[last : first + 1]):
             mark = "->" if entry is self.step.entry else ">>" if entry is self.focus else "  "
             where = entry.site.short if entry.site else ""
-            cells = f"{mark} #{number:<4} {entry.name:<22} {_shapes(entry):<14} {entry.module:<14} {where}"
-            self._say(clipped(cells.rstrip(), self._width))
+            rows.append([f"{mark} #{entry.number}", entry.name, _shapes(entry), entry.module, where])
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        for row in rows:
+            self._say(clipped("  ".join(map(str.ljust, row, widths)).rstrip(), self._width))
 
     def do_tape(self, argument: str) -> None:
         """tape: the whole tape as a table"""
@@ -233,7 +236,7 @@ class Prompt(cmd.Cmd):
         except Exception as error:
             self._fail(f"{type(error).__name__}: {error}")
         else:
-            self._say(repr(value))
+            self._say(str(value))
         return None
 
     # -- changing
@@ -275,7 +278,7 @@ class Prompt(cmd.Cmd):
         if command is None or argument is None or line == "EOF":
             return command, argument, line
         rest = line[len(command) :]
-        if rest and not rest[0].isspace():
+        if rest and not rest[0].isspace() and not line.startswith("print("):
             return None, None, line
         return _SHORT.get(command, command), argument, line
 

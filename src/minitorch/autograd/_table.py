@@ -18,14 +18,14 @@ _WIDE = 40
 """How wide inputs may be where the table is not asked for in full."""
 _COLUMNS = ("#", "op", "name", "inputs", "shape", "dtype", "saved", "module", "where")
 _OPTIONAL = ("name", "saved", "module", "where")
-_FIRST_TO_GO = ("dtype", "saved", "name", "module", "shape")
+_IF_THEY_FIT = ("where", "shape", "module", "name", "saved", "dtype")
 _RIGHT = ("#", "saved")
 
 
 def table(entries: Sequence[Entry], rows: int | None = ROWS, width: int | None = None) -> str:
     """Entries, one a line; more than *rows* of them in pieces, with a line that says how to see the rest.
 
-    Where it would be wider than *width*, columns are left out.
+    Where a *width* is given, inputs are shorter, and columns that do not fit are left out.
     """
     if not entries:
         return "no operations"
@@ -34,16 +34,21 @@ def table(entries: Sequence[Entry], rows: int | None = ROWS, width: int | None =
     if folds:
         items = open_to(outline(entries), rows)  # type: ignore[arg-type]
     lines = lines_of(items)
-    wide = None if rows is None else _WIDE
+    wide = None if rows is None else _WIDE if width is None else width // 3
     cells = [
         _of_entry(entries[item], wide) if isinstance(item, int) else _of_piece(item, entries, after)
         for item, after in lines
     ]
     shown = [i for i, name in enumerate(_COLUMNS) if name not in _OPTIONAL or any([row[i] for row in cells])]
     sizes = [max([len(cell) for cell in column]) for column in zip(_COLUMNS, *cells)]
-    for name in _FIRST_TO_GO if width is not None else ():
-        if sum([sizes[i] + 2 for i in shown]) - 2 > width:  # type: ignore[operator]
-            shown = [i for i in shown if _COLUMNS[i] != name]
+    if width is not None:
+        room = width - sum([sizes[i] + 2 for i in shown if _COLUMNS[i] not in _IF_THEY_FIT]) + 2
+        for name in _IF_THEY_FIT:
+            if (i := _COLUMNS.index(name)) in shown:
+                room -= sizes[i] + 2
+                if room < 0:
+                    room += sizes[i] + 2
+                    shown.remove(i)
     grid = [[row[i] for i in shown] for row in [_COLUMNS, *cells]]
     widths = [sizes[i] for i in shown]
     right = [_COLUMNS[i] in _RIGHT for i in shown]
