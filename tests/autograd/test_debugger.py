@@ -327,7 +327,7 @@ def test_print(session: Any) -> None:
         loss.backward()
 
     shown = session(
-        "print loss;p scale + 1;grad.shape;print;params['w'];print(entry.op);saved;print nothing;1 +;[w[i] for i in range(2)];off",
+        "print loss;p scale + 1;grad.shape;print;params['w'];print(entry.op);saved;print nothing;1 +;[w[i] for i in range(2)]",
         run,
     )
     said = shown.split("(backward) ")
