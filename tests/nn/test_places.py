@@ -13,10 +13,9 @@ nn = torch.nn
 
 ELSEWHERE = {
     "batchnorm": "LazyBatchNorm", "instancenorm": "LazyInstanceNorm", "conv": "LazyConv", "linear": "LazyLinear",
-    "activation": "MultiheadAttention",
     "normalization": "CrossMapLRN2d LocalResponseNorm",
     "loss": "CTCLoss Multi SoftMarginLoss TripletMarginWithDistanceLoss LinearCrossEntropyLoss",
-    "pooling": "LPPool MaxUnpool FractionalMaxPool", "linear_cross_entropy_options": "Linear",
+    "linear_cross_entropy_options": "Linear",
 }  # fmt: skip
 """Layers that are in another file than PyTorch's, by its file."""
 

@@ -149,9 +149,17 @@ for n, size in ((1, "5"), (2, "3, 4"), (3, "2, 3, 2")):
     flat = "; @(normal(6, 3))" if n == 1 else ""
     lower = f"@(3)(normal(2, 3{', 4, 4' * n}, 1)); @(3)(normal(3)); @(4)(normal(2, 3, {size})); "
     module(
-        f"BatchNorm{n}d", f"3; 3, {OPTIONS}", f"@(normal(4, 3, {size})){flat}", lower + f"@(3)(normal(1, 3{', 1' * n}))"
+        f"BatchNorm{n}d",
+        f"3; 3, eps={{1e-3|0.5}}; 3, {OPTIONS}",
+        f"@(normal(4, 3, {size})){flat}",
+        lower + f"@(3)(normal(1, 3{', 1' * n}))",
     )
-    module(f"InstanceNorm{n}d", f"3; 3, {OPTIONS}", f"@(normal(2, 3, {size})); @(normal(3, {size}))", lower)
+    module(
+        f"InstanceNorm{n}d",
+        f"3; 3, eps={{1e-3|0.5}}; 3, {OPTIONS}",
+        f"@(normal(2, 3, {size})); @(normal(3, {size}))",
+        lower,
+    )
     module(f"LazyBatchNorm{n}d", "; affine={True|False}, track_running_stats={True|False}", f"@(normal(4, 3, {size}))")
     module(f"LazyInstanceNorm{n}d", "; affine=True; affine=True, track_running_stats=True", f"@(normal(2, 3, {size}))")
 module(

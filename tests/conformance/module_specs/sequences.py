@@ -88,8 +88,9 @@ module(
     "MultiheadAttention",
     "8, {1|2|4}, bias={True|False}; 8, 2, dropout=0.3; 8, 2, add_bias_kv={False|True}, add_zero_attn={False|True}",
     f"@({ATTEND}); @({ATTEND}, need_weights=False); @({ATTEND}, average_attn_weights=False); @({ATTEND}, attn_mask=mask(5, 4)); @({ATTEND}, attn_mask=normal(5, 4)); "
-    f"@({ATTEND}, key_padding_mask=torch.tensor([[False] * 4, [False, False, True, True]])); @(normal(5, 8), normal(4, 8), normal(4, 8))",
-    f"@(8, 3); @(0, 1); @(8, 2)(normal(5, 2, 6), normal(4, 2, 6), normal(4, 2, 6)); @(8, 2)({ATTEND}, attn_mask=mask(3, 3)); @(8, 2)({ATTEND}, key_padding_mask=mask(3, 3)); "
+    f"@({ATTEND}, key_padding_mask=torch.tensor([[False] * 4, [False, False, True, True]])); @(normal(5, 8), normal(4, 8), normal(4, 8)); "
+    "@(*[normal(5, 2, 8)] * 3, attn_mask=torch.ones(5, 5).triu(1).bool(), is_causal={True|False}, need_weights={True|False})",
+    f"@(8, 3); @(8, 2)(*[normal(5, 2, 8)] * 3, is_causal=True); @(0, 1); @(8, 2)(normal(5, 2, 6), normal(4, 2, 6), normal(4, 2, 6)); @(8, 2)({ATTEND}, attn_mask=mask(3, 3)); @(8, 2)({ATTEND}, key_padding_mask=mask(3, 3)); "
     "@(8, 2)(normal(5, 2, 8), normal(4, 2, 8), normal(3, 2, 8)); @(8, 2)(normal(5, 2, 8), normal(4, 8), normal(4, 8))",
 )
 module(

@@ -8,6 +8,7 @@ from ..._tensor import Tensor
 from ...ops.creation import full
 from .. import functional as F
 from ..parameter import Parameter
+from .attention import MultiheadAttention as MultiheadAttention
 from .module import Module
 
 

@@ -8,6 +8,14 @@ from ..._tensor import Tensor
 from .. import functional as F
 from .conv import Sizes, per_dim
 from .module import Module
+from .unpooling import FractionalMaxPool2d as FractionalMaxPool2d
+from .unpooling import FractionalMaxPool3d as FractionalMaxPool3d
+from .unpooling import LPPool1d as LPPool1d
+from .unpooling import LPPool2d as LPPool2d
+from .unpooling import LPPool3d as LPPool3d
+from .unpooling import MaxUnpool1d as MaxUnpool1d
+from .unpooling import MaxUnpool2d as MaxUnpool2d
+from .unpooling import MaxUnpool3d as MaxUnpool3d
 
 
 class _MaxPool(Module):
