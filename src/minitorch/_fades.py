@@ -225,6 +225,12 @@ def _written(row: Any, index: int, kept: dict[str, Any], how: str) -> str:
     return "the values were overwritten in place, so that nothing depends on the old ones"
 
 
+def _labels(row: Any, index: int, kept: dict[str, Any], how: str) -> str:
+    if _zero(kept.get("kept")):
+        return "every target is one to be ignored (ignore_index)"
+    return "the targets that are ignored (ignore_index), or have no weight, give none"
+
+
 _REASONS: tuple[tuple[tuple[str, ...], Callable[..., str]], ...] = (
     (("relu", "threshold"), _relu),
     (("clamp", "hardtanh", "hardsigmoid", "hardswish"), _clamp),
@@ -269,6 +275,7 @@ _REASONS: tuple[tuple[tuple[str, ...], Callable[..., str]], ...] = (
         _selected,
     ),
     (("floor", "ceil", "round", "trunc", "sign", "heaviside", "bernoulli"), _flat),
+    (("nllloss",), _labels),
     (("zero", "fill", "copybackwards", "copyslices", "copy"), _written),
 )
 """Reasons by the beginning of the node's name, in small letters."""

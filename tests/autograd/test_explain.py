@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import minitorch as torch
+from graphs import random_graph
 from minitorch import nn
-from minitorch.autograd import explain, record_sites
+from minitorch.autograd import Tape, explain, record_sites
 
 
 def leaf(*values: float) -> Any:
@@ -243,6 +246,16 @@ def test_blocks_that_stop_recording() -> None:
     assert where(explain(w)) == ("no_grad", line("set_grad_enabled(False)"))
 
 
+def test_calls_that_record_nothing_themselves() -> None:
+    mean, other = leaf(0.0, 1.0), leaf(1.0, 1.0)
+    with record_sites():
+        drawn = torch.distributions.Normal(mean, 1.0).sample()
+        (drawn * other).sum().backward()
+    answer = explain(mean)
+    assert where(answer) == ("no_grad", line("drawn = torch"))
+    assert "rsample()" in answer.summary
+
+
 def test_an_inference_tensor_says_so_without_recording() -> None:
     with torch.inference_mode():
         t = torch.ones(2) * 2
@@ -304,6 +317,17 @@ def test_gradients_that_were_cleared() -> None:
     assert where(answer) == ("cleared", line("optimizer.zero_grad()"))
     assert "step() was called after it was cleared" in answer.text
     assert "model.weight" in answer.text or "weight.grad" in answer.text
+
+
+def test_gradients_that_were_cleared_at_the_end_of_a_step() -> None:
+    w = leaf(1.0, 2.0)
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    with record_sites():
+        for _ in range(2):
+            (w * 2).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    assert "after the optimizer's step had used it" in explain(w).summary
 
 
 def test_gradients_that_were_set_to_zero() -> None:
@@ -440,6 +464,16 @@ def test_the_operation_that_makes_a_gradient_zero(name: str, how: str) -> None:
     assert (answer.advice != ()) == (how == "tried")
 
 
+def test_targets_that_are_all_ignored() -> None:
+    layer = nn.Linear(2, 3)
+    with record_sites():
+        loss = nn.functional.cross_entropy(layer(torch.ones(2, 2)), torch.tensor([-100, -100]))
+        loss.backward()
+    answer = explain(layer.weight)
+    assert where(answer) == ("zero_gradient", line("loss = nn.functional.cross_entropy"))
+    assert "ignore_index" in answer.summary
+
+
 def test_overwritten_values() -> None:
     w = leaf(1.0, 2.0)
     with record_sites():
@@ -543,6 +577,21 @@ def test_numbers_that_are_not_finite() -> None:
     answer = explain(w)
     assert answer.reason == "not_finite"
     assert "detect_anomaly" in answer.text
+
+
+@given(st.integers(0, 2**20))
+def test_answers_fit_the_gradients(seed: int) -> None:
+    """Of random graphs: zero where it is zero, and trying a pass changes nothing."""
+    with record_sites():
+        loss = random_graph(seed)
+        loss.backward(retain_graph=True)
+    leaves = {p.leaf for entry in Tape(loss) for p in entry.parents if p.leaf is not None}
+    for tensor in leaves:
+        before = tensor.grad.clone()
+        noted, tried = explain(tensor), explain(tensor, loss)
+        assert (noted.reason in ("zero_gradient", "cancelled")) == (not tensor.grad.any())
+        assert (tried.reason, tried.site) == (noted.reason, noted.site)
+        assert torch.equal(tensor.grad, before)
 
 
 # -- the answer --------------------------------------------------------------------------------------------------------

@@ -205,10 +205,11 @@ class _Question(WhyNone):
         return Explanation(
             "has_gradient",
             f"{self.who}.grad is there: norm {float(np.linalg.norm(array)):.4g}, {zeros:.0%} zeros.",
-            unknown=(
-                "whether it is what you expect: compare it with `torch.autograd.gradcheck`, or step through backward",
+            unknown=("whether it is what you expect: compare it with `torch.autograd.gradcheck`",),
+            advice=(
+                "`torch.autograd.gradient_report(loss)` shows how gradients shrink or grow on their way",
+                *self.hints(),
             ),
-            advice=self.hints(),
         )
 
     def not_in_optimizer(self, step: Any, sums: list[Evidence]) -> Explanation:

@@ -59,6 +59,8 @@ class WhyNone(Case):
                 "whether the numbers that came back as a tensor are those that left the graph: numbers have no history"
             )
         says = _CUTS.get(first.kind, f"{first.kind} has no derivative: no gradient goes back through it")
+        if first.kind in _MODES and first.mode_mark is not None and first.mode_site is None:
+            says = f"what is called there runs under {first.kind} itself (sample() of distributions does, rsample() does not)"
         summary = (
             f"{self.who} does not require grad: its values were cut from their history{line}: {says}."
             if self.node is None
@@ -182,17 +184,21 @@ class WhyNone(Case):
         site = site_of(cleared[1])
         facts = [Evidence("a backward pass had given it a gradient", site_of(reached[1]))]
         step = next((s for r in self.recordings for s in reversed(r.steps) if self.node.position in s.held), None)
+        used = ", after backward."
         if step is not None:
             when = "before" if step.moment < cleared[2] else "after"
             facts.append(Evidence(f"{step.optimizer}.step() was called {when} it was cleared", step.site))
+            if reached[2] < step.moment < cleared[2]:
+                used = ", after the optimizer's step had used it."
         return Explanation(
             "cleared",
             f"{self.who}.grad is None: it had a gradient, which was cleared (set to None, as zero_grad() does)"
-            + (f" at {site.short}, after backward." if site else ", after backward."),
+            + (f" at {site.short}" if site else "")
+            + used,
             site,
             "zero_grad",
             tuple(facts),
-            advice=("clear gradients before backward, or after the optimizer's step",),
+            advice=("clear gradients before backward, or after the optimizer's step; look at them in between",),
         )
 
     def no_backward(self) -> Explanation:
@@ -211,7 +217,10 @@ class WhyNone(Case):
             f"{self.who}.grad is None: no backward pass was run while it was recorded.",
             evidence=others,
             unknown=("what happened outside the recording",),
-            advice=("call backward() on a result that was computed from it",),
+            advice=(
+                "call backward() on a result that was computed from it",
+                "ask with the loss: explain(tensor, loss)",
+            ),
         )
 
     def reached_without(self, noted: Pass) -> Explanation:
@@ -322,7 +331,7 @@ class WhyNone(Case):
                 f"{self.who}.grad is None: the loss does not require grad: nothing was recorded for it.",
                 first.site if first else None,
                 unknown=("where it lost its history",) if not first else (),
-                advice=self.hints(),
+                advice=(RECORD,) if not first else (),
             )
         nodes = reachable([root]) - {None}
         if self.node in nodes:
