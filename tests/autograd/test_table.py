@@ -124,6 +124,14 @@ def test_what_repeats_nothing_shows_its_beginning_and_end() -> None:
     assert lines[-2].split()[0] == str(len(tape) - 1)
 
 
+def test_there_is_always_something_to_see() -> None:
+    tape = Tape(chain(400).sum())
+    for rows in (-1, 0, 1, 2, 3):
+        assert tape.table(rows=rows).splitlines()[-1].startswith("401 operations, ")
+        assert len(tape.table(rows=rows).splitlines()) <= max(rows, 1) + 2
+        assert tape.tree(rows=rows, depth=rows).splitlines()[-1].startswith("… ")
+
+
 def test_slices_print_as_tables() -> None:
     lines = str(Tape(chain(400))[100:140]).splitlines()
     assert len(lines) == 41
@@ -227,8 +235,10 @@ def test_several_roots_and_outputs() -> None:
     assert tape.tree().splitlines()[3:] == ["#2 ExpBackward0  () float32", "└─ #0.1 UnbindBackward0, as above"]
     assert tape.tree(0).splitlines() == ["#0 UnbindBackward0  2 × () float32", "└─ leaf0 (2,)"]
     assert tape.tree(second) == tape.tree(0)
-    with pytest.raises(ValueError, match="not on this tape"):
-        tape.tree(torch.ones(2))
+    assert tape.tree(-3) == tape.tree(tape[0]) == tape.tree(0)
+    for start in (torch.ones(2), 3, -4):
+        with pytest.raises(ValueError, match="not on this tape"):
+            tape.tree(start)
 
 
 def test_a_block_begins_with_what_nothing_takes() -> None:

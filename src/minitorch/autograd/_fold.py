@@ -160,6 +160,7 @@ def _stop(item: Item) -> int:
 def open_to(items: list[Item], room: int, closed: Sequence[str] = ()) -> list[Item]:
     """Open pieces, outer ones first, as long as all that is shown are no more than *room*; leave out the middle of what is
     longer. What the modules *closed* did stays one piece."""
+    room = max(room, 1)
     if len(items) > room:
         items = _without_middle(items, room)
     shown = len(items)

@@ -21,7 +21,10 @@ def tree(tape: Tape, start: Any = None, rows: int | None = ROWS, depth: int = DE
     if start is None:
         begins = tape.roots or _unused(tape)
     else:
-        entry = tape[start] if isinstance(start, int) else tape.entry_of(start)
+        if isinstance(start, int):
+            entry = tape[start] if -len(tape) <= start < len(tape) else None
+        else:
+            entry = tape.entry_of(start)
         if entry is None:
             raise ValueError("tree(): start is not on this tape")
         begins = (entry.number,)
@@ -39,7 +42,7 @@ class _Drawing:
     """Draws depth first, with a stack of its own: tapes may be deep."""
 
     def __init__(self, tape: Tape, begins: tuple[int, ...], rows: int | None, depth: int) -> None:
-        self.entries, self.rows, self.depth = tape.entries, rows, depth
+        self.entries, self.rows, self.depth = tape.entries, rows, max(depth, 1)
         self.lines: list[str] = []
         self.drawn: set[int] = set()
         self.later: deque[int] = deque()
