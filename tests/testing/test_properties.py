@@ -176,6 +176,15 @@ def test_state_kept_outside_the_context() -> None:
     assert "a value that it kept was changed since" in blame.detail
 
 
+def test_a_backward_that_raises() -> None:
+    fn = function(saving, lambda ctx, g: (g * 2 * ctx.saved_tensors[0])[0])
+    with pytest.raises(GradientError, match=r"backward raised RuntimeError: .* invalid gradient") as error:
+        check_gradients(lambda x: fn(x).sin(), torch.ones(2, 3, dtype=F64))
+    blame = error.value.report.failures[0].blame
+    assert blame is not None
+    assert blame.name == "CustomBackward"
+
+
 def test_a_cast_on_the_way_is_named() -> None:
     report = check_gradients(lambda x: (x * 3).half().double().sin(), *inputs(1), raise_exception=False)
     blame = report.failures[0].blame

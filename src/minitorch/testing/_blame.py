@@ -72,6 +72,17 @@ NOTHING = (
 )
 
 
+def blame_raising(subject: Subject) -> Blame | None:
+    """The first node whose own backward raises."""
+    with Recording() as recording:
+        subject.call()
+    for step in steps(recording):
+        own = own_jacobian(step)
+        if isinstance(own, Blame):
+            return own
+    return None
+
+
 def blame_for_reference(subject: Subject) -> Blame:
     """The same where a function is not equal to its reference."""
     with Recording() as recording:
