@@ -17,13 +17,11 @@ def pictures():
     small = Tape((y / y.sum() - x).square().mean(), params={"x": x, "w": w})
     with record_sites():
         network = Tape(make_loss())
-        deep = Tape(make_loss(depth=200))
         layers = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True), 6)
         transformer = Tape(layers(torch.ones(3, 1, 8)).mean())
     return {
         "small": small.to_svg(),
         "network": network.to_svg(fold="blocks.1"),
-        "deep": deep.to_svg(),
         "transformer": transformer.to_svg(nodes=45),
     }
 
