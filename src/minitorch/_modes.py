@@ -121,7 +121,7 @@ def _in_each_step(context: Callable[[], Any], function: Callable[..., Generator[
 
 class _GradMode(ModeDecorator):
     mode = False
-    previous: list[tuple[bool, Any]]
+    previous: list[tuple[bool, tuple[Any] | None]]
 
     def __new__(cls, function: Any = None) -> Any:
         context = super().__new__(cls)
@@ -129,7 +129,7 @@ class _GradMode(ModeDecorator):
         return context if function is None else context(function)  # used as a bare decorator
 
     def __enter__(self) -> None:
-        self.previous.append((grad_mode.get(), mode_place.get()))
+        self.previous.append((grad_mode.get(), (mode_place.get(),) if observers else None))
         grad_mode.set(self.mode and not inference_mode_on.get())
         if observers and not self.mode:
             self.note_place()
@@ -137,7 +137,8 @@ class _GradMode(ModeDecorator):
     def __exit__(self, *exc: object) -> None:
         mode, place = self.previous.pop()  # no tokens: the block may end in another context than it began in
         grad_mode.set(mode)
-        mode_place.set(place)
+        if place is not None:
+            mode_place.set(place[0])
 
 
 class no_grad(_GradMode):
