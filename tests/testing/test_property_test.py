@@ -186,6 +186,7 @@ def test_local_functions_are_written_out() -> None:
     error = failing(local, tensors(shape=(2,)))
     assert "class Local(torch.autograd.Function):" in error.test
     assert "scale = 3.0" in error.test
+    assert "\n\n\n\n" not in error.test
     assert run(error.test).report.failures[0].pattern == error.report.failures[0].pattern
 
 

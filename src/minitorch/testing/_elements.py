@@ -89,9 +89,9 @@ KINDS: dict[str, Kind] = {
 
 
 def one_number(dtype: Any) -> SearchStrategy[float]:
-    """An ordinary number."""
+    """An ordinary number: 0, or of a size from 0.001 to 8."""
     width: Any = 8 * np.dtype(dtype).itemsize
-    return st.floats(-8, 8, width=width, allow_subnormal=False)
+    return st.floats(-8, 8, width=width, allow_subnormal=False).map(lambda x: x if abs(x) > 1e-3 else 0.0)
 
 
 def lists(numbers: SearchStrategy[Any], count: int) -> SearchStrategy[list[Any]]:

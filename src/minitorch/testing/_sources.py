@@ -121,11 +121,12 @@ class Preamble:
     def __str__(self) -> str:
         first, *more = self.imports
         imports = "\n".join(sorted([first, "from minitorch.testing import check_gradients", *more], key=_import_key))
-        blocks = [imports]
+        blocks, before = imports, "import"
         for text in self.definitions:
-            long = "\n" in text and text.startswith(("def ", "class ", "@"))
-            blocks.append(f"\n\n{text}\n" if long else text)
-        return "\n".join(blocks)
+            kind = "long" if text.startswith(("def ", "class ", "@")) else "short"
+            gap = 2 if "long" in (before, kind) else int(before == "import")
+            blocks, before = f"{blocks}\n{gap * chr(10)}{text}", kind
+        return blocks
 
 
 def _import_key(line: str) -> tuple[bool, str]:
