@@ -180,8 +180,8 @@ def test_local_functions_are_written_out() -> None:
         def backward(ctx: Any, g: Any) -> Any:
             return g * -scale
 
-    def local(x: Any) -> Any:
-        return Local.apply(x) + shift.to(x.dtype)
+    def local(scale: Any) -> Any:
+        return Local.apply(scale) + shift.to(scale.dtype)
 
     error = failing(local, tensors(shape=(2,)))
     assert "class Local(torch.autograd.Function):" in error.test

@@ -77,7 +77,11 @@ class Preamble:
             self._add(self.definitions, _missing(name, value))
             return name
         text, node, scope = found
-        for used in sorted({n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}):
+        names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+        own = {n.id for n in names if not isinstance(n.ctx, ast.Load)} | {
+            n.arg for n in ast.walk(node) if isinstance(n, ast.arg)
+        }
+        for used in sorted({n.id for n in names} - own):
             if used in scope and scope[used] is not value:
                 self._binding(used, scope[used])
         if isinstance(node, ast.Lambda):

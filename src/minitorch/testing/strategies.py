@@ -447,7 +447,7 @@ _LAYERS: list[Callable[[int, int], nn.Module]] = [
     lambda width, wider: nn.ReLU(),
     lambda width, wider: nn.GELU(),
     lambda width, wider: nn.Softplus(),
-    lambda width, wider: nn.LayerNorm(width),
+    lambda width, wider: nn.LayerNorm(width) if width > 1 else nn.Identity(),  # of one number it is a constant
 ]
 
 
