@@ -377,6 +377,13 @@ class _Check:
             return f"input {subject.variables[variable]} {shape}"
         return f"parameter {variable - len(subject.variables)} {shape}"
 
+    def named_second(self, variable: int) -> str:
+        """A variable of second derivatives: the inputs, then the incoming gradients, then the parameters."""
+        incoming = variable - len(self.subject.variables)
+        if 0 <= incoming < len(self.subject.which):
+            return f"the incoming gradient {incoming}"
+        return self.named(variable if incoming < 0 else variable - len(self.subject.which))
+
     def setting(self) -> Setting:
         """What the properties are asked of."""
         try:
@@ -409,31 +416,34 @@ class _Check:
     def second_order(self) -> None:
         """Compare second derivatives along random directions.
 
-        The gradient g of <v, f> has a symmetric Jacobian: its product with d from the left, which backward of backward
-        gives, is the derivative of g along d.  So two evaluations of g check all of its elements.
+        The gradients of <v, f(x)> by x and by v have a symmetric Jacobian: its product with d from the left, which backward of
+        backward gives, is their derivative along d.  So two evaluations of them check all of its elements.
         """
         subject = self.subject
-        vectors = self.rng.normal(size=subject.base.size)
-        starts = subject.split(vectors)
-        which = subject.which
+        starts = subject.split(self.rng.normal(size=subject.base.size))
+        which, count = subject.which, len(self.inputs)
+        dtypes = [subject.point()[0][o]._array.dtype for o in which]
 
         def gradients(*args: Any) -> tuple[Any, ...]:
             with enable_grad():
-                outputs = tuple_of(self.fn(*args))
+                outputs = tuple_of(self.fn(*args[:count]))
+                given = args[count:] or [_runtime.wrap(s.astype(d)) for s, d in zip(starts, dtypes)]
                 wanted = [args[i] for i in subject.variables] + list(subject.parameters)
-                chosen, given = [], []
-                for o, start in zip(which, starts):
-                    if current_node(outputs[o]) is not None:
-                        chosen.append(outputs[o])
-                        given.append(_runtime.wrap(start.astype(outputs[o]._array.dtype)))
-                found = (
-                    grad(chosen, wanted, given, create_graph=True, allow_unused=True)
-                    if chosen
-                    else [None] * len(wanted)
-                )
-            return tuple([_zeros_like(w) if g is None else g for g, w in zip(found, wanted)])
+                recorded = [
+                    (outputs[o], start) for o, start in zip(which, given) if current_node(outputs[o]) is not None
+                ]
+                found: Sequence[Any] = [None] * len(wanted)
+                if recorded:
+                    chosen, vectors = zip(*recorded)
+                    found = grad(chosen, wanted, vectors, create_graph=True, allow_unused=True)
+            found = [_zeros_like(w) if g is None else g for g, w in zip(found, wanted)]
+            places = len(subject.variables)
+            by_start = [outputs[o] for o in which] if len(args) > count else []
+            return (*found[:places], *by_start, *found[places:])
 
-        second = Subject(gradients, self.inputs, subject.variables, subject.parameters)
+        vectors = [_runtime.wrap(s.astype(d)) for s, d in zip(starts, dtypes)]
+        variables = [*subject.variables, *range(count, count + len(vectors))]
+        second = Subject(gradients, [*self.inputs, *vectors], variables, subject.parameters)
         self.others.append(second)
         try:
             second.point()
@@ -451,13 +461,13 @@ class _Check:
             behaviour, wrong = along(second, directions, analytic)
             if wrong.any():
                 assert behaviour is not None
-                points = [changed(subject, row, analytic[row], behaviour) for row in map(int, np.flatnonzero(wrong))]
+                points = [changed(second, row, analytic[row], behaviour) for row in map(int, np.flatnonzero(wrong))]
                 points.sort(key=lambda p: -_severity(p))
                 variables = sorted({p.output for p in points})
                 picked = analytic[None, wrong], behaviour.value[None, wrong], 2 * behaviour.error[None, wrong]
                 self.fail(
                     "second_order",
-                    f"the second derivative with respect to {', '.join([self.named(v) for v in variables])} along a random "
+                    f"the second derivative with respect to {', '.join(map(self.named_second, variables))} along a random "
                     f"direction: {len(points)} of {len(wrong)} entries of the gradient change otherwise than backward of "
                     "backward says (output: the gradient's entry)",
                     points=points[:5],
