@@ -19,9 +19,12 @@ def enter_module(module: Any) -> Any:
         for name, parameter in module.named_parameters():
             if parameter._node is not None:
                 extras_of(parameter._node).names.setdefault(0, name)
+        paths = {id(below): name for name, below in module.named_modules()}
+        chain = ((module, path, paths),)
     else:
-        path = _path_below(chain, module)
-    return _enclosing.set((*chain, (module, path))), running_path.set(path)
+        path = chain[0][2].get(id(module)) or _path_below(chain, module)
+        chain = (*chain, (module, path, {}))
+    return _enclosing.set(chain), running_path.set(path)
 
 
 def leave_module(tokens: Any) -> None:
@@ -32,9 +35,9 @@ def leave_module(tokens: Any) -> None:
 
 
 def _path_below(chain: tuple[Any, ...], module: Any) -> str:
-    """The module's path in the model: by the innermost of the running modules that has it."""
+    """The path of a module that the model had not when its call began: by the innermost of the running ones that has it."""
     for depth in range(len(chain) - 1, -1, -1):
-        parent, path = chain[depth]
+        parent, path, _ = chain[depth]
         for name, below in parent.named_modules():
             if below is module and name:
                 return name if depth == 0 else f"{path}.{name}"
