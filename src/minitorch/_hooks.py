@@ -111,10 +111,13 @@ def after(node: Node, gradient: Any, F: Any, edges: tuple[Any, ...], retain: boo
         if packed is not None:
             packed.restore(node)
     keep = retain and packed is None
+    aside = getattr(node, "saved_aside", None)  # no variable, so not packed
     if check is None:
         results = node.backward(gradient, F, edges, keep)
     else:
         results = check(node, gradient, lambda g: node.backward(g, F, edges, keep), F)
+    if packed is not None and retain and aside is not None:
+        node.saved_aside = aside  # type: ignore[attr-defined]
     if packed is not None and not retain:
         extras.packed = None  # type: ignore[union-attr]
     if extras is not None and extras.posthooks:

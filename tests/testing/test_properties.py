@@ -191,3 +191,11 @@ def test_a_cast_on_the_way_is_named() -> None:
     assert blame is not None
     assert blame.name == "a cast from float64 to float16"
     assert "(x * 3).half()" in blame.detail
+
+
+def test_packed_values_serve_a_second_backward() -> None:
+    x = torch.tensor([0.5, -1.0], dtype=F64, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        y = torch.nn.functional.gelu(x).sum()
+    first, again = [torch.autograd.grad(y, x, retain_graph=True)[0].tolist() for _ in range(2)]
+    assert first == again
