@@ -253,6 +253,13 @@ def test_functions_that_raise_for_all_draws() -> None:
     assert "so did positive for each of the 5 draws" in error.value.__notes__[-1]
 
 
+def test_functions_without_values_for_some_draws() -> None:
+    error = failing(torch.sqrt, tensors(shape=(1,), dtype=F64))
+    assert error.inputs[0].tolist() == [-1.0]
+    assert "no output is finite here" in str(error)
+    assert "draw others: tensors(elements=st.floats(0.1, 4.0))\nFound at draw" in str(error)
+
+
 def test_random_functions() -> None:
     assert "the function is random" in str(failing(lambda x: x * torch.rand(2), tensors(shape=(2,))))
 

@@ -148,3 +148,17 @@ def test_as_a_program(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "to blame: detach()" in done.stdout
     assert done.stderr.endswith("evaluations\n")
+
+
+def test_modules_that_import_torch(tmp_path: Path) -> None:
+    (tmp_path / "shell_package" / "plain.py").write_text("import torch\n\ndef double(x):\n    return torch.mul(x, 2)\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "minitorch", "-m", "minitorch.testing"]
+        + ["shell_package.plain:double", "--shapes", "(n,)", "--examples", "3"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "gradients of double are right in 3 draws" in done.stdout

@@ -283,6 +283,8 @@ class Run:
         else:
             report = GradientReport(self.report.name)
             report.failures.append(Failure("call", _raised(self.report.name, error)))
+        if report.evaluations == 1 and report.failed("values"):  # nothing to compare: no values there, or none at all
+            note += "\nIf these inputs are outside the function's domain, draw others: tensors(elements=st.floats(0.1, 4.0))"
         test = written_out(self.fn, inputs, self.options, bool(self.parameters), self.made)
         made = PropertyError(report, inputs, test, self.report.draws, note)
         made.__cause__ = None if isinstance(error, GradientError) else error
