@@ -330,7 +330,7 @@ def indices(shape: Sequence[int]) -> SearchStrategy[tuple[Any, ...]]:
     Examples
     --------
     >>> from hypothesis import find
-    >>> find(indices((2, 3)), lambda index: len(index) == 2)
+    >>> find(indices((2, 3)), lambda index: [type(part) for part in index] == [int, int])
     (0, 0)
     """
 
