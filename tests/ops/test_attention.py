@@ -113,3 +113,15 @@ def test_values_and_gradients_of_both_orders_as_in_pytorch(shapes: Any) -> None:
             results.append([t.detach().numpy() for t in (out, *first, *second)])
         for expected, found in zip(*results):
             np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+
+
+def test_one_node_refuses_edits_of_its_result_and_names_masks_that_do_not_fit() -> None:
+    q = torch.randn(2, 5, 3, 4, requires_grad=True).transpose(1, 2)
+    out = torch.nn.functional.scaled_dot_product_attention(q, q, q, is_causal=True)
+    assert out.grad_fn.name() == "ScaledDotProductFlashAttentionForCpuBackward0"
+    assert out.stride() == q.stride()  # so that heads are joined without a copy
+    out.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+    with pytest.raises(RuntimeError, match=r"attn_mask of shape \[4, 4\].*\[2, 3, 5, 5\]"):
+        torch.nn.functional.scaled_dot_product_attention(q, q, q, torch.zeros(4, 4))

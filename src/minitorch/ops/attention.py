@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +11,13 @@ import numpy as np
 from .._args import array_of, check_tensors, flag
 from .._dtypes import BOOL
 from .._errors import scalar_name
-from .._kernels import softmax as kernels
+from .._kernels import attention as kernels
 from .._op import op, rows
-from .._runtime import wrap
+from .._runtime import raw, traced, wrap
 from . import arrange, broadcast, join, linalg, pad, pointwise, softmax
 from . import reduce as reductions
 from . import shape as shapes
+from ._composition import gradients_of_composition
 from .dropout import dropout
 from .linear import linear
 
@@ -30,24 +30,74 @@ KERNELS = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "o
 
 
 # -- scaled dot products -----------------------------------------------------------------------------------------------
-def _safe_softmax_kernel(self: np.ndarray) -> np.ndarray:
-    """Softmax along the last axis; zeros, not NaN, where all is minus infinity."""
-    out = kernels.softmax(self, -1)
-    empty = np.isnan(out[..., 0]) if self.shape[-1] else np.zeros((), BOOL)
-    if empty.any():
-        empty &= np.equal(self, -np.inf).all(-1)
-        out[empty] = 0
-    return out
-
-
-_safe_softmax = op("safe_softmax", "SafeSoftmaxBackward0", _safe_softmax_kernel, ("self",),
+_safe_softmax = op("safe_softmax", "SafeSoftmaxBackward0", lambda self: kernels.safe_softmax(self), ("self",),
                    self=lambda F, g, result: F.softmax_backward(g, result, dim=-1))  # fmt: skip
 
 
-@lru_cache(maxsize=32)
-def _causal(rows: int, columns: int, dtype: Any) -> np.ndarray:
-    """What is added to scores so that each row sees the columns up to its own number."""
-    return np.triu(np.full((rows, columns), -np.inf, dtype), 1)
+def _composed(query: Any, key: Any, value: Any, mask: Any, scale: float, dropout_p: float = 0.0) -> Any:
+    """Attention, of elementary operations; *mask* is what is added to scores."""
+    scores = rows["bmm_nt"].call(pointwise.mul(query, scale), key)
+    weights = softmax.softmax(scores, -1) if mask is None else _safe_softmax(pointwise.add(scores, mask))
+    if dropout_p:
+        weights = dropout(weights, dropout_p)
+    return linalg.matmul(weights, value)
+
+
+def _mask_of(query: np.ndarray, key: np.ndarray, attn_mask: Any, is_causal: bool) -> Any:
+    """What is added to scores: an array of their shape, or None."""
+    length, keys = query.shape[-2], key.shape[-2]
+    mask = kernels.causal(length, keys, query.dtype) if is_causal else attn_mask
+    try:
+        return None if mask is None else np.broadcast_to(mask, (*query.shape[:-1], keys))
+    except ValueError:
+        raise RuntimeError(
+            f"scaled_dot_product_attention(): attn_mask of shape {list(mask.shape)} does not broadcast with the scores, "
+            f"{[*query.shape[:-1], keys]}: sizes must match at non-singleton dimensions"
+        ) from None
+
+
+def _attention_kernel(
+    query: np.ndarray, key: np.ndarray, value: np.ndarray, *, attn_mask: Any, is_causal: bool, scale: float
+) -> list[np.ndarray]:
+    return kernels.attention(query, key, value, _mask_of(query, key, attn_mask, is_causal), scale)
+
+
+def _attention_backward(g: Any, needed: Any, *inputs: Any, kept: Any, scale: float, **_: Any) -> Any:
+    return kernels.attention_backward(g, needed, *inputs, *kept, scale=scale)
+
+
+def _backward_by_composition(
+    g: Any, needed: Any, *inputs: Any, kept: Any, attn_mask: Any, is_causal: bool, scale: float
+) -> list[Any]:
+    def compose(query: Any, key: Any, value: Any) -> tuple[Any]:
+        mask = _mask_of(query._array, key._array, attn_mask, is_causal)
+        return (_composed(query, key, value, None if mask is None else wrap(mask), scale),)
+
+    return gradients_of_composition(compose, {0: g}, needed, inputs)
+
+
+raw.attention_backward, traced.attention_backward = _attention_backward, _backward_by_composition
+
+_attention_row = op(
+    "scaled_dot_product_attention", "ScaledDotProductFlashAttentionForCpuBackward0", _attention_kernel,
+    ("query", "key", "value"), shows={"output": "result", "dropout_p": lambda node: 0.0},
+    together=lambda F, g, needed, query, key, value, result, aside, attn_mask, is_causal, scale: F.attention_backward(
+        g, needed, query, key, value, kept=(result, *aside), attn_mask=attn_mask, is_causal=is_causal,
+        scale=scale))  # fmt: skip
+
+
+def _is_plain(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: Any, dropout_p: float) -> bool:
+    """Whether the row computes this attention; PyTorch has a kernel of its own for the same."""
+    return (
+        q.ndim == k.ndim == v.ndim == 4
+        and not dropout_p
+        and q.shape[:2] == k.shape[:2] == v.shape[:2]
+        and q.shape[3] == v.shape[3]
+        and k.shape[2] == v.shape[2]
+        and q.size * k.size > 0
+        and q.itemsize > 2
+        and (mask is None or (mask._array.ndim in (2, 4) and not mask.requires_grad))
+    )
 
 
 def _minus_infinity(hidden: np.ndarray, dtype: Any) -> Any:
@@ -167,23 +217,20 @@ def scaled_dot_product_attention(
             f"scaled_dot_product_attention(): query and key must have the same last size, but got {list(q.shape)} and "
             f"{list(k.shape)}"
         )
-    scores = rows["bmm_nt"].call(pointwise.mul(query, scale), key)
-    if is_causal:
-        scores = pointwise.add(scores, wrap(_causal(q.shape[-2], k.shape[-2], q.dtype)))
-    elif attn_mask is not None:
-        if attn_mask._array.dtype == BOOL:
-            attn_mask = _minus_infinity(~attn_mask._array, q.dtype)
-        elif attn_mask._array.dtype != q.dtype:
-            attn_mask = attn_mask.to(query.dtype)
-        scores = pointwise.add(scores, attn_mask)
+    if attn_mask is not None and attn_mask._array.dtype == BOOL:
+        attn_mask = _minus_infinity(~attn_mask._array, q.dtype)
+    elif attn_mask is not None and attn_mask._array.dtype != q.dtype:
+        attn_mask = attn_mask.to(query.dtype)
     if dropout_p > 1:
         raise RuntimeError(
             f"scaled_dot_product_attention(): dropout probability has to be between 0 and 1, but got {dropout_p}"
         )
-    weights = softmax.softmax(scores, -1) if attn_mask is None else _safe_softmax(scores)
-    if dropout_p:
-        weights = dropout(weights, dropout_p)
-    return linalg.matmul(weights, value)
+    if _is_plain(q, k, value._array, attn_mask, dropout_p):
+        mask = None if attn_mask is None else attn_mask._array
+        return _attention_row(query, key, value, attn_mask=mask, is_causal=is_causal, scale=scale)
+    if is_causal:
+        attn_mask = wrap(kernels.causal(q.shape[-2], k.shape[-2], q.dtype))
+    return _composed(query, key, value, attn_mask, scale, dropout_p)
 
 
 # -- several heads -----------------------------------------------------------------------------------------------------

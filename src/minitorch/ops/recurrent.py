@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of
-from .._differentiate import grad
 from .._errors import scalar_name
 from .._kernels import recurrent as kernels
 from .._kernels.recurrent import Sizes
-from .._modes import enable_grad, grad_on
 from .._op import op
 from .._runtime import raw, traced, wrap
-from . import activation, elementary, join, linear, shape, special
+from . import activation, elementary, join, linear, special
+from ._composition import gradients_of_composition
 from .dropout import dropout
 
 if TYPE_CHECKING:
@@ -87,14 +86,10 @@ def _by_composition(step: Cell, states: int) -> Callable[..., Any]:
     """The way back on Tensors: the gradient of the composed layer, recorded."""
 
     def backward(g: Any, needed: list[bool], *inputs: Any, batch_sizes: Sizes, reverse: bool, **_: Any) -> list[Any]:
-        recording = grad_on()
-        with enable_grad():
-            own = [shape.view(t, tuple(t.shape)) for t in inputs]  # hooks of the inputs are none of its business
-            outputs = _composed(step, own[0], tuple(own[1 : 1 + states]), own[1 + states :], batch_sizes, reverse)
-            wanted = [t for t, wanted in zip(own, needed) if wanted]
-            came = [outputs[number] for number in g], wanted, list(g.values())
-            found = iter(grad(*came, create_graph=recording, allow_unused=True))
-        return [next(found) if wanted else None for wanted in needed]
+        def compose(x: Any, *rest: Any) -> States:
+            return _composed(step, x, rest[:states], rest[states:], batch_sizes, reverse)
+
+        return gradients_of_composition(compose, g, needed, inputs)
 
     return backward
 
