@@ -31,6 +31,11 @@ def _standardized(torch: Any, x: Any) -> Any:
     return _op.rows["standardized"].call(x, mean.detach(), var.detach(), plan)
 
 
+def _first_vectors(torch: Any, x: Any) -> Any:
+    u, values, vh = torch.linalg.svd(x)
+    return u[:, :2], values, vh[:2]
+
+
 def _reduced(how: str, include: bool = True) -> Any:
     index = minitorch.tensor([[0, 1, 1], [2, 1, 0]])
     return lambda t, x, src: t.scatter_reduce(x, 0, index, src, how, include_self=include)
@@ -46,6 +51,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "adaptive_avg_pool_grad": [sample(lambda t, x: F.adaptive_avg_pool2d(x, (2, 1)).tanh(), normal(2, 4, 3))],
     "addmv": [sample(lambda t, a, b, c: t.addmv(a, b, c, beta=0.5), normal(2), normal(2, 3), normal(3))],
     "addr": [sample(lambda t, a, b, c: t.addr(a, b, c, alpha=2.5), normal(2, 3), normal(2), normal(3))],
+    "atan2": [sample(lambda t, a, b: t.atan2(a, b), [0.0, 1.0, 0.6], [0.0, 0.0, 0.8], order=1)],
     "channel_fill": [sample(row("channel_fill", (3, 2), (3, 2)), normal(2))],
     "channel_spread": [sample(row("channel_spread", (3, 2, 2)), normal(2))],
     "cholesky_inverse": [sample(lambda t, x, u=u: t.cholesky_inverse(x, upper=u), _FULL) for u in (True, False)],
@@ -61,14 +67,19 @@ SAMPLES: dict[str, list[Sample]] = {
             order=1,
         )
     ],
-    "cofactor_slope": [sample(row("cofactor_slope"), normal(2, 3, 3), normal(2, 3, 3))],
+    "cofactor_slope": [sample(row("cofactor_slope"), normal(2, 4, 4), normal(2, 4, 4))],
+    "copysign": [sample(lambda t, a, b: t.copysign(a, b), [0.0, 1.0, -1.5], [1.0, -2.0, 3.0], order=1)],
     "elu_derivative": [sample(row("elu_derivative", 1.3, 1.1, 0.8, 1), distinct(6))],
+    "half_of": [sample(row("half_of", 0, True), normal(2))],
     "hardsigmoid": [sample(lambda t, x: F.hardsigmoid(x), _AROUND)],
     "hardsigmoid_backward": [sample(lambda t, x: F.hardsigmoid(x) * x, _AROUND)],
     "hardswish": [sample(lambda t, x: F.hardswish(x), _AROUND)],
     "hardswish_backward": [sample(lambda t, x: F.hardswish(x) * x, _AROUND)],
     "i1": [sample(lambda t, x: t.special.i1(x), [0.0, 0.5, -1.0, 1.0], order=1)],
     "i1e": [sample(lambda t, x: t.special.i1e(x), [0.0, 0.5, -1.0, 1.0], order=1)],
+    "index_fill_tensor": [
+        sample(lambda t, x, v: t.index_fill(x, 1, t.tensor([0, 2, 0]), v), normal(2, 3), normal(), order=1),
+    ],
     "index_add": [
         sample(lambda t, x, s: t.index_add(x, 0, t.tensor([1, 1]), s, alpha=2), normal(3, 2), normal(2, 2)),
     ],
@@ -91,7 +102,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "mish": [sample(lambda t, x: F.mish(x), [-25.0, -4.0, 0.2, 6.0, 19.0, 25.0])],
     "nansum": [sample(lambda t, x: t.nansum(x, 1), _SQUARE)],
     "pow": [
-        sample(lambda t, a, b: a**b, [[0.0, 2.0, 1.0], [1.5, 0.0, 0.0]], [[0.0, 1.0, 3.0], [0.0, 2.0, 3.0]], order=1)
+        sample(lambda t, a, b: a**b, [[2.0, 1.0, 1.0], [1.5, 2.0, 0.5]], [[1.0, 3.0, 0.0], [2.0, 0.0, 1.0]], order=1)
     ],
     "pow_number": [sample(lambda t, x: t.pow(x, 0), [0.0, 1.0, -2.0], order=1)],
     "pow_of_number": [sample(lambda t, x: t.pow(0.5, x), normal(3)), sample(lambda t, x: t.pow(1, x), normal(3))],
@@ -102,6 +113,9 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     "scatter_reduce_prod": [
         sample(_reduced("prod"), normal(3, 3), [[0.0, 1.2, 0.7], [-0.4, 0.3, 1.5]], order=1),
+        sample(_reduced("prod"), normal(3, 3), normal(2, 3)),
+        sample(_reduced("prod"), normal(3, 3), [[0.0, 1.2, 0.0], [-0.4, 0.0, 1.5]], order=1),
+        sample(_reduced("prod"), normal(3, 3), [[0.3, 0.0, 0.7], [-0.4, 0.0, 1.5]], order=1),
         sample(_reduced("prod", False), normal(3, 3), [[0.5, 1.2, 0.7], [-0.4, 0.0, 1.5]], order=1),
     ],
     "sinc": [sample(lambda t, x: t.sinc(x), [0.0, 0.3, -0.7, 1.4], order=1)],
@@ -117,6 +131,7 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     "var": [sample(lambda t, x: t.var(x), normal(2))],
     "var_mean": [sample(lambda t, x: t.var_mean(x, 1), _SQUARE)],
+    "svd": [sample(_first_vectors, normal(2, 3), order=1), sample(_first_vectors, normal(3, 2), order=1)],
     "vector_norm": [
         sample(lambda t, x: x.norm(0), distinct(2, 3), order=1),
         sample(lambda t, x: x.norm(0, dim=1), distinct(2, 3), order=1),

@@ -273,7 +273,7 @@ def _of_node(node: ast.AST) -> Iterator[tuple[str, Any]]:
         yield "condition", ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values)
     elif isinstance(node, (ast.IfExp, ast.If)):
         yield from _of_branches(node)
-    elif isinstance(node, ast.Attribute) and node.attr in _TRANSPOSES:
+    elif isinstance(node, ast.Attribute) and node.attr in _TRANSPOSES and ast.unparse(node.value) != "F":
         yield "dropped transpose", node.value
     elif isinstance(node, ast.Call):
         yield from _of_call(node)

@@ -83,14 +83,14 @@ def blame_raising(subject: Subject) -> Blame | None:
     return None
 
 
-def blame_for_reference(subject: Subject) -> Blame:
-    """The same where a function is not equal to its reference."""
+def blame_for_reference(subject: Subject, same_values: bool = False) -> Blame:
+    """The same where a function is not equal to its reference, or only its gradients are not."""
     with Recording() as recording:
         subject.call()
     text = (
         "every operation's gradient is that of its own forward: the function computes something else than the reference"
     )
-    return blame_node(recording) or Blame("none", text, "")
+    return blame_node(recording) or (only_custom(recording) if same_values else None) or Blame("none", text, "")
 
 
 def blame_node(recording: Recording, custom: bool = False) -> Blame | None:
@@ -397,7 +397,7 @@ def blame_property(subject: Subject, name: str) -> Blame | None:
         name = entry.name if entry.node is not None else f"{entry.op}()"
         return Blame("write", name, str(entry.site or ""), entry.site.source if entry.site else "")
     del outputs
-    return misbehaving(recording, (name,))
+    return misbehaving(recording, (name,)) or only_custom(recording)
 
 
 # -- custom functions --------------------------------------------------------------------------------------------------
@@ -411,6 +411,15 @@ def misbehaving(recording: Recording, only: Sequence[str] = ()) -> Blame | None:
                     text += f"; its backward is at {backward.co_filename}, line {backward.co_firstlineno}"
                     return Blame("function", entry.name, str(entry.site or ""), text)
     return None
+
+
+def only_custom(recording: Recording) -> Blame | None:
+    """The one custom Function that a function calls, where nothing else is found."""
+    entries = [entry for entry in recording if isinstance(entry.node, FunctionNode)]
+    if len({entry.name for entry in entries}) != 1:
+        return None
+    text = "nothing wrong was seen in it alone, but it is the only custom Function here"
+    return Blame("function", entries[0].name, str(entries[0].site or ""), text)
 
 
 def misbehaviour(node: Any) -> Iterator[tuple[str, str]]:

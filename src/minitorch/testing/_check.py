@@ -404,8 +404,8 @@ class _Check:
         if other.shapes != subject.shapes:
             self.fail("reference", f"the function gives shapes {subject.shapes}, the reference {other.shapes}")
             return
-        blame = blame_for_reference(subject)
         far = distance(subject.base, other.base, 2.0**12 * subject.precision.unit)
+        blame = blame_for_reference(subject, not far)
         if far:
             self.fail("reference", f"the function's values differ from the reference's ({far})", blame=blame)
             return
