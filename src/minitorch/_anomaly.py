@@ -133,7 +133,7 @@ class record_sites(Recording):
     Parameters
     ----------
     mode : bool
-        False ends all recordings that were switched on by a call.
+        False ends all recordings that were switched on by a call; as a context manager, until the block ends.
 
     Examples
     --------
@@ -147,17 +147,24 @@ class record_sites(Recording):
 
     def __init__(self, mode: bool = True) -> None:
         super().__init__()
+        self._left = False
+        self._ended: list[record_sites] = []
         if mode:
             self.start()
         else:
-            for recording in [r for r in recordings if isinstance(r, record_sites)]:
+            self._ended = [r for r in recordings if isinstance(r, record_sites)]
+            for recording in self._ended:
                 recording.stop()
 
     def __enter__(self) -> record_sites:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self._left = True
         self.stop()
+        for recording in [r for r in self._ended if not r._left]:
+            recording.start()
+        self._ended = []
 
 
 # -- in the walk -------------------------------------------------------------------------------------------------------

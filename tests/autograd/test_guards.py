@@ -60,6 +60,37 @@ def test_what_does_not_is_not(call: Any) -> None:
         call(torch.zeros(4, 1), torch.zeros(4))
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda z: z(2, 3, 5, 5) @ z(2, 3, 5, 4),
+        lambda z: z(2, 5, 1) @ z(2, 1, 5),
+        lambda z: z(3, 4) @ z(2, 4, 5),
+        lambda z: torch.addmm(z(6), z(5, 3), z(3, 6)),
+        lambda z: torch.baddbmm(z(1, 2, 3), z(4, 2, 5), z(4, 5, 3)),
+        lambda z: torch.addbmm(z(3, 4), z(2, 3, 5), z(2, 5, 4)),
+        lambda z: torch.addmv(z(3), z(3, 4), z(4)),
+        lambda z: torch.addr(z(3, 4), z(3), z(4)),
+        lambda z: torch.cdist(z(5, 3), z(6, 3)),
+        lambda z: torch.linalg.solve(torch.eye(3), z(3, 2)),
+        lambda z: torch.linalg.solve_triangular(torch.eye(3), z(3, 2), upper=True),
+        lambda z: torch.cholesky_solve(z(3, 2), torch.eye(3)),
+        lambda z: torch.linalg.lstsq(z(5, 3), z(5, 2)),
+        lambda z: z(4, 4).index_put_((torch.tensor([1, 2]), torch.tensor([0, 3])), z(2)),
+        lambda z: F.scaled_dot_product_attention(z(2, 2, 3, 4), z(2, 2, 5, 4), z(2, 2, 5, 4)),
+    ],
+)
+def test_what_does_not_go_entry_by_entry_is_none_of_its_business(call: Any) -> None:
+    with broadcast_guard("raise"):
+        call(torch.zeros)
+
+
+def test_every_row_that_it_looks_at_broadcasts() -> None:
+    from minitorch._op import rows
+
+    assert all(rows[name].broadcasts and not rows[name].elementwise for name in broadcast_guard("off").by_entry)
+
+
 def test_names_are_told() -> None:
     logits = torch.zeros(4, 1)
     logits.name = "logits"

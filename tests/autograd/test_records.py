@@ -622,3 +622,16 @@ def test_memory_is_bounded_over_a_long_run() -> None:
         after = sys.getallocatedblocks()
     assert len(recording.left) == 1000
     assert after - before < 500
+
+
+def test_a_block_without_sites_within_one_with_them() -> None:
+    x = leaf(1.0)
+    with record_sites() as outer:
+        with record_sites(False):
+            assert mark_of(x * 2) is None
+        assert mark_of(x * 2) is not None
+        off = record_sites(False)
+    with off:
+        pass
+    assert outer not in recordings
+    assert mark_of(x * 2) is None

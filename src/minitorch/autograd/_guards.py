@@ -78,13 +78,24 @@ def _operands(call: Any) -> list[tuple[str, Any]]:
 
 
 class BroadcastGuard(Guard):
-    """Reports operations that enlarge every operand."""
+    """Reports operations that enlarge every operand.
+
+    Operations entry by entry only: products of matrices, solvers and indexed writes broadcast parts of shapes, which differ
+    beside those as they should.
+    """
 
     name = "broadcast_guard"
 
+    by_entry = frozenset(
+        ("binary_cross_entropy_with_logits", "huber_loss", "keep", "masked_fill", "masked_fill_tensor", "mse_loss")
+        + ("smooth_l1_loss", "where")
+    )
+    """The rows that work entry by entry, beside those that are ``elementwise``."""
+
     def problem(self, call: Any) -> str | None:
         """A call whose operands are all smaller than what they broadcast to."""
-        if not getattr(call.row, "broadcasts", False):
+        row = call.row
+        if not getattr(row, "broadcasts", False) or not (row.elementwise or row.name in self.by_entry):
             return None
         operands = _operands(call)
         shapes = [tuple(t._array.shape) for _, t in operands]
