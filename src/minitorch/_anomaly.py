@@ -220,8 +220,10 @@ class Checked:
                 array = result if F is raw or result is None else result._array
                 if isinstance(array, (np.ndarray, np.generic)) and array.dtype.kind == "f" and np.isnan(array).any():
                     report(node)
-                    error = RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")
-                    raise error from (None if origin is None else origin.error())
+                    # Not kept in a variable: its traceback holds this frame.
+                    raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.") from (
+                        None if origin is None else origin.error()
+                    )
         return results
 
 

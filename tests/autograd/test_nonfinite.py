@@ -145,3 +145,19 @@ def test_nothing_is_left_behind() -> None:
         assert not observers
     finally:
         gc.enable()
+
+
+@pytest.mark.filterwarnings("ignore:Error detected")
+def test_a_caught_error_keeps_no_graph() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        with torch.autograd.set_detect_anomaly(True):
+            y = leaf(0.0).sqrt() * 0
+            made = weakref.ref(y.grad_fn)
+            with pytest.raises(RuntimeError, match="SqrtBackward0"):
+                y.sum().backward()
+            del y
+            assert made() is None
+    finally:
+        gc.enable()
