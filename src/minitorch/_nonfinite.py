@@ -207,7 +207,7 @@ def examined(call: Any) -> tuple[Origin | None, bool]:
 
 def _asked_for(call: Any) -> bool:
     """Whether the call was given an infinity or a NaN as a number: to fill in, say."""
-    return any([isinstance(p, float) and not np.isfinite(p) for p in call.params])
+    return any([isinstance(p, float) and not np.isfinite(p) for p in (*call.params, *call.inputs)])
 
 
 def _input_names(row: Any, count: int) -> list[str]:

@@ -52,6 +52,9 @@ def test_what_enlarges_both_operands_is_reported(call: Any) -> None:
         lambda a, b: a @ torch.zeros(1, 3),
         lambda a, b: a.clone().add_(1),
         lambda a, b: torch.cat([a, b.unsqueeze(1)]),
+        lambda a, b: torch.outer(b, torch.zeros(3)),
+        lambda a, b: torch.kron(a, torch.zeros(1, 3)),
+        lambda a, b: torch.einsum("i,j->ij", b, torch.zeros(3)),
         lambda a, b: a.double() + a.double(),
     ],
 )

@@ -108,6 +108,7 @@ def test_the_guard_takes_what_is_asked_for() -> None:
         assert masked.softmax(0).tolist() == [0.0, 1.0]
         x + INF
         torch.full((2,), INF) * 2
+        torch.zeros(2).fill_(-INF)
         (x / 0.5).log()
     x / 0
 
