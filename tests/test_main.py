@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import subprocess
@@ -173,8 +174,9 @@ def test_an_interrupt_ends_the_script(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text("import torch, time\nprint('ready', flush=True)\ntime.sleep(60)\n")
     environment = {**os.environ, "PYTHONPATH": SOURCE}
     command = [sys.executable, "-m", "minitorch", "program.py"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=tmp_path, env=environment, text=True, **pipes) as process:  # type: ignore[call-overload]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    pipes["preexec_fn"] = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # ignored in the background
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, text=True, **pipes) as process:
         assert process.stdout.readline() == "ready\n"
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)

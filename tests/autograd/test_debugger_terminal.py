@@ -49,6 +49,11 @@ for epoch in range(2):
 """
 
 
+def heed_interrupts() -> None:
+    """Have Ctrl-C interrupt, also where the tests run in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Terminal:
     """A process at a pseudo-terminal of 80 columns."""
 
@@ -65,12 +70,13 @@ class Terminal:
             environment.pop(name, None)
         command = [sys.executable, "-m", *arguments]
         files = {"stdin": other, "stdout": other, "stderr": other}
-        self.process = subprocess.Popen(command, cwd=cwd, env=environment, start_new_session=True, **files)  # type: ignore[call-overload]
+        session = {"start_new_session": True, "preexec_fn": heed_interrupts}
+        self.process = subprocess.Popen(command, cwd=cwd, env=environment, **session, **files)  # type: ignore[call-overload]
         os.close(other)
 
     def until(self, end: str | None) -> str:
         """What is shown up to *end*, or to the end of all."""
-        shown, deadline = "", time.monotonic() + 60
+        shown, deadline = "", time.monotonic() + 120
         while end is None or not shown.endswith(end):
             ready, _, _ = select.select([self.side], [], [], deadline - time.monotonic())
             assert ready, f"waited for {end!r} after {shown!r}"
