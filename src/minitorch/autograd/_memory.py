@@ -229,7 +229,8 @@ def alive() -> AliveReport:
       made at File "...", line 3, in <module>: total = total + (w * w).sum()
       that line recorded 3 of its operations: it adds to a result pass after pass, which keeps the graphs of all of them; ...
     """
-    tensors = [t for t in gc.get_objects() if isinstance(t, _runtime.Tensor) and _top(t) is not None]
+    # by type(): isinstance asks an object for its __class__, which proxies of other libraries answer with a warning
+    tensors = [t for t in gc.get_objects() if issubclass(type(t), _runtime.Tensor) and _top(t) is not None]
     below: set[Any] = set()
     for tensor in tensors:
         below |= reachable([edge for edge in _top(tensor).edges if edge is not None])
