@@ -277,7 +277,7 @@ def _mark(node: Any) -> tuple[Any, ...]:
 
 def holders_of(thing: Any, ignored: set[int], depth: int = 3) -> list[str]:
     """What holds an object, as text: variables of running functions and of modules, attributes, elements of containers."""
-    frames = list(_frames())
+    frames = _frames()
     found = list(_variables(thing, frames))
     ignored = {*ignored, id(frames)}
     for referrer in gc.get_referrers(thing):
@@ -309,14 +309,16 @@ def _variables(thing: Any, frames: list[FrameType]) -> Iterator[str]:
             variables.clear()
 
 
-def _frames() -> Iterator[FrameType]:
+def _frames() -> list[FrameType]:
     """The frames of running functions that are not the package's."""
-    for frame in sys._current_frames().values():
-        step: FrameType | None = frame
+    found = []
+    step: FrameType | None
+    for step in sys._current_frames().values():
         while step is not None:
             if step.f_code.co_flags & inspect.CO_OPTIMIZED and not _is_of_package(step.f_globals):
-                yield step
+                found.append(step)
             step = step.f_back
+    return found
 
 
 def _by_dict(holder: dict[Any, Any], thing: Any) -> Iterable[str]:
