@@ -8,7 +8,6 @@ from .._differentiate import backward, grad
 from .._legacy import Variable
 from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from . import function, grad_mode, graph, profiler
-from ._numerical import numerical_jacobian
 from .function import Function
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .tape import Entry, Tape
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from ._flow import gradient_report
     from ._guards import NonfiniteError, broadcast_guard, dtype_guard, nonfinite_guard
     from ._memory import alive
+    from ._numerical import numerical_jacobian
 
 _LATER = {
     "Evidence": "_explanation",
@@ -31,6 +31,7 @@ _LATER = {
     "NonfiniteError": "_guards",
     "alive": "_memory",
     "gradient_report": "_flow",
+    "numerical_jacobian": "_numerical",
     "set_trace": "_debugger",
 }
 """What is imported when it is first used: name -> module."""

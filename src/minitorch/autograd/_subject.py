@@ -13,6 +13,7 @@ from .._modes import enable_grad
 from .._runtime import wrap
 from .._views import current_node
 from ._differences import DOUBLE, Array, Line, Precision, precision_of, rounding_noise
+from .gradcheck import tuple_of as tuple_of
 
 
 class ChangedShape(AssertionError):
@@ -301,11 +302,6 @@ def vjp(
     )
     by_id = {id(t): g for t, g in zip(reached, found)}
     return [by_id.get(id(t)) for t in wanted]
-
-
-def tuple_of(value: Any) -> tuple[Any, ...]:
-    """What a function returned, as a tuple."""
-    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
 def _floats(tensor: Any) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,16 @@ from .._differentiate import grad
 from .._modes import enable_grad, no_grad
 from .._runtime import wrap
 from .._views import current_node
-from ._differences import glance
-from ._subject import Subject, tuple_of
+
+if TYPE_CHECKING:
+    from ._subject import Subject
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+
+def tuple_of(value: Any) -> tuple[Any, ...]:
+    """What a function returned, as a tuple."""
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
 class GradcheckError(RuntimeError):
@@ -245,6 +251,9 @@ class _Check:
 
     def difference(self, variable: int, which: Sequence[int], direction: np.ndarray) -> list[np.ndarray]:
         """Central differences of the outputs along a direction of one input, which is moved in place."""
+        from ._differences import glance  # when first needed: importing the package does without
+        from ._subject import Subject
+
         if self.subject is None:
             varied = [self.arguments[i] for i in self.variables]
             self.subject = Subject(self.called, (), (), varied, tolerant=False)
