@@ -13,7 +13,7 @@ def weights(gates: int, size: int = 2, hidden: int = 2) -> tuple[np.ndarray, ...
     return normal(gates * hidden, size), normal(gates * hidden, hidden), normal(gates * hidden), normal(gates * hidden)
 
 
-def layer(kind: str, gates: int, **options: Any) -> Sample:
+def layer(kind: str, gates: int, positive: bool = False, **options: Any) -> Sample:
     """A module with given weights; the inputs are a sequence, the first states, and the weights."""
 
     def call(t: Any, x: Any, *rest: Any) -> Any:
@@ -33,14 +33,15 @@ def layer(kind: str, gates: int, **options: Any) -> Sample:
         return (output, *last) if kind == "LSTM" else (output, last)
 
     states = 2 if kind == "LSTM" else 1
-    return sample(call, normal(3, 2, 2), *[normal(1, 2, 2) for _ in range(states)], *weights(gates), same_graph=False)
+    arrays = normal(3, 2, 2), *[normal(1, 2, 2) for _ in range(states)], *weights(gates)
+    return sample(call, *[np.abs(a) for a in arrays] if positive else arrays, same_graph=False)
 
 
 SAMPLES: dict[str, list[Sample]] = {
     "lstm_layer": [layer("LSTM", 4)],
     "gru_layer": [layer("GRU", 3)],
     "rnn_tanh_layer": [layer("RNN", 1)],
-    "rnn_relu_layer": [layer("RNN", 1, nonlinearity="relu")],
+    "rnn_relu_layer": [layer("RNN", 1, positive=True, nonlinearity="relu")],  # all units are active
     "lstm_cell": [
         sample(lambda t, x, h, c, *w: t.lstm_cell(x, (h, c), *w), normal(2, 2), normal(2, 2), normal(2, 2), *weights(4),
                same_graph=False)
