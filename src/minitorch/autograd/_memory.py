@@ -17,6 +17,7 @@ from .._reach import reachable
 from .._records import Site, name_of, site_of
 from .._tape import AccumulateGrad, Output
 from ..ops.memory import owner
+from ._table import bytes_text
 
 if TYPE_CHECKING:
     from .tape import Entry, Tape
@@ -101,13 +102,9 @@ class MemoryAccount:
     __repr__ = __str__
 
 
-def size_text(size: float) -> str:
-    """A number of bytes for people."""
-    for unit in ("B", "KiB", "MiB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} GiB"
+def size_text(size: int) -> str:
+    """A number of bytes for people, nought too."""
+    return bytes_text(size) or "0 B"
 
 
 def _kept(tape: Tape) -> Iterator[Kept]:
