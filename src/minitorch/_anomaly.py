@@ -10,24 +10,24 @@ import numpy as np
 
 from . import _fades
 from ._args import flag
-from ._modes import observers
+from ._modes import Observer, observers
 from ._records import Recording, recordings, site_of
 from ._runtime import raw
 from ._tape import AccumulateGrad, Node, extras_of
 
 
-class Parents:
+class Parents(Observer):
     """The observer of anomaly mode: in a backward pass that is itself recorded, nodes know for which node they were made."""
 
-    @staticmethod
-    def active() -> bool:
+    def active(self) -> bool:
         return bool(_running)
 
-    @staticmethod
-    def recorded(call: Any) -> None:
+    def recorded(self, call: Any) -> None:
         if call.node is not None:
             extras_of(call.node).parent = _running[-1]
 
+
+parents = Parents()
 
 _running: list[Node] = []
 """In anomaly mode, the nodes whose backward is running: what it records are their children."""
@@ -64,13 +64,14 @@ def switch_anomaly(mode: bool, check_nan: bool = True) -> None:
     if mode and _Anomaly.recording is None:
         from ._nonfinite import Births
 
+        births = Births()
         _Anomaly.recording = Recording(stacks=True)
         _Anomaly.recording.start()
-        observers.extend([Parents, Births])
-        _Anomaly.births = Births
+        observers.extend([parents, births])
+        _Anomaly.births = births
         watchers.append(_Anomaly)
     elif not mode and _Anomaly.recording is not None:
-        observers.remove(Parents)
+        observers.remove(parents)
         observers.remove(_Anomaly.births)
         watchers.remove(_Anomaly)
         _Anomaly.recording.stop()

@@ -9,7 +9,7 @@ from typing import Any
 from . import _runtime
 from ._args import array_of
 from ._errors import scalar_name
-from ._modes import InferenceMarks, inference_mode_on, observers
+from ._modes import inference_marks, inference_mode_on, observers
 from ._passes import note_leaf, tell
 from ._runtime import wrap
 from ._tape import AccumulateGrad, Output, extras_of, output_hooks
@@ -289,4 +289,4 @@ def mark_inference(tensor: Any) -> None:
         tensor._alias = view
 
 
-InferenceMarks.mark = mark_inference
+inference_marks.mark = mark_inference

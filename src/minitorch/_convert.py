@@ -18,7 +18,7 @@ from ._errors import broadcast_problem
 from ._modes import grad_on, observers
 from ._runtime import silent
 from ._size import Size
-from ._value_notes import note_cut
+from ._value_notes import note_cut, tell_left
 from ._views import current_node
 from .ops.from_data import checked_array, warn_of_gradient
 from .ops.memory import owner
@@ -284,6 +284,8 @@ def truth(input: Tensor) -> bool:
     if array.size != 1:
         which = "more than one value" if array.size else "no values"
         raise RuntimeError(f"Boolean value of Tensor with {which} is ambiguous")
+    if observers:
+        tell_left("bool", input)
     return bool(array)
 
 

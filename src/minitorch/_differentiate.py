@@ -14,6 +14,7 @@ from ._anomaly import checker
 from ._engine import Walk, output_gradient, run
 from ._hooks import as_gradient
 from ._leaves import accumulated
+from ._modes import lifted, observers
 from ._passes import note_pass, tell
 from ._reach import reachable
 from ._records import recordings
@@ -67,6 +68,7 @@ def tuple_of(tensors: Any) -> tuple[Any, ...]:
 def starting_points(tensors: tuple[Any, ...], gradients: tuple[Any, ...], create: bool) -> tuple[list[Any], list[Any]]:
     """The nodes to start from, and their gradients, checked."""
     nodes, starts = [], []
+    F = traced if create or (observers and lifted()) else raw
     for index, (tensor, gradient) in enumerate(zip(tensors, gradients)):
         if isinstance(tensor, GradientEdge):
             node = tensor.node
@@ -84,7 +86,7 @@ def starting_points(tensors: tuple[Any, ...], gradients: tuple[Any, ...], create
         if node is None:
             raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
         nodes.append(node)
-        starts.append(as_gradient(_start(gradient, index, shape, dtype), traced if create else raw))
+        starts.append(as_gradient(_start(gradient, index, shape, dtype), F))
     return nodes, starts
 
 
@@ -219,7 +221,14 @@ def tensor_backward(
     tensor(6.)
     """
     array, node = self._array, current_node(self)
-    if gradient is None and inputs is None and not create_graph and node is not None and array.size == 1:
+    if (
+        gradient is None
+        and inputs is None
+        and not create_graph
+        and node is not None
+        and array.size == 1
+        and not observers
+    ):
         start = np.array(1, array.dtype) if not array.ndim else np.ones(array.shape, array.dtype)
         walk_ = Walk(False, bool(retain_graph), True, None, checker())  # the everyday call
         (noted_run if recordings else run)([node], [start], walk_)
@@ -346,7 +355,7 @@ def _gradients(
                 )
             results.append(wrap(np.zeros_like(target._array)) if materialize else None)
         else:
-            results.append(gradient if create else wrap(np.asarray(gradient)))
+            results.append(gradient if isinstance(gradient, _runtime.Tensor) else wrap(np.asarray(gradient)))
     return tuple(results)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ._hooks import after, before, hooked_leaves
 from ._leaves import finish_leaf, own
-from ._modes import grad_mode
+from ._modes import grad_mode, lifted, observers
 from ._reach import completions, prune, reachable
 from ._runtime import raw, traced
 from ._tape import AccumulateGrad, Node, Outputs
@@ -33,6 +33,8 @@ class Walk:
     ----------
     create : bool
         Whether the gradients are recorded too.
+    lifted : bool
+        Whether the formulas run on Tensors: for that, or because something observes the operations of the pass.
     retain : bool
         Whether nodes keep what they saved.
     accumulate : bool
@@ -47,7 +49,7 @@ class Walk:
         What runs a node's backward in anomaly mode.
     """
 
-    __slots__ = ("accumulate", "captured", "check", "create", "depth", "due", "notes", "pruned", "retain", "roots")
+    __slots__ = tuple("accumulate captured check create depth due lifted notes pruned retain roots".split())
 
     def __init__(
         self, create: bool, retain: bool, accumulate: bool, captured: dict[Node, Any] | None, check: Any
@@ -59,6 +61,7 @@ class Walk:
             captured,
             check,
         )
+        self.lifted = create or (bool(observers) and lifted())
         self.pruned: dict[Node, Any] | None = None
         self.due: dict[Node, float] | None = None
         self.roots: list[Node] = []
@@ -105,7 +108,7 @@ def _run_here(roots: list[Node], gradients: list[Any], walk_: Walk) -> None:
     try:
         running = _running.set(walk_)
         mode = grad_mode.set(walk_.create)
-        if walk_.create:
+        if walk_.lifted:
             walk(roots, gradients, traced, walk_)
         else:
             with np.errstate(all="ignore"):

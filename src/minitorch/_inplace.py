@@ -17,7 +17,7 @@ from ._dtypes import can_cast
 from ._errors import scalar_name
 from ._layouts import layout_of, layouts
 from ._modes import grad_on, inference_mode_on, observers
-from ._records import _observing, observe_write
+from ._records import _observing, observe_write, tell_parts
 from ._runtime import operand, quiet, silent, wrap
 from ._tape import AccumulateGrad, Output, next_position, output_hooks
 from ._views import INFERENCE_WRITE, Edits, current_node, edited, edits_of, path_to, refusal_of, root_of, take_step
@@ -182,7 +182,7 @@ def write(
     count, position = edits.count, edits.position
     edited(tensor)
     try:
-        token = _observing.set(True) if observers else None
+        token = _observing.set(_shown_within()) if observers else None
         try:
             out = function(twin, *inputs, **(kwargs or {}))
         finally:
@@ -211,8 +211,12 @@ def write(
     if made is not None and made is not node:
         if row is None or any([getattr(made, name) is twin for name in made.saved_names]):
             twin._array = tensor._array.copy()  # a gradient will read the old values
+            if observers:
+                tell_parts("copied", tensor, twin._array)
         if made.saves_result:
             made.result_edits = (edits,)
+    if observers:
+        tell_parts("written", tensor, out)
     if tensor._array.flags.writeable:
         silent(np.copyto, tensor._array, result, casting="unsafe")
     else:
@@ -228,6 +232,11 @@ def write(
     return tensor
 
 
+def _shown_within() -> bool | str:
+    """Who is shown the operations inside of an in-place one: nobody, or those observers that want its parts."""
+    return _observing.get() or ("parts" if any([o.parts and o.active() for o in observers]) else True)
+
+
 def _fill_in(array: np.ndarray, result: np.ndarray) -> None:
     """Write what differs into an array of which several elements may share memory."""
     array.flags.writeable = True
@@ -238,7 +247,10 @@ def _frozen(tensor: Any, edits: Edits) -> Any:
     """An operand as it is now, if the write is about to change its memory."""
     if tensor._alias is None or tensor._alias.edits is not edits:
         return tensor
-    return wrap(tensor._array.copy(), current_node(tensor))
+    twin = wrap(tensor._array.copy(), current_node(tensor))
+    if observers:
+        tell_parts("copied", tensor, twin._array)
+    return twin
 
 
 def refuse(tensor: Any, node: Any, inputs: tuple[Any, ...], fills: bool = False) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._hooks import at_leaf
+from . import _runtime
+from ._hooks import as_tensor, at_leaf
 from ._runtime import traced, wrap
 from ._tape import AccumulateGrad, Outputs
 from ._views import edited
@@ -36,7 +37,7 @@ def finish_leaf(node: AccumulateGrad, gradient: Any, fresh: bool, F: Any, walk_:
                 raise RuntimeError("post accumulate grad hooks should return None.")
     if node.extras is not None:
         for hook in tuple(node.extras.posthooks.values()):
-            hook((), (gradient if walk_.create else wrap(np.asarray(gradient)),))
+            hook((), (as_tensor(gradient, F),))
 
 
 def before_accumulation(
@@ -58,9 +59,13 @@ def accumulated(grad: Any, gradient: Any, fresh: bool, create: bool) -> Any:
     if grad is None:
         if create:
             return gradient
+        if isinstance(gradient, _runtime.Tensor):  # of a lifted pass
+            return traced.clone(gradient)
         return wrap(gradient if fresh and gradient.__class__ is np.ndarray else np.array(gradient))
     if create:
         return grad + gradient
+    if isinstance(gradient, _runtime.Tensor):
+        return grad.add_(gradient)
     try:
         np.add(grad._array, gradient, out=grad._array)
     except ValueError as error:

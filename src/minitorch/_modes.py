@@ -23,6 +23,43 @@ inference_mode_on: ContextVar[bool] = ContextVar("inference_mode", default=False
 observers: list[Any] = []
 """What looks at every operation once it is recorded (a Tape, saved-tensor hooks, sites, inference mode).  Usually empty."""
 
+
+class Observer:
+    """What stands among the ``observers``, with what it may want besides seeing calls.
+
+    Attributes
+    ----------
+    lifts : bool
+        Whether backward passes run their formulas on Tensors though no graph is wanted, so that their operations are seen too.
+    parts : bool
+        Whether the operations inside of an in-place one are shown, and then ``written``, instead of the in-place call.
+    """
+
+    lifts = False
+    parts = False
+
+    def active(self) -> bool:
+        """Whether it looks at what is called here and now."""
+        return True
+
+    def recorded(self, call: Any) -> None:
+        """A row was called."""
+
+    def written(self, tensor: Any, out: Any) -> None:
+        """The values of *out* were written into *tensor*."""
+
+    def copied(self, tensor: Any, array: Any) -> None:
+        """The values that *tensor* has now were copied into *array*, which stands for them from now on."""
+
+    def left(self, kind: str, tensor: Any) -> None:
+        """A tensor's values become Python's or NumPy's: by ``item``, ``bool``, ``numpy``, ``tolist`` or ``data``."""
+
+
+def lifted() -> bool:
+    """Whether backward passes here are to run their formulas on Tensors."""
+    return any([observer.lifts and observer.active() for observer in observers])
+
+
 mode_place: ContextVar[Any] = ContextVar("mode_place", default=None)
 """Where the mode was switched: code and offset, or the code of a decorated function and None; while something observes."""
 
@@ -255,7 +292,7 @@ class inference_mode(ModeDecorator):
         if observers:
             self.note_place()
         if self.mode:
-            observers.append(InferenceMarks)
+            observers.append(inference_marks)
 
     def __exit__(self, *exc: object) -> None:
         inference, grad, place = self.entered.pop()
@@ -263,19 +300,20 @@ class inference_mode(ModeDecorator):
         grad_mode.set(grad)
         mode_place.set(place)
         if self.mode:
-            observers.remove(InferenceMarks)
+            observers.remove(inference_marks)
 
 
-class InferenceMarks:
+class InferenceMarks(Observer):
     """The observer of inference mode; what it does to new tensors is given by ``_views``, which knows their records."""
 
     mark: Callable[[Any], None]
 
-    @staticmethod
-    def active() -> bool:
+    def active(self) -> bool:
         return inference_mode_on.get()
 
-    @classmethod
-    def recorded(cls, call: Any) -> None:
+    def recorded(self, call: Any) -> None:
         for out in call.outputs:
-            cls.mark(out)
+            self.mark(out)
+
+
+inference_marks = InferenceMarks()

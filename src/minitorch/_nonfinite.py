@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _runtime
+from ._modes import Observer
 from ._nonfinite_causes import usual_cause
 from ._records import name_of, notes_of, op_name, site_of
 from ._runtime import raw, unsaved
@@ -149,15 +150,10 @@ def origin_of(tensor: Any) -> Origin | None:
     return None if node.extras is None else node.extras.origin
 
 
-class Births:
+class Births(Observer):
     """The observer: notes the origin of every result that is not finite."""
 
-    @staticmethod
-    def active() -> bool:
-        return True
-
-    @staticmethod
-    def recorded(call: Any) -> None:
+    def recorded(self, call: Any) -> None:
         note_origin(call)
 
 

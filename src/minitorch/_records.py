@@ -23,7 +23,7 @@ import numpy as np
 
 from ._errors import public_name
 from ._extras import Extras
-from ._modes import grad_on, inference_mode_on, mode_place, observers
+from ._modes import Observer, grad_on, inference_mode_on, mode_place, observers
 from ._tape import AccumulateGrad, Node, Output, extras_of, next_position
 from ._views import root_of
 
@@ -342,13 +342,15 @@ class Call:
         return None if made.__class__ is AccumulateGrad else made
 
 
-class Marker:
+class Marker(Observer):
     """Stands among the observers while recording is on, so that ``observe`` is called: marks must cost little, so that no Call
     is made for them."""
 
-    @staticmethod
-    def active() -> bool:
+    def active(self) -> bool:
         return False
+
+
+marker = Marker()
 
 
 recordings: list[Any] = []
@@ -385,7 +387,7 @@ class Recording:
     def start(self) -> None:
         """Switch it on."""
         if not recordings:
-            observers.append(Marker)
+            observers.append(marker)
         recordings.append(self)
         _ended.clear()
         if self._wants_stacks:
@@ -399,7 +401,7 @@ class Recording:
             if self in _stacks:
                 _stacks.remove(self)
             if not recordings:
-                observers.remove(Marker)
+                observers.remove(marker)
                 _known.clear()
             _ended[:] = [self]
 
@@ -439,11 +441,11 @@ def observe(row: Any, out: Any, inputs: tuple[Any, ...], params: tuple[Any, ...]
                 extras.cuts = distinct((*extras.cuts, *cuts))
         if len(observers) == 1:
             return
-    if not observing():
+    if (within := observing()) is not True:
         outputs = out if out.__class__ is tuple else (out,)
         call = Call(row, inputs, params, outputs, outputs[0]._node if outputs else None, False)
-        for observer in observers:
-            if observer.active():
+        for observer in tuple(observers):
+            if observer.active() and (observer.parts or not within):
                 observer.recorded(call)
 
 
@@ -458,14 +460,23 @@ def observe_write(row: Any, tensor: Any, inputs: tuple[Any, ...], params: tuple[
         note_write(row, tensor, inputs, node)
     if not observing():
         call = Call(row, inputs, params, (tensor,), node, True)
-        for observer in observers:
-            if observer.active():
+        for observer in tuple(observers):
+            if observer.active() and not observer.parts:
                 observer.recorded(call)
 
 
-_observing: ContextVar[bool] = ContextVar("observing", default=False)
+def tell_parts(event: str, tensor: Any, what: Any) -> None:
+    """Tell the observers that see the parts of in-place calls: ``written`` or ``copied``."""
+    if observing() is not True:
+        for observer in tuple(observers):
+            if observer.parts and observer.active():
+                getattr(observer, event)(tensor, what)
+
+
+_observing: ContextVar[bool | str] = ContextVar("observing", default=False)
 observing = _observing.get
-"""Whether what is called here is not to be shown: an observer's own operations, or the parts of an in-place one."""
+"""True where what is called here is not to be shown: an observer's own operations; ``"parts"`` inside of an in-place call,
+whose operations some observers want to see."""
 
 
 @contextmanager

@@ -5,12 +5,21 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from ._modes import observers
 from ._records import Cut, cuts_of, distinct, getframe, mark_at, mode_now, notes_of, recordings, tensors_in
 from ._tape import AccumulateGrad, extras_of
 
 
+def tell_left(kind: str, tensor: Any) -> None:
+    """Tell the observers that a tensor's values become Python's or NumPy's, or are cut off."""
+    for observer in tuple(observers):
+        if observer.active():
+            observer.left(kind, tensor)
+
+
 def note_cut(kind: str, tensor: Any, twin: Any = None) -> None:
     """Note that values leave the graph: into *twin*, which autograd does not follow, or for Python or NumPy."""
+    tell_left(kind, tensor)
     if not recordings or (tensor._node is None and not notes_of(tensor)[1]):
         return
     mark = mark_at(getframe(1))

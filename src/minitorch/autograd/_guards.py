@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from .. import _runtime
-from .._modes import observers
+from .._modes import Observer, observers
 from .._nonfinite import NonfiniteError as NonfiniteError
 from .._nonfinite import note_origin
 from .._records import current_site, is_theirs, mark_at, name_of, op_name
 
 
-class Guard:
+class Guard(Observer):
     """An observer that warns or raises at calls that ``problem`` finds fault with.
 
     Switched on when it is made, with what it was made with; as a context manager, for the block only.
@@ -42,11 +42,6 @@ class Guard:
     def __exit__(self, *exc: object) -> None:
         self._switch(self._before)
         self._before = []
-
-    @staticmethod
-    def active() -> bool:
-        """Whether it looks at calls here: everywhere."""
-        return True
 
     def recorded(self, call: Any) -> None:
         """Report a call, if there is something to report."""

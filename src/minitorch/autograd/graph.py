@@ -13,7 +13,7 @@ from .._differentiate import GradientEdge, get_gradient_edge
 from .._engine import current_pass
 from .._extras import RemovableHandle
 from .._hooks import register_hook
-from .._modes import ModeDecorator, observers
+from .._modes import ModeDecorator, Observer, observers
 from .._records import unobserved
 from .._saved import Packed
 from .._tape import Node, Output, extras_of
@@ -35,7 +35,7 @@ _hooks: ContextVar[tuple[Any, ...]] = ContextVar("saved_tensors_hooks", default=
 _disabled: ContextVar[str | None] = ContextVar("saved_tensors_hooks_disabled", default=None)
 
 
-class saved_tensors_hooks:
+class saved_tensors_hooks(Observer):
     """Context in which each saved tensor is packed when it is saved, and unpacked each time backward reads it.
 
     Parameters

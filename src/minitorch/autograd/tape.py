@@ -12,7 +12,7 @@ import numpy as np
 from .. import _runtime
 from .._differentiate import GradientEdge, tuple_of
 from .._dtypes import of_numpy
-from .._modes import observers
+from .._modes import Observer, observers
 from .._reach import reachable
 from .._records import name_of_leaf, notes_of, op_name
 from .._size import Size
@@ -26,7 +26,7 @@ __all__ = ["Entries", "Entry", "Parent", "Saved", "Tape", "saved_by"]
 _recording: ContextVar[tuple[Tape, ...]] = ContextVar("tapes", default=())
 
 
-class Tape(Shown):
+class Tape(Shown, Observer):
     """The operations of a forward pass, in the order in which they were recorded.
 
     ``Tape(loss)`` lists what *loss* depends on; read backwards, it is the order in which ``backward()`` runs the nodes.
