@@ -28,6 +28,7 @@ LAYERS = [
         "_device",
         "_kernels",
         "_extras",
+        "_identity",
         "_pytree",
     ],
     ["_modes", "_layouts"],
