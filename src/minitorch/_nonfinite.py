@@ -172,13 +172,13 @@ def note_origin(call: Any) -> Origin | None:
 
 def examined(call: Any) -> tuple[Origin | None, bool]:
     """The origin of what is not finite in a call's outputs (None where all is), and whether it is this call."""
-    out = next((t._array for t in call.outputs if _has_nonfinite(t._array)), None)
+    out = next((t._array for t in call.outputs if has_nonfinite(t._array)), None)
     if out is None:
         return None, False
     tensors = [t for t in call.inputs if isinstance(t, _runtime.Tensor)]
     if call.in_place:  # what it wrote over is gone
         tensors = tensors[1:]
-    bad = [t for t in tensors if _has_nonfinite(t._array)]
+    bad = [t for t in tensors if has_nonfinite(t._array)]
     known = [origin for t in bad if (origin := origin_of(t)) is not None]
     nans = np.isnan(out).any()
     if nans and any([np.isnan(t._array).any() for t in bad]):
@@ -213,7 +213,8 @@ def _input_names(row: Any, count: int) -> list[str]:
     return ["input" if name == "self" else name for name in names]
 
 
-def _has_nonfinite(array: Any) -> bool:
+def has_nonfinite(array: Any) -> bool:
+    """Whether an array that is known has an infinity or a NaN."""
     return array is not None and array.dtype.kind == "f" and not np.isfinite(array).all()
 
 
@@ -231,7 +232,7 @@ class GradientBirths:
         incoming = self.coming.pop(node, None)
         for edge, result in zip(edges, results):
             array = result if F is raw or result is None else result._array
-            if edge is None or not isinstance(array, (np.ndarray, np.generic)) or not _has_nonfinite(np.asarray(array)):
+            if edge is None or not isinstance(array, (np.ndarray, np.generic)) or not has_nonfinite(np.asarray(array)):
                 continue
             array = np.asarray(array)
             origin = self._origin(node, gradient, saved, array, incoming)
@@ -251,7 +252,7 @@ class GradientBirths:
             return incoming
         if node.extras is not None and node.extras.origin is not None:  # its own result was not finite
             return node.extras.origin
-        arrays = [(name, value) for name, value in saved if _has_nonfinite(value)]
+        arrays = [(name, value) for name, value in saved if has_nonfinite(value)]
         forward = None
         for edge in node.edges:
             below = edge.edges[0] if edge.__class__ is Output else edge

@@ -516,7 +516,7 @@ def op_name(row: Any) -> str:
 
 def note_writer(edits: Any, op: str, mark: Any) -> None:
     """Note what wrote a memory last."""
-    edits.writer = (*(edits.writer or ())[-7:], (edits.position, edits.count, op, mark))
+    edits.writer = (*(edits.writer or ())[-7:], (edits.position, op, mark))
 
 
 def note_write(row: Any, tensor: Any, inputs: tuple[Any, ...], node: Any) -> None:

@@ -33,7 +33,7 @@ def stale(node: Any, edits: Any, name: str) -> RuntimeError:
     what += ", the result" if name.startswith("result") else f", the {name!r}"
     site = site_of_node(node)
     recorded = f", which was recorded at {site}," if site else ","
-    later = [(op, site_of(mark)) for position, _, op, mark in edits.writer or () if position < node.position]
+    later = [(op, site_of(mark)) for position, op, mark in edits.writer or () if position < node.position]
     known = later and len(later) < 8
     expected = (
         f"; expected version {edits.count - len(later)} instead" if known else " and was written after it was saved"

@@ -112,3 +112,12 @@ def test_the_figure() -> None:
     assert [label.get_text() for label in axes.get_yticklabels()] == ["x", "y"]
     assert [text.get_text() for text in axes.texts] == ["none"]
     assert axes.patches[0].get_width() == pytest.approx(math.sqrt(18))
+
+
+def test_an_optimizer_whose_step_cannot_be_tried_is_refused_with_the_remedy() -> None:
+    model = torch.nn.Linear(2, 2)
+    model(torch.ones(1, 2)).sum().backward()
+    with pytest.raises(TypeError, match=r"closure.*leave the optimizer out"):
+        torch.autograd.gradient_report(model, torch.optim.LBFGS(model.parameters()))
+    with pytest.raises(TypeError, match="expected an Optimizer, not int"):
+        torch.autograd.gradient_report(model, 3)

@@ -220,3 +220,19 @@ def test_blocks_may_be_nested_crossed_and_entered_again() -> None:
     with outer:
         x * 5
     assert len(outer) == 4
+
+
+def test_what_is_not_on_a_tape_is_said() -> None:
+    x = leaf(1.0, 2.0, 3.0)
+    tape = Tape(torch.tanh(x).sum())
+    assert tape.find("relu") == []
+    assert tape.find("MyFunction") == []
+    assert [e.op for e in tape.find(shape=3)] == ["tanh"]
+    with pytest.raises(ValueError, match="no operation is called 'rellu': is it 'relu'"):
+        tape.find("rellu")
+    with pytest.raises(IndexError, match="entry 99 of a tape that has 2 of them"):
+        tape[99]
+    with pytest.raises(ValueError, match=r"got no tensor to start from.*with Tape\(\) as tape"):
+        Tape([])
+    with pytest.raises(ValueError, match="nothing on this tape is called 'relu'"):
+        tape.backward(until="relu")

@@ -10,6 +10,7 @@ import numpy as np
 from .. import _runtime
 from .._autograd_methods import retains_grad
 from .._fades import Fade, Way
+from .._nonfinite import has_nonfinite
 from .._records import getframe, mark_at, name_of, site_of
 from .._views import current_node
 from ._explain_case import RECORD
@@ -90,10 +91,9 @@ class _Question(WhyNone):
             if not self.leaf and not retains_grad(self.tensor):
                 return self.not_a_leaf()
             return self.no_gradient()
-        array: Any = self.grad._array
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
+        if has_nonfinite(self.grad._array):
             return self.not_finite()
-        return self.some_gradient() if np.count_nonzero(array) else self.zero()
+        return self.some_gradient() if np.count_nonzero(self.grad._array) else self.zero()
 
     # -- zero
     def zero(self) -> Explanation:

@@ -37,11 +37,6 @@ def figures(tensor: Any) -> str:
     return f"{head}  {', '.join(parts)}"
 
 
-def is_finite(tensor: Any) -> bool:
-    """Whether a tensor has no infinity and no NaN."""
-    return tensor._array.dtype.kind != "f" or bool(np.isfinite(tensor._array).all())
-
-
 def values(tensor: Any, full: bool = False) -> str:
     """A tensor printed; a long one's first lines."""
     if isinstance(tensor, (tuple, list)):

@@ -256,6 +256,8 @@ def _updates(parameters: list[Any], optimizer: Any, gradients: list[Any] | None 
     """What the optimizer's next step changes, over the parameter, by the parameters' ids; made on copies."""
     if optimizer is None:
         return {}
+    if not hasattr(optimizer, "step"):
+        raise TypeError(f"gradient_report(): expected an Optimizer, not {type(optimizer).__name__}")
     memo: dict[int, Any] = {}
     twin = copy.deepcopy(optimizer, memo)
     for index, parameter in enumerate(parameters):
@@ -263,8 +265,13 @@ def _updates(parameters: list[Any], optimizer: Any, gradients: list[Any] | None 
         if copied is not None:  # without its gradient, if it is a Parameter
             gradient = parameter.grad if gradients is None else gradients[index]
             copied.grad = None if gradient is None else gradient.clone()
-    with no_grad():
-        twin.step()
+    try:
+        with no_grad():
+            twin.step()
+    except TypeError as error:  # it wants a closure
+        raise TypeError(
+            f"gradient_report(): a step cannot be tried on copies of the parameters: {error}; leave the optimizer out"
+        ) from error
     ratios = {}
     for parameter in parameters:
         copied = memo.get(id(parameter))

@@ -14,9 +14,10 @@ from bdb import BdbQuit
 from typing import TYPE_CHECKING, Any
 
 from .. import _runtime
+from .._nonfinite import has_nonfinite
 from .._records import Site, site_of
-from ._figures import clipped, figures, is_finite, values
-from ._stepping import stops_at
+from ._figures import clipped, figures, values
+from ._stepping import is_called, stops_at
 from ._table import parent_text, shape_text, table
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Prompt(cmd.Cmd):
         if isinstance(value, (tuple, list)) or text == "nonfinite":
             return lambda visit, step: stops_at(text if isinstance(value, str) else value, visit.tape)(step)
         if _NAME.match(text):
-            return lambda visit, step: _is_called(step.entry, text)
+            return lambda visit, step: is_called(step.entry, text)
         code = compile(text, "<until>", "eval")
         return lambda visit, step: _holds(code, text, visit, step)
 
@@ -378,7 +379,7 @@ class Prompt(cmd.Cmd):
         return clipped(f"{mark} #{entry.number} {entry.name}  {_shapes(entry)}{names}", self._width)
 
     def _painted_if_bad(self, text: str, tensor: Any) -> str:
-        return text if is_finite(tensor) else self._painted(text, "31")
+        return self._painted(text, "31") if has_nonfinite(tensor._array) else text
 
     def _show_gradient(self, label: str, gradient: Any) -> None:
         if gradient is None:
@@ -457,7 +458,7 @@ class Prompt(cmd.Cmd):
 
     # -- until
     def _on_tape(self, name: str) -> bool:
-        return any([_is_called(entry, name) for entry in self.visit.tape])
+        return any([is_called(entry, name) for entry in self.visit.tape])
 
     def _problem_with(self, argument: str) -> str:
         """What is wrong with the argument of ``until``, if anything."""
@@ -499,14 +500,6 @@ def _holds(code: Any, text: str, visit: Visit, step: Step) -> bool:
     except Exception as error:
         sys.stdout.write(f"*** until {text}: {type(error).__name__}: {error}\n")
         return True
-
-
-def _is_called(entry: Entry, name: str) -> bool:
-    return (
-        name in (entry.op, entry.name, entry.label, entry.module)
-        or entry.module.startswith(f"{name}.")
-        or any([parent.leaf is not None and parent.name == name for parent in entry.parents])
-    )
 
 
 def _literal(text: str) -> Any:

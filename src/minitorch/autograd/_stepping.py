@@ -19,6 +19,7 @@ from .._anomaly import Run, checker
 from .._differentiate import gradients_for, starting_points
 from .._engine import Walk, fitted, run
 from .._hooks import as_gradient, as_tensor, checked, listed
+from .._nonfinite import has_nonfinite
 from .._reach import reachable
 from .._saved import release
 from .._tape import AccumulateGrad, Node, Outputs
@@ -136,10 +137,9 @@ def stops_at(until: Condition, tape: Tape) -> Callable[[Step], bool]:
     if isinstance(until, str):
         if until == "nonfinite":
             return _is_nonfinite
-        return lambda step: (
-            until in (step.entry.op, step.entry.name, step.entry.label, step.entry.module)
-            or step.entry.module.startswith(f"{until}.")
-        )
+        if not any([is_called(entry, until) for entry in tape]):
+            raise ValueError(f"nothing on this tape is called {until!r}")
+        return lambda step: is_called(step.entry, until)
     if isinstance(until, (tuple, list)):
         return lambda step: tuple(until) in [tuple(shape) for shape in step.entry.shapes]
     if callable(until) and not isinstance(until, (Node, _runtime.Tensor)):
@@ -152,12 +152,18 @@ def stops_at(until: Condition, tape: Tape) -> Callable[[Step], bool]:
     return lambda step: step.entry is entry
 
 
+def is_called(entry: Entry, name: str) -> bool:
+    """Whether an entry's operation, node, output or module has this name, or a parameter that it reads."""
+    return (
+        name in (entry.op, entry.name, entry.label, entry.module)
+        or entry.module.startswith(f"{name}.")
+        or any([parent.leaf is not None and parent.name == name for parent in entry.parents])
+    )
+
+
 def _is_nonfinite(step: Step) -> bool:
     """Whether an infinity or a NaN comes in or goes out; the node runs to see that."""
-    for gradient in (*step.gradients, *step.run()):
-        if gradient is not None and gradient._array.dtype.kind == "f" and not np.isfinite(gradient._array).all():
-            return True
-    return False
+    return any([g is not None and has_nonfinite(g._array) for g in (*step.gradients, *step.run())])
 
 
 class Backward(Iterator[Step]):

@@ -7,12 +7,11 @@ from contextvars import ContextVar
 from operator import attrgetter
 from typing import Any, overload
 
-import numpy as np
-
 from .. import _runtime
 from .._differentiate import GradientEdge, tuple_of
 from .._dtypes import of_numpy
 from .._modes import Observer, observers
+from .._op import rows
 from .._reach import reachable
 from .._records import name_of_leaf, notes_of, op_name
 from .._size import Size
@@ -98,7 +97,10 @@ class Tape(Shown, Observer):
     def __getitem__(self, index: slice) -> list[Entry]: ...
 
     def __getitem__(self, index: int | slice) -> Entry | list[Entry]:
-        found = self.entries[index]
+        try:
+            found = self.entries[index]
+        except IndexError:
+            raise IndexError(f"entry {index} of a tape that has {len(self)} of them") from None
         return Entries(found) if isinstance(found, list) else found
 
     def __iter__(self) -> Iterator[Entry]:
@@ -109,7 +111,7 @@ class Tape(Shown, Observer):
         self,
         op: str | None = None,
         *,
-        shape: Sequence[int] | None = None,
+        shape: int | Sequence[int] | None = None,
         dtype: Any = None,
         name: str | None = None,
         module: str | None = None,
@@ -122,13 +124,18 @@ class Tape(Shown, Observer):
         op : str
             The operation (``mul``, ``relu_``) or the node's name (``MulBackward0``).
         shape, dtype
-            Of one of the outputs.
+            Of one of the outputs.  An int is a shape of one dimension.
         name : str
             What its output or one of its inputs is called.
         module : str
             The module that ran it, or one around that.
         nonfinite : bool
             Whether an output that is known (of a recorded block, or saved for backward) has an infinity or a NaN.
+
+        Raises
+        ------
+        ValueError
+            If there is no operation of that name at all, but one of nearly that name.
 
         Examples
         --------
@@ -138,17 +145,31 @@ class Tape(Shown, Observer):
         [<#0 LogBackward0 (2,) float32>]
         """
 
+        sizes = None if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+
         def fits(entry: Entry) -> bool:
             return (
                 (op is None or op in (entry.op, entry.name))
-                and (shape is None or tuple(shape) in [tuple(s) for s in entry.shapes])
+                and (sizes is None or sizes in [tuple(s) for s in entry.shapes])
                 and (dtype is None or dtype in entry.dtypes)
                 and (name is None or name == entry.label or name in entry.parameters)
                 and (module is None or entry.module == module or entry.module.startswith(f"{module}."))
                 and (nonfinite is None or nonfinite == _has_nonfinite(entry))
             )
 
-        return [entry for entry in self.entries if fits(entry)]
+        found = [entry for entry in self.entries if fits(entry)]
+        if not found and op is not None:
+            self._refuse_misspelt(op)
+        return found
+
+    def _refuse_misspelt(self, op: str) -> None:
+        """Raise if nothing has this name, but something is called nearly so."""
+        import difflib
+
+        names = {name for entry in self.entries for name in (entry.op, entry.name)}
+        names |= {name for row in rows.values() for name in (op_name(row), row.node_name)}
+        if op.removesuffix("_") not in names and (close := difflib.get_close_matches(op, names, 3, 0.7)):
+            raise ValueError(f"no operation is called {op!r}: is it {' or '.join(map(repr, close))}?")
 
     def entry_of(self, tensor: Any) -> Entry | None:
         """The entry that made a tensor (or a node, or the entry itself); None where that is not on this tape."""
@@ -359,6 +380,10 @@ class Tape(Shown, Observer):
     # -- reading a result
     def _read(self, roots: Any) -> None:
         self._roots = tuple_of(roots)
+        if not self._roots:
+            raise ValueError(
+                "Tape() got no tensor to start from; without an argument it records: with Tape() as tape: ..."
+            )
         starts = [_root(root, index) for index, root in enumerate(self._roots)]
         self._nodes = ordered_nodes(starts)
         self._numbers = numbers = {node: index for index, node in enumerate(self._nodes)}
@@ -422,4 +447,6 @@ def _has_nonfinite(entry: Entry) -> bool:
         arrays = [t._array for t in entry.outputs]
     else:
         arrays = [array_of(getattr(entry.node, "saved_result", None))]
-    return any([a is not None and a.dtype.kind == "f" and not np.isfinite(a).all() for a in arrays])
+    from .._nonfinite import has_nonfinite
+
+    return any([has_nonfinite(array) for array in arrays])
