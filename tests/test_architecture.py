@@ -48,6 +48,7 @@ LAYERS = [
     ["linalg", "special"],
     ["_storage", "_memory_methods", "_convert", "_casts", "_legacy", "_interop", "_autograd_methods"],
     ["_tensor"],
+    ["_batching"],
     ["autograd"],
     ["testing", "nn.functional"],
     ["nn"],

@@ -1,0 +1,93 @@
+"""Batching rules: a row on whole batches, as it is on each of their examples.
+
+``batched`` runs a row by its rule; ``vmap`` (in ``func``) runs the operations of a function so.  See
+docs/design/11-transforms.md.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from .._op import Row
+from .._pytree import tree_map
+from ._batch import Batch, Batched, Rule, call, to_front
+from ._shapes import elementwise
+from ._table import RULES
+
+__all__ = ["Batched", "batched", "rule_of"]
+
+_warned: set[str] = set()
+
+
+def rule_of(row: Row) -> Rule | None:
+    """A row's rule; None where it has none and is done example by example."""
+    found = RULES.get(row.name)
+    return elementwise if found is None and row.elementwise else found
+
+
+def batched(
+    row: Row, tensors: Sequence[Any], dims: Sequence[int | None], params: Sequence[Any], size: int
+) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    """The outputs of a row for every example of a batch, and where their batch dimensions are.
+
+    Parameters
+    ----------
+    row : Row
+        What is called.
+    tensors : sequence
+        Its inputs: Tensors, or numbers.
+    dims : sequence of int or None
+        Which dimension of each is the batch; None where it has none.
+    params : sequence
+        The row's constants, as one example has them; ``Batched`` where a tensor among them has a batch, in front.
+    size : int
+        How many examples there are.
+    """
+    fronts = [t if d is None else to_front(t, d) for t, d in zip(tensors, dims)]
+    batch = Batch(row, fronts, [d is not None for d in dims], dict(zip(row.params, params)), size)
+    rule = rule_of(row)
+    if rule is None or (has_batched(params) and row.name not in ("index", "index_backward", "index_put")):
+        out = None
+    else:
+        out = rule(batch)
+    if out is None:
+        out = looped(batch)
+    outputs = tuple(out) if isinstance(out, (tuple, list)) else (out,)
+    return outputs, (0,) * len(outputs)
+
+
+def has_batched(params: Sequence[Any]) -> bool:
+    """Whether a tensor among the constants has a batch."""
+    return any([isinstance(p, Batched) or (isinstance(p, tuple) and has_batched(p)) for p in params])
+
+
+def looped(batch: Batch) -> Any:
+    """The row on each example; the results stacked."""
+    if batch.row.name not in _warned:
+        _warned.add(batch.row.name)
+        warnings.warn(
+            "There is a performance drop because we have not yet implemented the batching rule for "
+            f"{batch.row.name}: it runs once for each of the examples.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+    results = []
+    for number in range(batch.size):
+        tensors = [_part(t, number) if b else t for t, b in zip(batch.tensors, batch.batched)]
+        one = partial(_part_of_constant, number=number)
+        params = {name: tree_map(one, value) for name, value in batch.params.items()}
+        out = call(batch.row, tensors, params)
+        results.append(tuple(out) if isinstance(out, (tuple, list)) else (out,))
+    return tuple([call("stack", list(column), {"dim": 0}) for column in zip(*results)])
+
+
+def _part(tensor: Any, number: int) -> Any:
+    return call("select", [tensor], {"dim": 0, "index": number})
+
+
+def _part_of_constant(value: Any, number: int) -> Any:
+    return _part(value.tensor, number) if isinstance(value, Batched) else value

@@ -1,0 +1,64 @@
+"""Rules of losses: unreduced, and then reduced for each example."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ._batch import Batch, call, padded, reshaped
+from ._shapes import flattened, settled, together
+
+
+def total(loss: Any, factor: float = 1.0) -> Any:
+    """The sum of each example's elements, times a factor."""
+    dims = tuple(range(1, loss._array.ndim))
+    loss = call("sum", [loss], {"dim": dims, "keepdim": False}) if dims else loss
+    return loss if factor == 1 else loss * factor
+
+
+def mse_loss(batch: Batch) -> Any:
+    loss = batch.again(settled(batch), reduction=0)
+    reduction = batch.params["reduction"]
+    if not reduction:
+        return loss
+    count = math.prod(loss._array.shape[1:])
+    return total(loss, 1 if reduction == 2 else 1.0 / count if count else float("nan"))
+
+
+def summed(batch: Batch) -> Any:
+    """A loss that is summed and scaled, or neither."""
+    if not batch.params["summed"]:
+        return batch.again(settled(batch)) if batch.row.broadcasts else together(batch)
+    tensors = settled(batch) if batch.row.broadcasts else batch.wholes()
+    return total(batch.again(tensors, summed=False, scale=1.0), batch.params["scale"])
+
+
+def by_rows(batch: Batch, tensors: list[Any], **changed: Any) -> Any:
+    """The row on samples of all examples in one dimension, unreduced."""
+    single = batch.ranks[-1] == 0  # one sample and its class
+    params = batch.params | {"summed": False, "divisor": 1.0, "asked": (None, None, -100, 0, 0.0)} | changed
+    shape = batch.shape(-1)
+    for name in ("weight", "kept"):
+        if isinstance(params[name], np.ndarray):
+            wide = np.broadcast_to(params[name], (batch.size, *shape))
+            params[name] = wide if single else wide.reshape(-1, *shape[1:])
+    return call(batch.row, tensors if single else [flattened(t) for t in tensors], params)
+
+
+def nll_loss(batch: Batch) -> Any:
+    loss = reshaped(by_rows(batch, batch.wholes()), batch.size, *batch.shape(-1))
+    if not batch.params["summed"]:
+        return loss
+    divisor = batch.params["divisor"]
+    return total(loss, 1.0 / divisor if divisor else float("nan"))
+
+
+def nll_loss_backward(batch: Batch) -> Any:
+    grad, self, target = batch.wholes()
+    if batch.params["summed"]:
+        divisor = batch.params["divisor"]
+        wide = padded(grad, batch.ranks[2]) * (1.0 / divisor if divisor else float("nan"))
+        grad = call("expand", [wide], {"size": target._array.shape})
+    return reshaped(by_rows(batch, [grad, self, target]), *self._array.shape)
