@@ -13,6 +13,8 @@ from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .tape import Entry, Tape
 
 if TYPE_CHECKING:
+    from . import functional
+    from ._counting import count_operations
     from ._debugger import set_trace
     from ._explain import explain
     from ._explanation import Evidence, Explanation
@@ -25,6 +27,7 @@ _LATER = {
     "Evidence": "_explanation",
     "Explanation": "_explanation",
     "broadcast_guard": "_guards",
+    "count_operations": "_counting",
     "dtype_guard": "_guards",
     "explain": "_explain",
     "nonfinite_guard": "_guards",
@@ -38,6 +41,8 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "functional":
+        return import_module(f"{__name__}.functional")
     if name in _LATER:
         value = globals()[name] = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
         return value
@@ -56,11 +61,13 @@ __all__ = [
     "alive",
     "backward",
     "broadcast_guard",
+    "count_operations",
     "detect_anomaly",
     "dtype_guard",
     "enable_grad",
     "explain",
     "function",
+    "functional",
     "grad",
     "grad_mode",
     "gradcheck",

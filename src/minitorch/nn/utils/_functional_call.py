@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,7 +14,7 @@ __all__ = ["functional_call"]
 
 def functional_call(
     module: Module,
-    parameters_and_buffers: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]],
+    parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]],
     args: Any = None,
     kwargs: dict[str, Any] | None = None,
     *,
@@ -23,11 +23,13 @@ def functional_call(
 ) -> Any:
     """Call a module with other tensors in the place of its parameters and buffers, which stay as they are.
 
+    What the module assigns to these names, such as a new running mean, is in the dict afterwards.
+
     Parameters
     ----------
     module : Module
         The module.
-    parameters_and_buffers : dict of Tensor, or sequence of them
+    parameter_and_buffer_dicts : dict of Tensor, or sequence of them
         By dotted name; those of other names are the module's own.  A name that the module does not have is an attribute
         of it during the call, unless *strict*.
     args : tuple or object
@@ -61,15 +63,31 @@ def functional_call(
     tensor([[3., 4.]])
     """
     given: dict[str, Tensor] = {}
-    several: Any = parameters_and_buffers if isinstance(parameters_and_buffers, Sequence) else [parameters_and_buffers]
-    for names in several:
+    dicts = _dicts(parameter_and_buffer_dicts)
+    for names in dicts:
         if repeated := sorted(set(names) & set(given)):
             raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
         given.update(names)
     if not isinstance(args, tuple):
         args = () if args is None else (args,)
-    with _replaced(module, given, tie_weights, strict):
-        return module(*args, **(kwargs or {}))
+    with _replaced(module, given, tie_weights, strict) as after:
+        result = module(*args, **(kwargs or {}))
+    if len(dicts) == 1:
+        dicts[0].update({name: after[name] for name in dicts[0] if name in after})
+    return result
+
+
+def _dicts(given: Any) -> list[dict[str, Tensor]]:
+    """The dicts that were given, one or several."""
+    if isinstance(given, dict):
+        return [given]
+    if not isinstance(given, Sequence):
+        raise ValueError(
+            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(given)}"
+        )
+    if not all([isinstance(d, dict) for d in given]):
+        raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
+    return list(given)
 
 
 def _all_tensors(module: Module) -> dict[str, Tensor]:
@@ -78,8 +96,8 @@ def _all_tensors(module: Module) -> dict[str, Tensor]:
 
 
 @contextmanager
-def _replaced(module: Module, given: dict[str, Tensor], tie_weights: bool, strict: bool) -> Iterator[None]:
-    """Context in which a module has other tensors."""
+def _replaced(module: Module, given: dict[str, Tensor], tie_weights: bool, strict: bool) -> Iterator[dict[str, Tensor]]:
+    """Context in which a module has other tensors; gives a dict, which afterwards has those that it had at the end."""
     own = _all_tensors(module)
     if tie_weights:
         given = _tied(own, given)
@@ -96,17 +114,20 @@ def _replaced(module: Module, given: dict[str, Tensor], tie_weights: bool, stric
         if not isinstance(tensor, Tensor):
             raise TypeError(f"{tensor} is not an instance of torch.Tensor")
     places = [_place(module, name) for name in given]
+    after: dict[str, Tensor] = {}
     before = [attributes.get(name, places) for attributes, name in places]  # `places` itself where there was nothing
     try:
         for (attributes, name), tensor in zip(places, given.values()):
             attributes[name] = tensor
-        yield
+        yield after
     finally:
-        for (attributes, name), earlier in zip(places, before):
+        for full, (attributes, name), earlier in zip(given, places, before):
+            if name in attributes:
+                after[full] = attributes[name]
             if earlier is not places:
                 attributes[name] = earlier
             else:
-                del attributes[name]
+                attributes.pop(name, None)
 
 
 def _place(module: Module, name: str) -> tuple[dict[str, Any], str]:

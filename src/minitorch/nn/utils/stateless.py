@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from typing import Any
 
 from ..._tensor import Tensor
@@ -15,7 +14,7 @@ __all__ = ["functional_call"]
 
 def functional_call(
     module: Module,
-    parameters_and_buffers: Mapping[str, Tensor],
+    parameters_and_buffers: dict[str, Tensor],
     args: Any = None,
     kwargs: dict[str, Any] | None = None,
     *,

@@ -1,0 +1,157 @@
+"""What transforms of functions have in common: the points they differentiate at, and whose history results keep.
+
+A transform gives its function *inner inputs*: the caller's tensors under nodes of their own, so that the function may use the
+same tensors from elsewhere too, and so that transforms nest.  See docs/design/11-transforms.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from .. import _runtime
+from .._differentiate import grad
+from .._inplace import LEAF
+from .._modes import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, set_grad_enabled
+from .._runtime import traced, wrap
+from .._tape import AccumulateGrad
+from .._views import View, current_node, edits_of
+
+
+@contextmanager
+def recording(on: bool = True) -> Iterator[None]:
+    """Context in which operations are recorded (or are not), in inference mode too: transforms do what they do in any mode."""
+    if is_inference_mode_enabled():
+        with inference_mode(False), set_grad_enabled(on):
+            yield
+    elif on:
+        with enable_grad():
+            yield
+    else:
+        with set_grad_enabled(False):
+            yield
+
+
+class InnerView(View):
+    """What an inner input remembers of the tensor that it stands for."""
+
+    __slots__ = ()
+    refusal = LEAF
+
+
+def bare(tensor: Any) -> Any:
+    """The same values, the same array object, without history."""
+    twin = wrap(tensor._array)
+    twin._layout = tensor._layout
+    edits = edits_of(tensor)
+    twin._alias = None if edits.inference else edits
+    return twin
+
+
+def leaf(tensor: Any) -> Any:
+    """The same array object under a leaf that requires grad.
+
+    Raises
+    ------
+    RuntimeError
+        For integers and bools.
+    """
+    return bare(tensor).requires_grad_()
+
+
+def inner(tensor: Any) -> Any:
+    """An inner input through which gradients go on to the tensor."""
+    alias = traced.alias(tensor)
+    view = InnerView()
+    view.edits, view.parent, view.row = alias._alias.edits, alias._alias.parent, alias._alias.row
+    view.params, view.index, view.seen = (), None, alias._alias.seen
+    alias._alias = view
+    return alias
+
+
+def zeros_like(tensor: Any) -> Any:
+    """Zeros of a tensor's shape and dtype."""
+    return wrap(np.zeros(tensor._array.shape, tensor._array.dtype))
+
+
+def one_hot_rows(tensors: Sequence[Any]) -> list[Any]:
+    """A basis: for each tensor a batch of directions, one for each element of all tensors together."""
+    sizes = [t._array.size for t in tensors]
+    rows, first = [], 0
+    for tensor, size in zip(tensors, sizes):
+        row = np.zeros((sum(sizes), *tensor._array.shape), tensor._array.dtype)
+        row.reshape(sum(sizes), size)[range(first, first + size), range(size)] = 1
+        rows.append(wrap(row))
+        first += size
+    return rows
+
+
+def gradients(
+    outputs: Sequence[Any], inputs: Sequence[Any], vectors: Sequence[Any] | None = None, **options: Any
+) -> list[Any]:
+    """``autograd.grad`` of those outputs that have a history; None for inputs that they do not depend on."""
+    given: Sequence[Any] = [None] * len(outputs) if vectors is None else vectors
+    pairs = [(o, v) for o, v in zip(outputs, given) if o is not None and current_node(o) is not None]
+    if not pairs or not inputs:
+        return [None] * len(inputs)
+    return list(grad([o for o, _ in pairs], list(inputs), [v for _, v in pairs], allow_unused=True, **options))
+
+
+class Level:
+    """One reverse-mode transform that is running: its inner inputs, and which results lead to tensors outside.
+
+    Attributes
+    ----------
+    outer : bool
+        Whether operations were recorded outside: if not, results keep no history.
+    own : set of Node
+        Nodes that lead to inner inputs only.
+    """
+
+    __slots__ = ("outer", "own")
+
+    def __init__(self) -> None:
+        self.outer = is_grad_enabled()
+        self.own: set[Any] = {None}
+
+    def enter(self, tensor: Any) -> Any:
+        """The inner input for a tensor: one that leads on to it if it has a history outside, a leaf otherwise."""
+        if self.outer and current_node(tensor) is not None:
+            return inner(tensor)
+        made = leaf(tensor)
+        self.own.add(made._node)
+        return made
+
+    def leads_out(self, tensor: Any) -> bool:
+        """Whether the tensor depends on anything outside that requires grad."""
+        if not self.outer:
+            return False
+        seen: set[Any] = set()
+        stack = [current_node(tensor)]
+        while stack:
+            node = stack.pop()
+            if node in self.own or node in seen:
+                continue
+            if node.__class__ is AccumulateGrad:
+                return True
+            seen.add(node)
+            stack.extend(node.edges)
+        self.own |= seen
+        return False
+
+    def leave(self, tensor: Any) -> Any:
+        """A result, without the history that nothing outside needs."""
+        return tensor if current_node(tensor) is None or self.leads_out(tensor) else bare(tensor)
+
+    def gradients(
+        self, outputs: Sequence[Any], inputs: Sequence[Any], vectors: Sequence[Any] | None = None, **options: Any
+    ) -> list[Any]:
+        """Gradients, with the history that something outside needs and no other; zeros for inputs without influence."""
+        needed = any([self.leads_out(t) for t in (*outputs, *(vectors or ())) if isinstance(t, _runtime.Tensor)])
+        with recording():
+            found = gradients(outputs, inputs, vectors, create_graph=needed, **options)
+        filled = [zeros_like(i) if g is None else g for g, i in zip(found, inputs)]
+        return [self.leave(g) for g in filled] if needed else filled

@@ -1,0 +1,442 @@
+"""Jacobians and Hessians at a point, and products with them: ``vjp``, ``jvp``, ``vhp``, ``hvp``, ``jacobian``, ``hessian``.
+
+Each takes a function and its inputs, a tensor or a tuple of tensors.  Results have no history unless ``create_graph=True``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import _runtime
+from .._modes import is_grad_enabled
+from .._runtime import traced
+from .._views import current_node
+from . import _strict as strictly
+from ._transform import bare, gradients, inner, leaf, one_hot_rows, recording, zeros_like
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+_OUTPUTS = "outputs of the user-provided function"
+_NO_VECTOR = (
+    "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
+)
+
+
+# -- arguments and results ---------------------------------------------------------------------------------------------
+def _tuple_of(value: Any, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
+    """Whether it is a tuple, and it as one.
+
+    Raises
+    ------
+    TypeError
+        For what is neither a tensor nor a tuple of tensors.
+    """
+    several = isinstance(value, tuple)
+    tensors: tuple[Any, ...] = value if several else (value,)
+    for index, tensor in enumerate(tensors):
+        if not isinstance(tensor, _runtime.Tensor):
+            which = f"value at index {index}" if several else f"given {what}"
+            raise TypeError(
+                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {which} has type "
+                f"{type(tensor)}."
+            )
+    return several, tensors
+
+
+def _point(inputs: Any, name: str, create: bool) -> tuple[bool, list[Any]]:
+    """The inner inputs: with *create*, those through which gradients go on to the inputs."""
+    several, tensors = _tuple_of(inputs, "inputs", name)
+    return several, [inner(t) if create and current_node(t) is not None else leaf(t) for t in tensors]
+
+
+def _vector(v: Any, name: str, create: bool, like: Sequence[Any], several: bool, missing: str) -> list[Any] | None:
+    """The vector of a product, checked; None where it may be left out.
+
+    Raises
+    ------
+    RuntimeError
+        For a vector of other sizes, or none where there is more than one element.
+    """
+    if v is None:
+        if len(like) != 1 or like[0]._array.size != 1:
+            raise RuntimeError(missing)
+        return None
+    vectors = _tuple_of(v, "v", name)[1]
+    if len(vectors) != len(like):
+        if several:
+            raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(vectors)}.")
+        raise RuntimeError("The given v should contain a single Tensor.")
+    for index, (vector, tensor) in enumerate(zip(vectors, like)):
+        if vector.shape != tensor.shape:
+            entry = f"Entry {index} in " if several else ""
+            raise RuntimeError(f"{entry}v has invalid size: should be {tensor.shape} but got {vector.shape}.")
+    return [v if create else bare(v) for v in vectors]
+
+
+def _scalar(output: Any, name: str, strict: bool) -> Any:
+    """The one-element output of a function that has a Hessian.
+
+    Raises
+    ------
+    RuntimeError
+        For several outputs, or one of several elements.
+    """
+    several, outputs = _tuple_of(output, _OUTPUTS, name)
+    if strict:
+        strictly.check_outputs(outputs)
+    if several:
+        raise RuntimeError(f"The function given to {name} should return a single Tensor")
+    if output._array.size != 1:
+        raise RuntimeError(
+            f"The Tensor returned by the function given to {name} should contain a single element: sum() it, or use jacobian"
+        )
+    return output
+
+
+def _result(tensors: Sequence[Any], several: bool, create: bool) -> Any:
+    """A tuple, or its one element; without history unless it was asked for."""
+    results = tuple([t if create or current_node(t) is None else bare(t) for t in tensors])
+    return results if several else results[0]
+
+
+def _or_zeros(found: Sequence[Any], like: Sequence[Any]) -> list[Any]:
+    return [zeros_like(t) if g is None else g for g, t in zip(found, like)]
+
+
+# -- products ----------------------------------------------------------------------------------------------------------
+def vjp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The value of *func* at a point, and the product of a vector with its Jacobian there: one backward pass.
+
+    Parameters
+    ----------
+    func : function
+        Takes the inputs, returns a tensor or a tuple of tensors.
+    inputs : Tensor or tuple of Tensor
+        The point.
+    v : Tensor or tuple of Tensor, optional
+        The vector, of the outputs' shapes; may be left out for a single element.
+    create_graph : bool
+        Whether the results have a history, so that they can be differentiated in turn.
+    strict : bool
+        Whether an output or a result that does not depend on the inputs raises; it has zeros otherwise.
+
+    Returns
+    -------
+    outputs
+        What *func* returns.
+    product : Tensor or tuple of Tensor
+        Like the inputs.
+
+    Raises
+    ------
+    TypeError
+        For inputs, outputs or vectors that are no tensors or tuples of tensors.
+    RuntimeError
+        For a vector of other sizes, integer inputs; where *strict* is not met.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> from minitorch.autograd.functional import vjp
+    >>> vjp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
+    (tensor([1., 4.]), tensor([2., 4.]))
+    """
+    with recording():
+        several_inputs, point = _point(inputs, "vjp", create_graph)
+        several, outputs = _tuple_of(func(*point), _OUTPUTS, "vjp")
+        if strict:
+            strictly.check_outputs(outputs)
+        missing = (
+            "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
+        )
+        vectors = _vector(v, "vjp", create_graph, outputs, several, missing)
+    with recording(create_graph or is_grad_enabled()):
+        found = gradients(outputs, point, vectors, create_graph=create_graph)
+    if strict:
+        strictly.check_products(found, create_graph, "jacobian")
+    product = _result(_or_zeros(found, point), several_inputs, create_graph)
+    return _result(outputs, several, create_graph), product
+
+
+def jvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The value of *func* at a point, and the product of its Jacobian there with a vector.
+
+    Parameters
+    ----------
+    func, inputs, create_graph, strict
+        As for ``vjp``.
+    v : Tensor or tuple of Tensor, optional
+        The vector, of the inputs' shapes; may be left out for a single element.
+
+    Returns
+    -------
+    outputs
+        What *func* returns.
+    product : Tensor or tuple of Tensor
+        Like the outputs.
+
+    Raises
+    ------
+    TypeError, RuntimeError
+        As for ``vjp``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> from minitorch.autograd.functional import jvp
+    >>> jvp(lambda x: x.sum() * x, torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0]))
+    (tensor([3., 6.]), tensor([4., 2.]))
+    """
+    with recording():
+        several_inputs, point = _point(inputs, "jvp", create_graph)
+        vectors = _vector(v, "jvp", create_graph, point, several_inputs, _NO_VECTOR)
+        several, outputs = _tuple_of(func(*point), _OUTPUTS, "jvp")
+        if strict:
+            strictly.check_outputs(outputs)
+        cotangents = [leaf(zeros_like(o)) if current_node(o) is not None else None for o in outputs]
+        pulled = gradients(outputs, point, cotangents, create_graph=True)
+        if strict:
+            strictly.check_gradients(pulled)
+        wanted = [c for c in cotangents if c is not None]
+        found = iter(gradients(pulled, wanted, vectors, create_graph=create_graph))
+    products = [None if c is None else next(found) for c in cotangents]
+    if strict:
+        strictly.check_products(products, create_graph, "jacobian")
+    product = _result(_or_zeros(products, outputs), several, create_graph)
+    return _result(outputs, several, create_graph), product
+
+
+def vhp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The value of a scalar function at a point, and the product of a vector with its Hessian there: two backward passes.
+
+    Parameters
+    ----------
+    func, inputs, create_graph, strict
+        As for ``vjp``; *func* returns one tensor of one element.
+    v : Tensor or tuple of Tensor, optional
+        The vector, of the inputs' shapes; may be left out for a single element.
+
+    Returns
+    -------
+    output : Tensor
+        What *func* returns.
+    product : Tensor or tuple of Tensor
+        Like the inputs.
+
+    Raises
+    ------
+    TypeError, RuntimeError
+        As for ``vjp``; RuntimeError for outputs of more than one element.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> from minitorch.autograd.functional import vhp
+    >>> vhp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
+    return _with_hessian("vhp", func, inputs, v, create_graph, strict)
+
+
+def hvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The value of a scalar function at a point, and the product of its Hessian there with a vector.
+
+    Parameters
+    ----------
+    func, inputs, v, create_graph, strict
+        As for ``vhp``.
+
+    Returns
+    -------
+    output, product
+        As for ``vhp``.
+
+    Raises
+    ------
+    TypeError, RuntimeError
+        As for ``vhp``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> from minitorch.autograd.functional import hvp
+    >>> hvp(lambda x: x[0] * x[0] * x[1], torch.tensor([2.0, 3.0]), torch.tensor([1.0, 0.0]))
+    (tensor(12.), tensor([6., 4.]))
+    """
+    return _with_hessian("hvp", func, inputs, v, create_graph, strict)
+
+
+def _with_hessian(
+    name: str, func: Callable[..., Any], inputs: Any, v: Any, create: bool, strict: bool
+) -> tuple[Any, Any]:
+    """``vhp`` and ``hvp``: the gradient, and its product with the vector from the left or, pulled back twice, the right."""
+    with recording():
+        several, point = _point(inputs, name, create)
+        vectors = _vector(v, name, create, point, several, _NO_VECTOR)
+        output = _scalar(func(*point), name, strict)
+        gradient = gradients([output], point, create_graph=True)
+        if strict:
+            strictly.check_gradients(gradient, second=True)
+        if name == "hvp":
+            cotangents = [leaf(zeros_like(i)) for i in point]
+            pulled = gradients(gradient, point, cotangents, create_graph=True)
+    with recording(create or is_grad_enabled()):
+        if name == "hvp":
+            found = gradients(pulled, cotangents, vectors, create_graph=create)
+        else:
+            found = gradients(gradient, point, vectors, create_graph=create)
+    if strict:
+        strictly.check_products(found, create, "hessian")
+    return _result([output], False, create), _result(_or_zeros(found, point), several, create)
+
+
+# -- whole Jacobians ---------------------------------------------------------------------------------------------------
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """The Jacobian of *func* at a point.
+
+    Parameters
+    ----------
+    func, inputs, create_graph, strict
+        As for ``vjp``.
+    vectorize : bool
+        Whether all rows (or columns) are computed at once.
+    strategy : str
+        "reverse-mode": a backward pass for each element of the outputs; "forward-mode": a forward pass for each element of the
+        inputs.
+
+    Returns
+    -------
+    Tensor, or tuple of tuples of Tensor
+        For one output and one input, of shape ``output.shape + input.shape``; a tuple for each output of a tuple for each
+        input, or a tuple for the one of which there are several.
+
+    Raises
+    ------
+    AssertionError
+        For another strategy.
+    TypeError, RuntimeError
+        As for ``vjp``; RuntimeError where *strict* is combined with *vectorize* or with forward mode.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> from minitorch.autograd.functional import jacobian
+    >>> jacobian(lambda x: x.sum() * x, torch.tensor([1.0, 2.0]))
+    tensor([[4., 1.],
+            [2., 5.]])
+    """
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: with more outputs than inputs, '
+            '"forward-mode" takes fewer passes; otherwise "reverse-mode" does.'
+        )
+    if strict and strategy == "forward-mode":
+        raise RuntimeError(
+            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together (yet). '
+            'Please either set `strict=False` or `strategy="reverse-mode"`.'
+        )
+    with recording():
+        several_inputs, point = _point(inputs, "jacobian", create_graph)
+        several, outputs = _tuple_of(func(*point), _OUTPUTS, "jacobian")
+        if strict:
+            strictly.check_outputs(outputs)
+            if vectorize:
+                raise RuntimeError(
+                    "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+                    "Please either set `strict=False` or `vectorize=False`."
+                )
+        compute = _all_rows if vectorize else _each_row
+        rows = [compute(number, output, point, create_graph, strict) for number, output in enumerate(outputs)]
+    blocks = [_result(of_output, several_inputs, create_graph) for of_output in rows]
+    return tuple(blocks) if several else blocks[0]
+
+
+def _each_row(number: int, output: Any, point: list[Any], create: bool, strict: bool) -> list[Any]:
+    """The Jacobians of one output: a backward pass for each of its elements."""
+    columns: list[list[Any]] = [[] for _ in point]
+    (basis,) = one_hot_rows([output])
+    for i in range(output._array.size):
+        found = gradients([output], point, [basis[i]], create_graph=create, retain_graph=True)
+        if strict:
+            strictly.check_row(number, found, create)
+        for column, gradient in zip(columns, _or_zeros(found, point)):
+            column.append(gradient)
+    shape = output._array.shape
+    return [
+        (traced.stack(column, 0) if column else zeros_like(i)[None][:0]).reshape(shape + i._array.shape)
+        for column, i in zip(columns, point)
+    ]
+
+
+def _all_rows(number: int, output: Any, point: list[Any], create: bool, strict: bool) -> list[Any]:
+    """The same by one backward pass over a batch of vectors."""
+    basis = one_hot_rows([output])
+    found = gradients([output], point, basis, create_graph=create, retain_graph=True, is_grads_batched=True)
+    shape = output._array.shape
+    rows = [zeros_like(i).expand(basis[0].shape[:1] + i.shape) if g is None else g for g, i in zip(found, point)]
+    return [row.reshape(shape + i._array.shape) for row, i in zip(rows, point)]
+
+
+def hessian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """The Hessian of a scalar function at a point: the Jacobian of its gradient.
+
+    Parameters
+    ----------
+    func, inputs, create_graph, strict
+        As for ``vjp``; *func* returns one tensor of one element.
+    vectorize, outer_jacobian_strategy
+        How the Jacobian of the gradient is computed; see ``jacobian``.
+
+    Returns
+    -------
+    Tensor, or tuple of tuples of Tensor
+        For one input, of shape ``input.shape + input.shape``; for several, a tuple of tuples, with the derivatives for each
+        pair.
+
+    Raises
+    ------
+    AssertionError, TypeError, RuntimeError
+        As for ``jacobian``; RuntimeError for outputs of more than one element.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> from minitorch.autograd.functional import hessian
+    >>> hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    several, _ = _tuple_of(inputs, "inputs", "hessian")
+
+    def gradient(*point: Any) -> Any:
+        tensors = [t if current_node(t) is not None else leaf(t) for t in point]
+        output = _scalar(func(*tensors), "hessian", strict)
+        found = _or_zeros(gradients([output], tensors, create_graph=True), tensors)
+        if strict:
+            strictly.check_gradients(found, second=True)
+        return tuple(found) if several else found[0]
+
+    return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)

@@ -1,0 +1,42 @@
+"""Functions of functions: gradients, products with Jacobians, whole Jacobians; modules as functions of their parameters."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..nn.utils._functional_call import functional_call
+    from ._gradients import grad, grad_and_value, vjp
+    from ._jacobians import hessian, jacrev
+    from ._linearize import linearize
+    from ._module_state import stack_module_state
+
+_LATER = {
+    "functional_call": "..nn.utils._functional_call",
+    "grad": "._gradients",
+    "grad_and_value": "._gradients",
+    "hessian": "._jacobians",
+    "jacrev": "._jacobians",
+    "linearize": "._linearize",
+    "stack_module_state": "._module_state",
+    "vjp": "._gradients",
+}
+"""What is imported when it is first used: name -> module."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = [
+    "functional_call",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacrev",
+    "linearize",
+    "stack_module_state",
+    "vjp",
+]

@@ -1,0 +1,87 @@
+"""``linearize``: a function's value, and its derivative at that point as a linear function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._dtypes import of_numpy
+from .._modes import is_grad_enabled
+from .._pytree import tree_flatten
+from .._size import Size
+from ..autograd._transform import Level, gradients, leaf, recording, zeros_like
+from ._arguments import check_outputs, check_tensor_input
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The value of *func*, and its derivative at this point as a function of tangents.
+
+    *func* runs once.  Its pullback is linear in the cotangents; the derivative is the pullback of that.
+
+    Parameters
+    ----------
+    func : function
+        Takes the primals, returns tensors in any structure.
+    *primals : Tensor, or structure of Tensor
+        The point.
+
+    Returns
+    -------
+    output
+        What *func* returns.
+    derivative : function
+        ``derivative(*tangents)``, with tangents like the primals, returns the Jacobian's product with them, in the structure of
+        the output.  It may be called again and again.
+
+    Raises
+    ------
+    RuntimeError
+        When the derivative is called, for tangents of another structure, shape or dtype.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> output, derivative = torch.func.linearize(torch.square, torch.tensor([1.0, 2.0]))
+    >>> output, derivative(torch.tensor([1.0, 0.0])), derivative(torch.tensor([0.0, 1.0]))
+    (tensor([1., 4.]), tensor([2., 0.]), tensor([0., 4.]))
+    """
+    level = Level()
+    given, spec = tree_flatten(primals)
+    for primal in given:
+        check_tensor_input(primal)
+    with recording():
+        inputs = [level.enter(primal) for primal in given]
+        outputs, output_spec = tree_flatten(func(*spec.unflatten(inputs)))
+        check_outputs(outputs, "linearize(f, *primals)")
+        floats = [o for o in outputs if o._array.dtype.kind == "f"]
+        cotangents = [leaf(zeros_like(o)) for o in floats]
+        level.own.update([c._node for c in cotangents])
+        pulled = gradients(floats, inputs, cotangents, create_graph=True)
+
+    def derivative(*tangents: Any) -> Any:
+        vectors, structure = tree_flatten(tangents)
+        if structure != spec:
+            raise RuntimeError(
+                f"Expected the tangents {structure} to have the same argspec as the primals {spec}: one for each"
+            )
+        for place, (vector, primal) in enumerate(zip(vectors, given)):
+            _check_tangent(place, vector, primal)
+        level.outer = is_grad_enabled()
+        found = iter(level.gradients(pulled, cotangents, vectors, retain_graph=True))
+        return output_spec.unflatten([next(found) if o._array.dtype.kind == "f" else zeros_like(o) for o in outputs])
+
+    return output_spec.unflatten([level.leave(o) for o in outputs]), derivative
+
+
+def _check_tangent(place: int, tangent: Any, primal: Any) -> None:
+    """Raise unless a tangent is like its primal."""
+    check_tensor_input(tangent)
+    for what, came, expected in (
+        ("shape", Size(tangent._array.shape), Size(primal._array.shape)),
+        ("dtype", of_numpy(tangent._array.dtype), of_numpy(primal._array.dtype)),
+    ):
+        if came != expected:
+            raise RuntimeError(
+                f"tangent:{place} with {what} {came} in flattened pytree doesn't match the {what} {expected} of the "
+                "corresponding primal."
+            )
