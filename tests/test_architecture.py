@@ -43,7 +43,7 @@ LAYERS = [
     ["_hooks"],
     ["_reach", "_leaves", "_engine"],
     ["_inplace"],
-    ["_differentiate"],
+    ["_differentiate", "_trace"],
     ["ops"],
     ["linalg", "special"],
     ["_storage", "_memory_methods", "_convert", "_casts", "_legacy", "_interop", "_autograd_methods"],

@@ -116,4 +116,4 @@ def test_values_that_leave_are_told(listening: Any) -> None:
     assert x.tolist() == [1]
     x.numpy()
     x.detach()
-    assert heard == ["left by bool", "left by item", "left by tolist", "left by numpy", "left by detach"]
+    assert heard == ["left by bool", "left by item", "left by tolist", "left by numpy", "left by detach", "detach"]

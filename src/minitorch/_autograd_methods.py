@@ -10,8 +10,10 @@ from . import _runtime
 from ._args import array_of
 from ._errors import scalar_name
 from ._modes import inference_marks, inference_mode_on, observers
+from ._op import rows
 from ._passes import note_leaf, tell
-from ._runtime import wrap
+from ._records import show
+from ._runtime import traced, wrap
 from ._tape import AccumulateGrad, Output, extras_of, output_hooks
 from ._value_notes import note_cut
 from ._views import InferenceEdits, InferenceView, current_node, edits_of
@@ -231,8 +233,13 @@ def detach(self: Any) -> Any:
     twin._layout = self._layout
     twin._alias = edits_of(self)
     if observers:
+        twin._array = self._array.view()  # what observers know values by
         note_cut("detach", self, twin)
+        show(rows["detach"], (twin,), (self,), ())
     return twin
+
+
+traced.detach = rows["detach"].call = detach
 
 
 def detach_(self: Any) -> Any:

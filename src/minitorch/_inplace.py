@@ -182,7 +182,7 @@ def write(
     count, position = edits.count, edits.position
     edited(tensor)
     try:
-        token = _observing.set(_shown_within()) if observers else None
+        token = _observing.set(_told_of(tensor)) if observers else None
         try:
             out = function(twin, *inputs, **(kwargs or {}))
         finally:
@@ -232,8 +232,9 @@ def write(
     return tensor
 
 
-def _shown_within() -> bool | str:
-    """Who is shown the operations inside of an in-place one: nobody, or those observers that want its parts."""
+def _told_of(tensor: Any) -> bool | str:
+    """Who is shown the operations inside of an in-place one, which begins: nobody, or those observers that want its parts."""
+    tell_parts("writing", tensor)
     return _observing.get() or ("parts" if any([o.parts and o.active() for o in observers]) else True)
 
 

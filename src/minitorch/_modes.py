@@ -45,11 +45,20 @@ class Observer:
     def recorded(self, call: Any) -> None:
         """A row was called."""
 
+    def writing(self, tensor: Any) -> None:
+        """An in-place operation on *tensor* begins: its parts follow, then ``written``, unless it fails."""
+
     def written(self, tensor: Any, out: Any) -> None:
-        """The values of *out* were written into *tensor*."""
+        """The values of *out* are written into *tensor*."""
 
     def copied(self, tensor: Any, array: Any) -> None:
         """The values that *tensor* has now were copied into *array*, which stands for them from now on."""
+
+    def applying(self, function: Any, args: tuple[Any, ...]) -> None:
+        """A custom Function's forward begins; its operations follow, then ``recorded``, unless it fails."""
+
+    def made(self, tensor: Any) -> None:
+        """A factory made a tensor."""
 
     def left(self, kind: str, tensor: Any) -> None:
         """A tensor's values become Python's or NumPy's: by ``item``, ``bool``, ``numpy``, ``tolist`` or ``data``."""

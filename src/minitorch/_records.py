@@ -441,8 +441,12 @@ def observe(row: Any, out: Any, inputs: tuple[Any, ...], params: tuple[Any, ...]
                 extras.cuts = distinct((*extras.cuts, *cuts))
         if len(observers) == 1:
             return
+    show(row, out if out.__class__ is tuple else (out,), inputs, params)
+
+
+def show(row: Any, outputs: tuple[Any, ...], inputs: tuple[Any, ...], params: tuple[Any, ...]) -> None:
+    """Show a call to the observers that are active, whose own operations are not shown."""
     if (within := observing()) is not True:
-        outputs = out if out.__class__ is tuple else (out,)
         call = Call(row, inputs, params, outputs, outputs[0]._node if outputs else None, False)
         for observer in tuple(observers):
             if observer.active() and (observer.parts or not within):
@@ -465,12 +469,12 @@ def observe_write(row: Any, tensor: Any, inputs: tuple[Any, ...], params: tuple[
                 observer.recorded(call)
 
 
-def tell_parts(event: str, tensor: Any, what: Any) -> None:
-    """Tell the observers that see the parts of in-place calls: ``written`` or ``copied``."""
+def tell_parts(event: str, *what: Any) -> None:
+    """Tell the observers that see the parts of in-place calls: ``writing``, ``written``, ``copied`` or ``applying``."""
     if observing() is not True:
         for observer in tuple(observers):
             if observer.parts and observer.active():
-                getattr(observer, event)(tensor, what)
+                getattr(observer, event)(*what)
 
 
 _observing: ContextVar[bool | str] = ContextVar("observing", default=False)

@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from ._modes import observers
-from ._records import Cut, cuts_of, distinct, getframe, mark_at, mode_now, notes_of, recordings, tensors_in
+from ._records import Cut, cuts_of, distinct, getframe, mark_at, mode_now, notes_of, observing, recordings, tensors_in
 from ._tape import AccumulateGrad, extras_of
 
 
@@ -36,7 +36,11 @@ def note_cut(kind: str, tensor: Any, twin: Any = None) -> None:
 
 
 def note_made(tensor: Any) -> None:
-    """Mark a tensor that a factory makes."""
+    """Mark a tensor that a factory makes, and tell the observers."""
+    if not observing():
+        for observer in tuple(observers):
+            if observer.active():
+                observer.made(tensor)
     if recordings:
         tensor._notes = mark_at(getframe(1)), ()
 

@@ -14,7 +14,7 @@ from .. import _runtime
 from .._engine import sum_to_layout
 from .._inplace import LEAF, LEAF_VIEW, rebase
 from .._modes import grad_on, no_grad, observers
-from .._records import observe
+from .._records import observe, tell_parts
 from .._runtime import check_unedited, raise_inference, raw, traced, wrap
 from .._saved import call_node
 from .._stories import raise_freed
@@ -298,6 +298,8 @@ class Function(metaclass=_FunctionMeta):
             else:
                 needs.append(False)
         node.needs_input_grad = tuple(needs)
+        if observers:
+            tell_parts("applying", cls, args)
         with no_grad():
             if cls.setup_context is Function.setup_context:
                 result = cls.forward(node, *args)

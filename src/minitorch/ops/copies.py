@@ -66,6 +66,8 @@ _clone = op("clone", "CloneBackward0", lambda self: self.copy("C" if 0 in self.s
 _contiguous = op("contiguous", "CloneBackward0", lambda self: self.copy(), ("self",), tangent="linear",
                  self=lambda F, g: g)  # fmt: skip
 
+op("detach", "", lambda self: self.view(), ("self",))  # what observers see of the method
+
 
 def _to_integers(input: Tensor, to: np.dtype[Any]) -> Tensor:
     return _runtime.severed(f"to({to.name})", _runtime.silent(cast, input._array, to), input)

@@ -18,7 +18,7 @@ from .._kernels.scatter import ALL, add_at
 from .._layouts import layout_of, layouts
 from .._modes import grad_on, observers
 from .._op import build, op, rows
-from .._records import note_read, observe_write
+from .._records import note_read, observe_write, tell_parts
 from .._runtime import silent, traced, wrap
 from .._tape import next_position
 from .._views import current_node, edited, edits_of, root_of
@@ -224,10 +224,8 @@ def _index_put_kernel(
 
 
 def _mismatch(values: np.ndarray, indexed: np.ndarray) -> str:
-    return (
-        f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
-        f"{list(indexed.shape)}"
-    )
+    of = list(values.shape)
+    return f"shape mismatch: value tensor of shape {of} cannot be broadcast to indexing result of shape {list(indexed.shape)}"
 
 
 def _index_put_self(F: Any, g: Any, indices: Indices, accumulate: bool) -> Any:
@@ -521,6 +519,7 @@ def _assign(part: Any, value: Any) -> None:
         if array.shape != target.shape:
             root._node.expects = layouts(root, value)
     if observers:
+        tell_parts("written", part, value)
         observe_write(rows["copy"], part, (part, value), (), root._node if recorded else None)
 
 
