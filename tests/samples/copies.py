@@ -32,7 +32,7 @@ def _written_through_reshaped(a: Any, b: Any) -> Any:
 
 SAMPLES: dict[str, list[Sample]] = {
     "to": [sample(lambda torch, a: a.to(a.dtype, copy=True) * a, normal(2, 3))],
-    "detach": [sample(lambda torch, a: a.detach() * a, normal(2, 3), order=1)],
+    "detach": [sample(lambda torch, a: a.detach(), normal(2, 3), order=0)],
     "clone": [sample(lambda torch, a: a.clone() * a, normal(2, 3))],
     "contiguous": [sample(lambda torch, a: a.mT.contiguous() * a.mT, normal(2, 3))],
     "copy": [sample(_copied, normal(2, 3), normal(3), in_torch=False)],

@@ -10,7 +10,7 @@ from . import _losses, _norms, _places, _products, _shapes, _windows
 from ._batch import Rule
 
 KINDS: dict[Rule, str] = {
-    _shapes.elementwise: "to clone contiguous alias conv_recorded zeros_of scatter_prod_once keep where masked_fill "
+    _shapes.elementwise: "to clone contiguous alias detach conv_recorded zeros_of scatter_prod_once keep where masked_fill "
     "masked_fill_tensor fill fill_ zero_ bernoulli normal_mean normal_std normal_both",
     _shapes.written: "copy fill_tensor fill_tensor_ bernoulli_tensor eq_ ne_ lt_ le_ gt_ ge_",
     _shapes.together: "placed uniform normal_ random random_below random_between bernoulli_number exponential cauchy "
