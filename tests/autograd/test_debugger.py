@@ -517,3 +517,15 @@ def test_nothing_is_kept(session: Any) -> None:
         assert kept[0]() is None
     finally:
         gc.enable()
+
+
+def test_without_standard_input_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    x = torch.ones(2, requires_grad=True)
+    set_trace()
+    try:
+        with pytest.raises(RuntimeError, match="nobody to ask: standard input is closed"):
+            x.exp().sum().backward()
+    finally:
+        set_trace(False)
+    assert x.grad is None

@@ -47,6 +47,11 @@ class Prompt(cmd.Cmd):
     def ask(self, visit: Visit, step: Step) -> Wanted | None:
         """Let the user decide how to go on from a step: where to stop next, None for nowhere; BdbQuit to leave."""
         self.visit, self.step, self.focus, self.decision = visit, step, step.entry, None
+        if sys.stdin is None or sys.stdin.closed:
+            raise RuntimeError(
+                "the debugger stops in this backward pass and has nobody to ask: standard input is closed. Run the program "
+                "where there is a terminal, or step with tape.backward()"
+            )
         self.stdin, self.stdout = sys.stdin, sys.stdout
         try:
             self._say_where_we_are()
