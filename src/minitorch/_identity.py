@@ -44,8 +44,9 @@ class ByArray:
         entries: dict[int, _Entry] = {}
 
         def forget(entry: Any) -> None:
-            if entries.get(entry.key) is entry:
-                del entries[entry.key]
+            key: int = entry.key
+            if entries.get(key) is entry:
+                del entries[key]
 
         self._entries, self._forget = entries, forget
 
