@@ -376,14 +376,19 @@ def text(input: Tensor, prefix: str | None = None) -> str:
 
 
 def _grad_suffix(input: Tensor) -> list[str]:
-    """What a tensor's text says of its gradient."""
+    """What a tensor's text says of its gradient, and of its tangent."""
     try:
         node = input.grad_fn
     except RuntimeError:  # a view that may not be used since its base was written
         return ["grad_fn=<Invalid>"]
+    said = ["requires_grad=True"] if input.requires_grad else []
     if node is not None:
-        return [f"grad_fn=<{type(node).__name__}>"]
-    return ["requires_grad=True"] if input.requires_grad else []
+        said = [f"grad_fn=<{type(node).__name__}>"]
+    if observers:
+        from ._tangents import tangent_text
+
+        said += tangent_text(input)
+    return said
 
 
 def formatted(input: Tensor, spec: str) -> str:

@@ -13,7 +13,7 @@ from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .tape import Entry, Tape
 
 if TYPE_CHECKING:
-    from . import functional
+    from . import forward_ad, functional
     from ._counting import count_operations
     from ._debugger import set_trace
     from ._explain import explain
@@ -30,6 +30,8 @@ _LATER = {
     "count_operations": "_counting",
     "dtype_guard": "_guards",
     "explain": "_explain",
+    "forward_ad": "forward_ad",
+    "functional": "functional",
     "nonfinite_guard": "_guards",
     "NonfiniteError": "_guards",
     "alive": "_memory",
@@ -37,14 +39,13 @@ _LATER = {
     "numerical_jacobian": "_numerical",
     "set_trace": "_debugger",
 }
-"""What is imported when it is first used: name -> module."""
+"""What is imported when it is first used: name -> module, which may be of that name itself."""
 
 
 def __getattr__(name: str) -> Any:
-    if name == "functional":
-        return import_module(f"{__name__}.functional")
     if name in _LATER:
-        value = globals()[name] = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+        module = import_module(f"{__name__}.{_LATER[name]}")
+        value = globals()[name] = module if name == _LATER[name] else getattr(module, name)
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
@@ -66,6 +67,7 @@ __all__ = [
     "dtype_guard",
     "enable_grad",
     "explain",
+    "forward_ad",
     "function",
     "functional",
     "grad",

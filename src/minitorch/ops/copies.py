@@ -135,12 +135,8 @@ def _copy_kernel(self: np.ndarray, src: np.ndarray, *, dtype: np.dtype[Any]) -> 
     return out
 
 
-def _copy_tangent(F: Any, out: Any, self: Any, src: Any, tangents: Any) -> Any:
-    return F.copy(self, tangents[1], dtype=F.constant(src).dtype)
-
-
 _copy = op("copy", "CopyBackwards", _copy_kernel, ("self", "src"),
-           tangent=_copy_tangent,
+           tangent={"src": lambda F, t, self: F.copy(self, t, dtype=F.constant(t).dtype)},
            self=lambda F, g: F.zeros_like(g),
            src=lambda F, g, src_shape, dtype: F.to(F.sum_to(g, shape=src_shape), dtype=dtype))  # fmt: skip
 

@@ -119,7 +119,7 @@ _scatter = op("scatter", "ScatterBackward0", _scatter_kernel, ("self", "index", 
               self=_overwritten,
               src=_gathered)  # fmt: skip
 _scatter_value = op("scatter_value", "ScatterBackward1", _scatter_value_kernel, ("self", "index"),
-                    tangent=lambda F, out, self, index, tangents, dim, value: _overwritten(F, tangents[0], index, dim),
+                    tangent="formulas",
                     self=_overwritten)  # fmt: skip
 _scatter_add = op("scatter_add", "ScatterAddBackward0", _scatter_add_kernel, ("self", "index", "src"), tangent="linear",
                   self=_kept,

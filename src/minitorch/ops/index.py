@@ -70,8 +70,7 @@ _index_copy = op("index_copy", "IndexCopyBackward0", _index_copy_kernel, ("self"
                  self=lambda F, g, index, dim: F.index_fill(g, index, dim=dim, value=0),
                  source=lambda F, g, index, dim: F.index_select(g, index, dim=dim))  # fmt: skip
 _index_fill = op("index_fill", "IndexFillBackward0", _index_fill_kernel, ("self", "index"),
-                 tangent=lambda F, out, self, index, tangents, dim, value:
-                     F.index_fill(tangents[0], index, dim=dim, value=0),
+                 tangent="formulas",
                  self=lambda F, g, index, dim: F.index_fill(g, index, dim=dim, value=0))  # fmt: skip
 _index_fill_tensor = op("index_fill_tensor", "IndexFillBackward1", _index_fill_tensor_kernel,
                         ("self", "index", "value"), tangent="linear",

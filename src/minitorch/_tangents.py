@@ -1,0 +1,299 @@
+"""Forward mode: levels, and the observer that computes the tangents of results from those of inputs.
+
+A level maps values (array objects, see ``_identity``) to their tangents, which are Tensors.  Levels nest: for each call, and
+from the outermost level in, the tangents at a level are computed with only the levels outside it active, so that they carry
+those levels' tangents.  The tangent of a view is the same view of the tangent, so that a write into either goes to both.
+See docs/design/11-transforms.md.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from ._identity import ByArray
+from ._modes import Observer, grad_on, observers
+from ._op import Row, rows
+from ._runtime import raw, silent, traced, wrap
+from ._tangent_rules import Rule, fit, rule_of
+from ._views import path_to, root_of, take_step
+from .ops import subscript  # noqa: F401  (its rows)
+
+_active: ContextVar[tuple[Level, ...]] = ContextVar("active_levels", default=())
+active_levels = _active.get
+"""The levels at which operations here and now compute tangents, outermost first."""
+_hidden: ContextVar[tuple[bool, tuple[Level, ...]]] = ContextVar("hidden_levels", default=(False, ()))
+"""Whether forward mode is switched off here, and then the levels that would be active."""
+
+UNKNOWN: Any = object()
+"""Stands for the tangent of an array of which nothing is known; None is that of a constant."""
+
+
+class Level:
+    """One level: the tangents of values, each a Tensor laid out in memory as the value is.
+
+    Attributes
+    ----------
+    outer : tuple of Level
+        The levels that it stands in.
+    tangents : ByArray
+        From arrays to tangents.
+    """
+
+    __slots__ = ("outer", "tangents")
+
+    def __init__(self, outer: tuple[Level, ...] = ()) -> None:
+        self.outer = outer
+        self.tangents = ByArray()
+
+    def of(self, tensor: Any) -> Any:
+        """A tensor's tangent; None for a constant."""
+        found = self.tangents.get(tensor._array, UNKNOWN)
+        if found is not UNKNOWN:
+            return found
+        view = tensor._alias
+        return None if view is None or view.parent is None else self._of_view(tensor)
+
+    def _of_view(self, tensor: Any) -> Any:
+        """The tangent of a view that was taken before its base had one: the same view of the base's."""
+        with computing(self.outer):
+            view = tensor._alias
+            if view.edits.reshaped:
+                root, steps = path_to(tensor)
+                above = self.tangents.get(root._array)
+            else:
+                above, steps = self.of(view.parent), [(view.row, view.params, view.index)]
+            if above is None or view.row is None:
+                return None
+            for step in steps:
+                above = take_step(above, *step)
+        self.tangents[tensor._array] = above
+        return above
+
+    def put(self, tensor: Any, tangent: Any) -> None:
+        """Give a tensor a tangent: the given one where it is laid out as the tensor is, else a copy that is."""
+        if tangent._array.dtype is not tensor._array.dtype:
+            with computing(self.outer):
+                tangent = traced.to(tangent, dtype=tensor._array.dtype)
+        if tangent._array.strides != tensor._array.strides and tangent._array.size > 1:
+            with computing(self.outer):
+                tangent = traced.ordered(tangent, take=Like(tensor._array))
+        self.tangents[tensor._array] = tangent
+
+    def result(self, out: Any, tangent: Any, used: list[Any]) -> None:
+        """Give a result its tangent, a Tensor that a rule gave for it, as a value of its own."""
+        array, given = out._array, tangent._array
+        if given.dtype is not array.dtype:
+            tangent = traced.to(tangent, dtype=array.dtype)
+        if given.shape != array.shape:
+            tangent = traced.expand(tangent, size=array.shape)
+        given = tangent._array
+        if given.strides != array.strides and given.size > 1:
+            tangent = traced.ordered(tangent, take=Like(array))
+        elif given.base is not None or any([tangent is t for t in used]):
+            tangent = traced.clone(tangent)
+        self.tangents[array] = tangent
+
+    def raw_result(self, out: Any, given: Any, used: list[Any]) -> None:
+        """The same, of an ndarray."""
+        array = out._array
+        if given.__class__ is not np.ndarray:
+            given = np.asarray(given)
+        if given.shape != array.shape:
+            given = np.broadcast_to(given, array.shape)
+        if given.dtype is not array.dtype or given.strides != array.strides:
+            given = Like(array).ordered(given)
+        elif given.base is not None or any([given is t for t in used]):
+            given = given.copy()
+        self.tangents[array] = wrap(given)
+
+
+class Like:
+    """What lays arrays out as a given one."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def ordered(self, array: np.ndarray) -> np.ndarray:
+        """A copy with the strides of the given array, in its dtype."""
+        out = np.empty_like(self.array)
+        out[...] = array
+        return out
+
+
+@contextmanager
+def computing(levels: tuple[Level, ...]) -> Iterator[None]:
+    """Have operations compute tangents at these levels only."""
+    token = _active.set(levels)
+    try:
+        yield
+    finally:
+        _active.reset(token)
+
+
+class Tangents(Observer):
+    """The observer of forward mode: it stands among the observers while there is a level."""
+
+    lifts = parts = True
+
+    def active(self) -> bool:
+        return bool(active_levels())
+
+    def recorded(self, call: Any) -> None:
+        row = call.row
+        if row.__class__ is not Row:
+            return _through_function(call)
+        rule = row.rule
+        if rule is None and (rule := rule_of(row)) is None:
+            return
+        inputs = call.inputs
+        for level in active_levels():
+            if row.variadic:
+                tangents = [level.of(t) for t in inputs]
+            else:
+                tangents = [level.of(inputs[place]) for place in rule.places]
+            if any([t is not None for t in tangents]):
+                _apply(level, rule, call, tangents)
+
+    def written(self, tensor: Any, out: Any) -> None:
+        for level in active_levels():
+            given, there = level.of(out), level.of(tensor)
+            if given is None and there is None:
+                continue
+            with computing(level.outer):
+                if there is None:
+                    root = root_of(tensor)
+                    level.put(root, wrap(np.zeros_like(root._array)))
+                    there = level.of(tensor)
+                if given is None:
+                    there.zero_()
+                else:
+                    there.copy_(given)
+
+    def copied(self, tensor: Any, array: np.ndarray) -> None:
+        for level in active_levels():
+            there = level.of(tensor)
+            if there is not None:
+                with computing(level.outer):
+                    level.tangents[array] = traced.clone(there)
+
+
+_alias = rows["alias"].call
+_forward = Tangents()
+_lock = threading.Lock()
+_count = 0
+
+
+def _apply(level: Level, rule: Rule, call: Any, tangents: list[Any]) -> None:
+    """Compute the tangents of a call's results at one level: on ndarrays where nobody looks and nothing is recorded."""
+    outputs = call.outputs
+    if rule.fits:
+        array = outputs[0]._array
+        tangents = [
+            t
+            if t is None or (t._array.dtype is array.dtype and t._array.shape == array.shape)
+            else fit(traced, t, array, call.row.elementwise)
+            for t in tangents
+        ]
+    if (
+        not rule.recorded
+        and not level.outer
+        and (call.made is None or not grad_on())
+        and len(observers) == 1
+        and not any([t is not None and (t._node is not None or t._alias is not None) for t in tangents])
+    ):
+        given = [None if t is None else t._array for t in tangents]
+        result = [out._array for out in outputs]
+        found = silent(
+            rule.function,
+            raw,
+            given,
+            [t._array for t in call.inputs],
+            call.params,
+            result if call.row.outputs else result[0],
+        )
+        for out, tangent in zip(outputs, found if call.row.outputs else (found,)):
+            if tangent is not None and out._array.dtype.kind == "f":
+                level.raw_result(out, tangent, given)
+        return
+    with computing(level.outer):
+        found = rule.function(traced, tangents, call.inputs, call.params, outputs if call.row.outputs else outputs[0])
+        for out, tangent in zip(outputs, found if call.row.outputs else (found,)):
+            if tangent is not None and out._array.dtype.kind == "f":
+                if rule.kind == "view" and out._alias is not None and out._alias.parent is not None:
+                    level.tangents[out._array] = tangent
+                else:
+                    level.result(out, tangent, tangents)
+
+
+def _through_function(call: Any) -> None:
+    pass
+
+
+# -- levels ------------------------------------------------------------------------------------------------------------
+def enter() -> Level:
+    """Enter a level inside those that are active; tangents are computed from now on, until ``leave``."""
+    global _count
+    with _lock:
+        if not _count:
+            observers.append(_forward)
+        _count += 1
+    outer = active_levels()
+    level = Level(outer)
+    _active.set((*outer, level))
+    return level
+
+
+def leave(level: Level) -> None:
+    """Leave a level: its tangents are gone."""
+    global _count
+    _active.set(level.outer)
+    level.tangents = ByArray()
+    with _lock:
+        _count -= 1
+        if not _count:
+            observers.remove(_forward)
+
+
+def dual(level: Level, primal: Any, tangent: Any) -> Any:
+    """A view of a tensor that has this tangent."""
+    with computing(level.outer):
+        out = _alias(primal)
+    level.put(out, tangent)
+    return out
+
+
+def primal(level: Level, tensor: Any) -> Any:
+    """A view of a tensor that is constant at this level."""
+    with computing(level.outer):
+        out = _alias(tensor)
+    level.tangents[out._array] = None
+    return out
+
+
+def enabled() -> bool:
+    """Whether operations compute tangents here and now, where there are levels."""
+    return not _hidden.get()[0]
+
+
+def switched(mode: bool, levels: tuple[Level, ...] | None = None) -> tuple[bool, tuple[Level, ...]]:
+    """Switch that on or off, at the levels that are there or at those given, and return what it was."""
+    off, hidden = _hidden.get()
+    levels = (hidden if off else active_levels()) if levels is None else levels
+    _hidden.set((not mode, () if mode else levels))
+    _active.set(levels if mode else ())
+    return not off, hidden if off else levels
+
+
+def tangent_text(tensor: Any) -> list[str]:
+    """What a tensor's text says of its tangent at the innermost level, if it has one."""
+    levels = active_levels()
+    tangent = levels[-1].of(tensor) if levels else None
+    return [] if tangent is None else [f"tangent={tangent}"]

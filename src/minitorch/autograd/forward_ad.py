@@ -1,0 +1,196 @@
+"""Forward mode: tensors that carry a tangent through every operation, inside of a level.
+
+See docs/how-to/forward-mode.md.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+from .. import _runtime, _tangents
+from .._modes import ModeDecorator
+from .._tangents import Level
+
+_entered: ContextVar[tuple[Level, ...]] = ContextVar("dual_levels", default=())
+"""The dual level that is entered here, if one is: the only one, as in PyTorch."""
+
+
+class UnpackedDualTensor(NamedTuple):
+    """What ``unpack_dual`` returns.
+
+    Attributes
+    ----------
+    primal : Tensor
+        The tensor, without its tangent.
+    tangent : Tensor or None
+        Its tangent.
+    """
+
+    primal: Any
+    tangent: Any
+
+
+def enter_dual_level() -> int:
+    """Enter a level, inside of which tensors may have tangents, and return its number; ``dual_level`` is the context manager.
+
+    Raises
+    ------
+    RuntimeError
+        Inside of a level: ``func.jvp`` nests.
+    """
+    if _entered.get():
+        raise RuntimeError(
+            "Nested forward mode AD is not supported at the moment: there is one dual level at a time; func.jvp nests"
+        )
+    _entered.set((_tangents.enter(),))
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Leave the level: the tangents of all tensors are gone.
+
+    Raises
+    ------
+    RuntimeError
+        Where no level was entered, or another.
+    """
+    entered = _entered.get()
+    if not entered:
+        raise RuntimeError("Dual level must be a positive number: no level was entered.")
+    if level not in (None, 0):
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
+    _entered.set(())
+    _tangents.leave(entered[0])
+
+
+def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
+    """A view of a tensor that has a tangent: what is computed from it in this level has tangents too.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        The primal, of floats.
+    tangent : Tensor
+        Of the same shape; kept as it is where it is laid out in memory as the primal is, so that writes into the dual write
+        into it, and copied otherwise.
+    level : int, optional
+        The number that ``enter_dual_level`` returned.
+
+    Raises
+    ------
+    RuntimeError
+        Outside of a level; for a tensor that has a tangent already; for a tangent of another shape.
+    ValueError
+        For integers.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> from minitorch.autograd import forward_ad as fwAD
+    >>> with fwAD.dual_level():
+    ...     x = fwAD.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+    ...     print(x * x)
+    tensor(9., tangent=6.0)
+    """
+    entered = _level("make_dual", level)
+    if entered is None:
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
+    check_dual("make_dual()", tensor, tangent)
+    if entered.of(tensor) is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
+        )
+    return _tangents.dual(entered, tensor, tangent)
+
+
+def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+    """A tensor's primal and tangent; outside of a level, and for a tensor that depends on no dual one, the tangent is None.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> from minitorch.autograd import forward_ad as fwAD
+    >>> with fwAD.dual_level():
+    ...     x = fwAD.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+    ...     fwAD.unpack_dual(x.exp()).tangent
+    tensor(20.0855)
+    """
+    if not isinstance(tensor, _runtime.Tensor):
+        raise TypeError(f"unpack_dual(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
+    entered = _level("unpack_dual", level)
+    if entered is None:
+        return UnpackedDualTensor(tensor, None)
+    tangent = entered.of(tensor) if _is_fwd_grad_enabled() else None
+    return UnpackedDualTensor(_tangents.primal(entered, tensor), tangent)
+
+
+def check_dual(name: str, tensor: Any, tangent: Any) -> None:
+    """Refuse what can be no primal and tangent."""
+    for what, given in (("primal", tensor), ("tangent", tangent)):
+        if not isinstance(given, _runtime.Tensor):
+            raise TypeError(f"{name}: expected {what} to be a Tensor, but got: {type(given).__name__}")
+        if given._array.dtype.kind != "f":
+            raise ValueError(f"Expected {what} to be floating point or complex, but got: {given.dtype}")
+    if tensor._array.shape != tangent._array.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
+        )
+
+
+def _level(name: str, level: int | None) -> Level | None:
+    entered = _entered.get()
+    if level not in (None, 0):
+        raise RuntimeError(f"Invalid level given to {name}: there is no level {level}")
+    return entered[0] if entered else None
+
+
+class dual_level(ModeDecorator):
+    """Context manager or decorator: a level, inside of which ``make_dual`` gives tensors tangents.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> from minitorch.autograd import forward_ad as fwAD
+    >>> x, t = torch.tensor([0.0, 1.0]), torch.tensor([1.0, 0.0])
+    >>> with fwAD.dual_level():
+    ...     y = fwAD.make_dual(x, t).cos().sum()
+    ...     fwAD.unpack_dual(y).tangent
+    tensor(0.)
+    """
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *exc: object) -> None:
+        exit_dual_level(level=0)
+
+
+class _set_fwd_grad_enabled(ModeDecorator):
+    """Whether operations compute tangents; as a context manager, inside only."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+        self.previous = _tangents.switched(mode)
+
+    def clone(self) -> _set_fwd_grad_enabled:
+        return _set_fwd_grad_enabled(self.mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        _tangents.switched(*self.previous)
+
+
+def _is_fwd_grad_enabled() -> bool:
+    return _tangents.enabled()
+
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]

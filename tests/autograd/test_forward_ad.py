@@ -1,0 +1,266 @@
+"""Forward mode: levels, dual tensors, views and writes, errors; ``jvp``, nested."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitorch as torch
+from minitorch._modes import observers
+from minitorch.autograd import forward_ad as fwAD
+from minitorch.autograd._jvp import jvp
+
+X = torch.tensor([1.0, 2.0, 3.0])
+T = torch.tensor([2.0, 0.0, -1.0])
+
+
+def tangent(tensor: Any) -> Any:
+    found = fwAD.unpack_dual(tensor).tangent
+    return None if found is None else found.tolist()
+
+
+# -- levels ------------------------------------------------------------------------------------------------------------
+def test_a_tangent_goes_through_operations_and_goes_with_the_level() -> None:
+    with fwAD.dual_level():
+        x = fwAD.make_dual(torch.tensor(1.0), torch.tensor(2.0))
+        y = x**2
+        assert tangent(y) == 4.0
+        assert tangent(y.sum() + 3) == 4.0
+        assert tangent(torch.ones(2)) is None
+    assert tangent(y) is None
+    assert tangent(x) is None
+    assert not observers
+
+
+def test_levels_are_entered_and_left_by_hand_and_by_decorator() -> None:
+    level = fwAD.enter_dual_level()
+    x = fwAD.make_dual(X, T, level=level)
+    assert tangent(x) == T.tolist()
+    fwAD.exit_dual_level(level=level)
+    assert tangent(x) is None
+
+    @fwAD.dual_level()
+    def inside() -> Any:
+        return tangent(fwAD.make_dual(X, T).exp().log())
+
+    np.testing.assert_allclose(inside(), T.tolist(), rtol=1e-6)
+    assert not observers
+
+
+def test_errors_say_what_is_wrong() -> None:
+    with pytest.raises(RuntimeError, match="no level exists, make sure to enter_dual_level"):
+        fwAD.make_dual(X, T)
+    with pytest.raises(RuntimeError, match="no level was entered"):
+        fwAD.exit_dual_level()
+    with fwAD.dual_level():
+        with pytest.raises(RuntimeError, match=r"different size.*\[3\].*\[2\]"):
+            fwAD.make_dual(X, torch.ones(2))
+        with pytest.raises(ValueError, match=r"primal to be floating point.*int64"):
+            fwAD.make_dual(torch.arange(3), T)
+        with pytest.raises(ValueError, match=r"tangent to be floating point.*int64"):
+            fwAD.make_dual(X, torch.arange(3))
+        with pytest.raises(TypeError, match="tangent to be a Tensor, but got: float"):
+            fwAD.make_dual(X, 1.0)
+        with pytest.raises(TypeError, match="must be Tensor, not float"):
+            fwAD.unpack_dual(1.0)
+        with pytest.raises(RuntimeError, match="Nested forward mode AD is not supported"):
+            fwAD.enter_dual_level()
+        with pytest.raises(RuntimeError, match="already has a forward gradient at the same level"):
+            fwAD.make_dual(fwAD.make_dual(X, T), T)
+        with pytest.raises(RuntimeError, match="not the last one"):
+            fwAD.exit_dual_level(level=1)
+        with pytest.raises(RuntimeError, match="Invalid level"):
+            fwAD.make_dual(X, T, level=1)
+
+
+def test_threads_have_levels_of_their_own() -> None:
+    found: list[Any] = []
+
+    def other() -> None:
+        found.append(tangent(x * 2))
+        with fwAD.dual_level():
+            found.append(tangent(fwAD.make_dual(X, T) * 3))
+
+    with fwAD.dual_level():
+        x = fwAD.make_dual(X, T)
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        assert tangent(x * 2) == [4.0, 0.0, -2.0]
+    assert found == [None, [6.0, 0.0, -3.0]]
+    assert not observers
+
+
+def test_it_can_be_switched_off() -> None:
+    with fwAD.dual_level():
+        x = fwAD.make_dual(X, T)
+        with fwAD._set_fwd_grad_enabled(False):
+            assert not fwAD._is_fwd_grad_enabled()
+            y = x * 2
+            assert tangent(x) is None
+            with fwAD._set_fwd_grad_enabled(True):
+                assert tangent(x * 2) == [4.0, 0.0, -2.0]
+        assert fwAD._is_fwd_grad_enabled()
+        assert tangent(y) is None
+        assert tangent(x) == T.tolist()
+
+
+# -- dual tensors ------------------------------------------------------------------------------------------------------
+def test_a_dual_tensor_is_a_view_and_its_parts_are_those_it_was_made_of() -> None:
+    with fwAD.dual_level():
+        x = fwAD.make_dual(X, T)
+        primal, kept = fwAD.unpack_dual(x)
+        assert kept is T
+        assert primal._base is X
+        assert tangent(primal) is None
+        assert tangent(X) is None
+        assert tangent(primal * 2) is None
+
+
+def test_tangents_are_laid_out_and_typed_as_their_primals() -> None:
+    with fwAD.dual_level():
+        x = fwAD.make_dual(torch.ones(2, 3).mT, torch.arange(6.0).reshape(3, 2))
+        assert fwAD.unpack_dual(x).tangent._array.strides == x._array.strides
+        assert tangent(x.mT.reshape(6)) == [0.0, 2.0, 4.0, 1.0, 3.0, 5.0]
+        y = fwAD.make_dual(X, T.double())
+        assert fwAD.unpack_dual(y * 2).tangent.dtype is torch.float32
+        assert fwAD.unpack_dual(y.double()).tangent.dtype is torch.float64
+        assert tangent(y.long()) is None
+        assert tangent(y > 1) is None
+
+
+def test_it_prints() -> None:
+    with fwAD.dual_level():
+        x = fwAD.make_dual(X, T)
+        assert repr(x) == "tensor([1., 2., 3.], tangent=tensor([ 2.,  0., -1.]))"
+        assert repr(x[0]) == "tensor(1., tangent=2.0)"
+    assert repr(x) == "tensor([1., 2., 3.])"
+
+
+# -- views and writes --------------------------------------------------------------------------------------------------
+def test_views_and_writes_keep_tangents_in_step() -> None:
+    with fwAD.dual_level():
+        x = fwAD.make_dual(X, T)
+        y = torch.zeros(3)
+        before = y[1:]
+        y.add_(x)
+        assert tangent(y) == T.tolist()
+        assert tangent(before) == [0.0, -1.0]
+        before.mul_(2)
+        assert tangent(y) == [2.0, 0.0, -2.0]
+        y.zero_()
+        assert tangent(y) == tangent(y[:3]) == [0.0, 0.0, 0.0]
+        z = torch.zeros(3)
+        z[:2].add_(x[:2])
+        assert tangent(z) == [2.0, 0.0, 0.0]
+        w = x.clone()
+        w.copy_(torch.ones(3))
+        assert tangent(w) == [0.0, 0.0, 0.0]
+        w.copy_(x[0])
+        assert tangent(w) == [2.0, 2.0, 2.0]
+        w.fill_(x[2])
+        assert tangent(w) == [-1.0, -1.0, -1.0]
+
+
+def test_a_write_into_a_result_leaves_the_tangents_it_was_made_of() -> None:
+    with fwAD.dual_level():
+        x = fwAD.make_dual(X, T.clone())
+        for y in (x + 1, x.clone(), x.reshape(3, 1) + 0, torch.where(X > 0, x, x), -x, x.contiguous() * 1):
+            y.mul_(5)
+            y.zero_()
+            assert tangent(x) == T.tolist()
+
+
+def test_a_tensor_that_changes_its_shape_keeps_its_tangent() -> None:
+    with fwAD.dual_level():
+        x = fwAD.make_dual(torch.arange(6.0).reshape(2, 3), torch.arange(6.0).reshape(2, 3)) * 2
+        view = x[0]
+        x.t_()
+        assert tangent(x) == [[0.0, 6.0], [2.0, 8.0], [4.0, 10.0]]
+        x.mul_(2)
+        assert tangent(view) == [0.0, 4.0, 8.0]
+        x.unsqueeze_(0)
+        assert tangent(x.sum()) == 60.0
+
+
+# -- with reverse mode -------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_forward_over_backward(create_graph: bool) -> None:
+    x = X.clone().requires_grad_()
+    with fwAD.dual_level():
+        dual = fwAD.make_dual(x, T)
+        y = (dual**3).sum()
+        (g,) = torch.autograd.grad(y, dual, create_graph=create_graph)
+        assert g.tolist() == [3.0, 12.0, 27.0]
+        assert tangent(g) == [12.0, 0.0, -18.0]
+        y = (dual**3).sum()
+        y.backward()
+    assert x.grad.tolist() == [3.0, 12.0, 27.0]
+
+
+def test_backward_through_tangents() -> None:
+    x, t = X.clone().requires_grad_(), T.clone().requires_grad_()
+    with fwAD.dual_level():
+        y = fwAD.make_dual(x, t) ** 3
+        moved = fwAD.unpack_dual(y).tangent
+    moved.sum().backward()
+    assert x.grad.tolist() == [12.0, 0.0, -18.0]
+    assert t.grad.tolist() == [3.0, 12.0, 27.0]
+    with fwAD.dual_level(), torch.no_grad():
+        assert not fwAD.unpack_dual(fwAD.make_dual(x, t) ** 3).tangent.requires_grad
+
+
+# -- jvp ---------------------------------------------------------------------------------------------------------------
+def test_jvp_takes_and_gives_trees() -> None:
+    out, moved = jvp(lambda d, y: {"a": d["x"] * y, "b": (y,)}, ({"x": X}, X), ({"x": T}, T))
+    assert out["a"].tolist() == [1.0, 4.0, 9.0]
+    assert moved["a"].tolist() == [4.0, 0.0, -6.0]
+    assert moved["b"][0].tolist() == T.tolist()
+    out, moved, aux = jvp(lambda x: (x * 2, "anything"), (X,), (T,), has_aux=True)
+    assert aux == "anything"
+    assert moved.tolist() == [4.0, 0.0, -2.0]
+    assert jvp(lambda x: torch.ones(2), (X,), (T,))[1].tolist() == [0.0, 0.0]
+    assert not observers
+
+
+def test_jvp_nests_without_confusing_levels() -> None:
+    one = torch.tensor(1.0)
+    assert jvp(lambda x: x * jvp(lambda y: x * y, (one,), (one,))[1], (torch.tensor(3.0),), (one,))[1].item() == 6.0
+    inner = jvp(lambda x: x * jvp(lambda y: x + y, (one,), (one,))[1], (one,), (one,))[1]
+    assert inner.item() == 1.0
+
+    def derivative(f: Any) -> Any:
+        return lambda x: jvp(f, (x,), (torch.ones_like(x),))[1]
+
+    f: Any = lambda x: torch.sin(x) * x  # noqa: E731
+    for _ in range(4):
+        f = derivative(f)
+    x = torch.tensor(0.7, dtype=torch.float64)
+    assert f(x).item() == pytest.approx(np.sin(0.7) * 0.7 - 4 * np.cos(0.7), rel=1e-12)
+    with fwAD.dual_level():
+        assert tangent(jvp(lambda x: x**3, (fwAD.make_dual(X, T),), (T,))[1]) == [24.0, 0.0, 18.0]
+
+
+def test_jvp_says_what_is_wrong() -> None:
+    with pytest.raises(RuntimeError, match="Expected primals to be a tuple"):
+        jvp(torch.sin, X, T)
+    with pytest.raises(RuntimeError, match="same python structure"):
+        jvp(torch.sin, (X,), (T, T))
+    with pytest.raises(RuntimeError, match="only contain Tensors"):
+        jvp(torch.sin, (2.0,), (1.0,))
+    with pytest.raises(RuntimeError, match="at least one Tensor"):
+        jvp(torch.sin, (), ())
+    with pytest.raises(RuntimeError, match="return only tensors"):
+        jvp(lambda x: 3.0, (X,), (T,))
+    with pytest.raises(RuntimeError, match=r"\(output, aux\)"):
+        jvp(torch.sin, (X,), (T,), has_aux=True)
+    with pytest.raises(RuntimeError, match="independent of the inputs"):
+        jvp(lambda x: torch.ones(2), (X,), (T,), strict=True)
+    with pytest.raises(RuntimeError, match="different size"):
+        jvp(torch.sin, (X,), (torch.ones(2),))
+    with pytest.raises(ValueError, match="floating point"):
+        jvp(torch.sin, (torch.arange(3),), (torch.arange(3),))
+    assert not observers
