@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib
 import weakref
@@ -204,6 +205,45 @@ def test_writes_inside() -> None:
     assert x.tolist() == [1, 2]
 
 
+def test_captured_tensors_are_not_written() -> None:
+    x, buffer = point(1, 2), point(0, 0)
+    state, norm = {"count": point(0, 0)}, torch.nn.BatchNorm1d(2)
+
+    def helper(x: Any) -> Any:
+        return (buffer.add_(x) * x).sum()
+
+    class Holder:
+        def __init__(self) -> None:
+            self.kept = buffer
+
+        def method(self, x: Any) -> Any:
+            self.kept[0] = x[0]
+            return x.sum()
+
+        __call__ = method
+
+    writers: list[Callable[..., Any]] = [
+        helper,
+        lambda x: helper(x) * 2,
+        lambda x: (state["count"].mul_(2) * x).sum(),
+        lambda x, b=buffer: b.view(2).copy_(x).sum(),
+        Holder().method,
+        Holder(),
+        functools.partial(lambda b, x: b.add_(1).sum() * x.sum(), buffer),
+        lambda x: norm(torch.ones(4, 2)).sum() * x.sum(),
+        lambda x: grad(helper)(x).sum(),
+    ]
+    for function in writers:
+        for transform in (grad, lambda f: lambda x: vjp(f, x), lambda f: lambda x: linearize(f, x)):
+            with pytest.raises(RuntimeError, match="would mutate a captured Tensor"):
+                transform(function)(x)
+    assert buffer.tolist() == [0, 0]
+    assert not buffer.requires_grad
+    assert norm.num_batches_tracked.item() == 0  # type: ignore[union-attr]
+    buffer.add_(1)  # afterwards it may be written
+    assert grad(lambda x, b: (b.add_(x) * x).sum())(x, buffer).tolist() == [3, 5]
+
+
 def test_nothing_is_kept_alive() -> None:
     x = torch.ones(3)
     kept = []
@@ -245,11 +285,12 @@ def test_buffers_given_are_updated() -> None:
     state = {name: t.detach().clone() for name, t in model.state_dict().items()}
     functional_call(model, state, torch.randn(4, 2))
     assert state["num_batches_tracked"].item() == 1
-    assert model.num_batches_tracked.item() == 0
+    assert not model.get_buffer("num_batches_tracked").any()
 
     class Counter(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
+            self.count: torch.Tensor
             self.register_buffer("count", torch.zeros(()))
 
         def forward(self, x: Any) -> Any:

@@ -12,6 +12,7 @@ from .._pytree import tree_flatten, tree_map
 from .._views import current_node
 from ..autograd._transform import Level, bare, recording
 from ._arguments import Argnums, check_floats, check_outputs, check_tensor_input, positions, split_aux, written
+from ._captured import unwritten
 
 
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -79,7 +80,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     @functools.wraps(func)
     def gradient_and_value(*args: Any, **kwargs: Any) -> Any:
         level = Level()
-        with recording():
+        with recording(), unwritten(func, (args, kwargs)):
             entered, inputs, spec = _entered(level, args, argnums)
             output, aux = split_aux(func(*entered, **_passed(kwargs)), has_aux, api)
         if not isinstance(output, _runtime.Tensor):
@@ -139,7 +140,7 @@ def pulled_back(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Arg
     """``vjp`` with respect to the arguments at *argnums*; to all, where that is None."""
     api = "vjp(f, *primals)"
     level = Level()
-    with recording():
+    with recording(), unwritten(func, primals):
         entered, inputs, spec = _entered(level, primals, tuple(range(len(primals))) if argnums is None else argnums)
         output, aux = split_aux(func(*entered), has_aux, api)
         outputs, output_spec = tree_flatten(output)
