@@ -51,6 +51,7 @@ LAYERS = [
     ["_tensor"],
     ["_batching"],
     ["autograd"],
+    ["static"],
     ["testing", "nn.functional"],
     ["nn"],
     ["testing.strategies", "testing._sources", "testing._property_test", "testing.__main__"],

@@ -1,0 +1,215 @@
+"""Running a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .. import _runtime
+from .._dtypes import of_numpy
+from .._errors import broadcast_problem, public_name
+from .._op import Row
+from .._runtime import wrap
+from ..ops.from_data import tensor
+from ._compile import Compiled
+from ._nodes import Leaf, Node, Placeholder
+from ._vertices import Vertex
+
+
+class Executor:
+    """Runs the part of a graph that some nodes need.
+
+    When it is made, the graph is put in order and written out as a flat list of instructions.  ``run`` computes each node
+    once, branches that are not taken not at all, and frees what nothing needs any more.
+
+    Parameters
+    ----------
+    outputs : Node or sequence of Node
+        What is computed.
+
+    Attributes
+    ----------
+    order : list of Vertex
+        All that is computed, in order.
+    program : Program
+        The instructions; ``print(executor.program.source)`` shows them as Python.
+
+    Raises
+    ------
+    TypeError
+        If *outputs* are no nodes.
+    RuntimeError
+        If the graph has a cycle, or an output belongs to the body of a loop.
+
+    Examples
+    --------
+    >>> from minitorch import static
+    >>> x1, x2 = static.placeholder("x1"), static.placeholder("x2")
+    >>> y = (x1 * x2 + x1) / x2
+    >>> executor = static.Executor([y, *static.gradients(y, [x1, x2])])
+    >>> value, g1, g2 = executor.run({x1: 0.6, x2: 0.2})
+    >>> [round(v.item(), 4) for v in (value, g1, g2)]
+    [3.6, 6.0, -15.0]
+    """
+
+    def __init__(self, outputs: Any) -> None:
+        self.outputs: list[Any] = [outputs] if isinstance(outputs, Vertex) else list(outputs)
+        for output in self.outputs:
+            if not isinstance(output, Vertex):
+                raise TypeError(f"Executor(): outputs must be nodes, not {type(output).__name__}")
+            if output.scope is not None:
+                raise RuntimeError(
+                    f"Executor(): {output} belongs to the body of {output.scope.name}; run what the loop gives"
+                )
+        self._compiled = Compiled(self.outputs)
+        self.order, self.program = self._compiled.order, self._compiled.program
+        targets = {output.of for output in self.outputs if isinstance(output, Node)}
+        self._feeds = [
+            (node, slot, node.dtype, node.fixed, node in targets) for node, slot in self._compiled.placeholders
+        ]
+        named: dict[str, Any] = {}
+        for node, *_ in self._feeds:
+            if named.setdefault(node.label, node) is not node:
+                raise RuntimeError(
+                    f"Executor(): two placeholders are called {node.label!r}; give each a name of its own, or use one"
+                )
+        self._by_name = named
+        self._results = self._compiled.results
+        self._slots = [slot for _, slot in (*self._compiled.placeholders, *self._compiled.parameters)]
+        self._copied = [isinstance(output, Leaf) for output in self.outputs]
+
+    def __repr__(self) -> str:
+        feeds = ", ".join([str(node) for node, *_ in self._feeds])
+        return f"<Executor of {len(self.program.instructions)} instructions on ({feeds})>"
+
+    def run(self, feed_dict: Mapping[Any, Any] | None = None, *, tensors: bool | None = None) -> list[Any]:
+        """The values of the outputs.
+
+        Parameters
+        ----------
+        feed_dict : mapping of (Node or str) to (array, Tensor, number or list)
+            The value of each placeholder, by node or by name.
+        tensors : bool, optional
+            Whether the results are Tensors (without history); default: if a Tensor is fed.
+
+        Returns
+        -------
+        list of ndarray, or of Tensor
+
+        Raises
+        ------
+        RuntimeError
+            If a placeholder is not fed, or something that is none; if a shape or a dtype is not the placeholder's; if an
+            operation fails, with the node that it is.
+        """
+        feed: Mapping[Any, Any] = {} if feed_dict is None else feed_dict
+        registers = self._compiled.registers()
+        came = False
+        for node, slot, dtype, fixed, target in self._feeds:
+            value = feed[node] if node in feed else self._named(node, feed)
+            if value.__class__ is not np.ndarray or value.dtype is not dtype:
+                came = came or isinstance(value, _runtime.Tensor)
+                value = _array(node, value, dtype)
+            if fixed is not None and value.shape != fixed:
+                _check_shape(node, value.shape, fixed)
+            if target and value.dtype.kind != "f":
+                raise RuntimeError(f"{node} is fed with {value.dtype}, but only floats have gradients: feed floats")
+            registers[slot] = value
+        if len(feed) > len(self._feeds):
+            self._surplus(feed)
+        try:
+            facts = tuple([((a := registers[slot]).dtype, a.ndim > 0) for slot in self._slots])
+            self.program.run(registers, self.program.facts.get(facts) or self.program.code_for(self._slots, facts))
+        except Exception as error:
+            raise _explained(error) from error.__cause__
+        results = [registers[slot] for slot in self._results]
+        if any(self._copied):
+            results = [r.copy() if copied else r for r, copied in zip(results, self._copied)]
+        if tensors if tensors is not None else came:
+            return [wrap(r) if isinstance(r, np.ndarray) else r for r in results]
+        return results
+
+    def _named(self, node: Any, feed: Mapping[Any, Any]) -> Any:
+        """What is fed under a placeholder's name."""
+        if node.label in feed:
+            return feed[node.label]
+        missing = [str(n) for n, *_ in self._feeds if n not in feed and n.label not in feed]
+        self._surplus(feed)
+        raise RuntimeError(
+            f"no value was fed for {', '.join(missing)}: run({{{missing[0]}: ...}}), by the node or by its name"
+        )
+
+    def _surplus(self, feed: Mapping[Any, Any]) -> None:
+        known = {node for node, *_ in self._feeds}
+        for key in feed:
+            if key not in known and not (isinstance(key, str) and key in self._by_name):
+                names = ", ".join(self._by_name) or "none"
+                what = (
+                    "is no placeholder"
+                    if isinstance(key, Vertex) and not isinstance(key, Placeholder)
+                    else "is not needed"
+                )
+                what = what if isinstance(key, (Vertex, str)) else f"is a {type(key).__name__}, no node or name"
+                raise RuntimeError(f"a value was fed for {key}, which {what} here; the placeholders are: {names}")
+        raise_twice = [n for n in self._by_name if n in feed and self._by_name[n] in feed]
+        if raise_twice:
+            raise RuntimeError(f"{raise_twice[0]} was fed twice, by its node and by its name")
+
+
+def _array(node: Any, value: Any, dtype: Any) -> np.ndarray:
+    """What is fed, as an array of the placeholder's dtype; numbers and lists are converted, arrays must fit."""
+    if isinstance(value, _runtime.Tensor):
+        array = value._array
+    elif isinstance(value, (np.ndarray, np.generic)):
+        array = np.asarray(value)
+    elif isinstance(value, Vertex):
+        raise RuntimeError(f"{node} is fed with the node {value}: feed an array, a Tensor, a number or a list")
+    else:
+        try:
+            return tensor(value, dtype=None if dtype is None else of_numpy(dtype))._array
+        except (TypeError, ValueError) as error:
+            raise RuntimeError(f"{node} is fed with {type(value).__name__}: {error}") from None
+    if dtype is not None and array.dtype != dtype:
+        raise RuntimeError(
+            f"{node} has dtype {dtype}, but is fed with {array.dtype}: convert it, value.astype({str(dtype)!r})"
+        )
+    return array
+
+
+def _check_shape(node: Any, shape: tuple[int, ...], fixed: tuple[Any, ...]) -> None:
+    if len(shape) != len(fixed) or any([want is not None and n != want for n, want in zip(shape, fixed)]):
+        expected = (
+            "(" + ", ".join(["any" if n is None else str(n) for n in fixed]) + ("," if len(fixed) == 1 else "") + ")"
+        )
+        raise RuntimeError(f"{node} has shape {expected}, but is fed with shape {tuple(shape)}")
+
+
+def _explained(error: Exception) -> Exception:
+    """An operation's error, saying at which node, and on what."""
+    ins = getattr(error, "instruction", None)
+    if ins is None:
+        return error
+    row, said = ins.op, str(error)
+    came = [v for v in error.values if isinstance(v, np.ndarray)]  # type: ignore[attr-defined]
+    name = public_name(row) if isinstance(row, Row) else row.name
+    if isinstance(error, ValueError) and "broadcast" in said:
+        said = broadcast_problem([a.shape for a in came])
+    operands = "; ".join([f"{v} has shape {a.shape} and dtype {a.dtype}" for v, a in zip(_nodes(ins.source), came)])
+    kind = (
+        type(error) if isinstance(error, (RuntimeError, IndexError, TypeError, NotImplementedError)) else RuntimeError
+    )
+    text = f"{said if said.startswith(name) else f'{name}(): {said}'}, at node {ins.source}" + (
+        f"; {operands}" if operands else ""
+    )
+    try:
+        made = kind(text)
+    except TypeError:
+        made = RuntimeError(text)
+    made.instruction, made.__cause__ = ins, error  # type: ignore[union-attr]
+    return made
+
+
+def _nodes(source: Any) -> list[Any]:
+    return [v for v in getattr(source, "inputs", ()) if isinstance(v, Node)]

@@ -1,0 +1,473 @@
+"""Programs: flat lists of instructions on numbered registers, and how they are run.
+
+An `Instruction` calls a row of the op table, or a `Function`, on registers and stores what it gives.  A `Program` is a
+list of them, written out as Python once and run many times on ndarrays, or one by one on Tensors, so that the engine records
+them.  Operands of several dtypes and numbers are brought together as the recording functions do.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from .. import _runtime
+from .._dtypes import floating, promote
+from .._op import Row
+from .._runtime import quiet, wrap
+
+_LONGEST = 4000
+"""Longer programs are interpreted: writing them out would take longer than running them a few times."""
+_VARIANTS = 32
+"""How many variants of a program there are for different dtypes."""
+
+Fact: TypeAlias = tuple["np.dtype[Any] | None", bool]
+"""What is known of an array: its dtype, and whether it certainly has dimensions."""
+
+
+class Slot(int):
+    """As the value of a parameter: the register where the value is."""
+
+
+class Number:
+    """An operand that is a Python number: it has a category (bool, integer, float), and takes the dtype of its neighbour.
+
+    Attributes
+    ----------
+    value : bool, int or float
+    """
+
+    __slots__ = ("tables", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.tables = _Beside(value, _runtime.operand), _Beside(value, _runtime.float_operand)
+
+
+class _Beside(dict[Any, np.ndarray]):
+    """A number as a 0-d array, by the dtype of the array beside it."""
+
+    def __init__(self, value: Any, operand: Callable[..., Any]) -> None:
+        self.value, self.operand = value, operand
+
+    def __missing__(self, dtype: np.dtype[Any]) -> np.ndarray:
+        self[dtype] = array = self.operand(self.value, wrap(np.empty((), dtype)))._array
+        return array
+
+
+class Function:
+    """What an instruction may call besides rows: shapes, fitting, control flow, functions of Tensors.
+
+    Attributes
+    ----------
+    name : str
+    raw, traced : callable
+        ndarrays in, ndarrays out; the same on Tensors.
+    several : bool
+        Whether they return a tuple.
+    optional : int or None
+        Of several results, the one that is made only where it is used: the functions are told by ``keep=``.
+    gradient : callable or None
+        ``gradient(node, g, needed)``: symbolic gradients of the inputs.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        raw: Callable[..., Any],
+        traced: Callable[..., Any] | None = None,
+        *,
+        several: bool = False,
+        optional: int | None = None,
+        gradient: Callable[..., Any] | None = None,
+    ) -> None:
+        self.name, self.raw, self.traced = name, raw, raw if traced is None else traced
+        self.several, self.optional, self.gradient = several, optional, gradient
+
+    def __repr__(self) -> str:
+        return f"<function {self.name}>"
+
+
+class Instruction(NamedTuple):
+    """One call.
+
+    Attributes
+    ----------
+    op : Row or Function
+    inputs : tuple of int or Number
+        Registers of the operands, which are arrays or Tensors; a `Number` is an operand itself.
+    params : dict of str to object
+        Constants by name; a `Slot` stands for the value of a register.
+    outputs : tuple of int
+        Registers of the results, one each; -1 where a result is not used.
+    rest : int
+        The register of what a row's kernel sets aside for its formulas; -1: not used.
+    guard : tuple of (int, bool)
+        It runs only where the values of these registers are true, or not, as said.
+    alike : bool
+        Whether the operands are known to have one dtype.
+    source : object
+        What it was made from, for messages.
+    """
+
+    op: Any
+    inputs: tuple[Any, ...]
+    params: dict[str, Any]
+    outputs: tuple[int, ...]
+    rest: int = -1
+    guard: tuple[tuple[int, bool], ...] = ()
+    alike: bool = False
+    source: Any = None
+
+    @property
+    def several(self) -> bool:
+        """Whether the call gives a tuple."""
+        return bool(self.op.several if isinstance(self.op, Function) else self.op.outputs)
+
+    def operands(self, registers: list[Any]) -> list[Any]:
+        """The values of its inputs."""
+        return [i if i.__class__ is Number else registers[i] for i in self.inputs]
+
+    def wanted(self) -> dict[str, Any]:
+        """What a function is told of the result that it makes only where it is used."""
+        number = getattr(self.op, "optional", None)
+        return {} if number is None else {"keep": len(self.outputs) > number and self.outputs[number] >= 0}
+
+
+# -- one by one --------------------------------------------------------------------------------------------------------
+def places_of(row: Row, count: int) -> list[int]:
+    """Which of a row's operands are brought to one dtype."""
+    if row.elementwise or (row.variadic and row.broadcasts):
+        return list(range(count))
+    if not row.broadcasts:
+        return []
+    return [i for i, name in enumerate(row.inputs) if name in row.formulas]  # a mask, say, stays as it is
+
+
+def settled(row: Row, values: Sequence[Any]) -> list[np.ndarray]:
+    """A row's operands as its kernel takes them: numbers as arrays, one dtype, floats where the row is of floats."""
+    first = next((v for v in values if v.__class__ is not Number), None)
+    dtype = np.dtype("int64") if first is None else first.dtype
+    arrays = [v.tables[row.floats][dtype] if v.__class__ is Number else v for v in values]
+    if row.floats and not any([a.dtype.kind == "f" for a in arrays]):
+        arrays = [floating(a) for a in arrays]
+    places = places_of(row, len(arrays))
+    if len({arrays[i].dtype for i in places}) > 1:
+        for i, array in zip(places, promote(*[arrays[i] for i in places])):
+            arrays[i] = array
+    return arrays
+
+
+def on_arrays(ins: Instruction, values: Sequence[Any], params: dict[str, Any]) -> Any:
+    """What an instruction gives on ndarrays."""
+    row = ins.op
+    if isinstance(row, Function):
+        return row.raw(*values, **params, **ins.wanted())
+    arrays = settled(row, values)
+    out = {"out": ...} if row.is_ufunc and row.elementwise else {}
+    if row.variadic:
+        return row.kernel(arrays, **params)
+    return row.kernel(*arrays, **params, **out)
+
+
+def on_tensors(ins: Instruction, values: Sequence[Any], params: dict[str, Any]) -> Any:
+    """What an instruction gives on Tensors, recorded where they require grad."""
+    row = ins.op
+    if isinstance(row, Function):
+        return row.traced(*values, **params, **ins.wanted())
+    given = [v.value if v.__class__ is Number else v for v in values]
+    if given and values[0].__class__ is Number and row.numbers != "either":
+        given[0] = wrap(values[0].tables[row.floats][given[1]._array.dtype])
+    out = row.call(given, **params) if row.variadic else row.call(*given, **params)
+    if ins.rest < 0:
+        return out
+    arrays = settled(row, [v._array if isinstance(v, _runtime.Tensor) else v for v in values])
+    aside = row.kernel(*arrays, **params)[int(row.outputs) or 1 :]
+    return (*out, *map(wrap, aside)) if row.outputs else (out, *map(wrap, aside))
+
+
+def truth(value: Any, source: Any = "of a branch") -> bool:
+    """What a condition's value says; RuntimeError where it is not one value."""
+    array = getattr(value, "_array", value)
+    size = getattr(array, "size", 1)
+    if size != 1:
+        raise RuntimeError(
+            f"the condition {source} has shape {array.shape}, but a branch takes one truth value: reduce it with "
+            ".all() or .any(), or choose elementwise with static.apply(torch.where, ...)"
+        )
+    return bool(array)
+
+
+def step(ins: Instruction, registers: list[Any], run: Callable[..., Any]) -> None:
+    """Run one instruction unless its guard says no."""
+    for slot, wanted in ins.guard:
+        if truth(registers[slot]) is not wanted:
+            return
+    params = {n: registers[v] if v.__class__ is Slot else v for n, v in ins.params.items()}
+    out = run(ins, ins.operands(registers), params)
+    if ins.rest >= 0:
+        count = int(getattr(ins.op, "outputs", 0)) or 1
+        registers[ins.rest] = list(out[count:])
+    elif not ins.several:
+        registers[ins.outputs[0]] = _outer(out, ins)
+        return
+    for number, slot in enumerate(ins.outputs):
+        if slot >= 0:
+            registers[slot] = out[number]
+
+
+def _outer(out: Any, ins: Instruction) -> Any:
+    """The one output of a kernel that also sets arrays aside."""
+    return out[0] if out.__class__ is tuple and isinstance(ins.op, Row) and "aside" in ins.op.kept else out
+
+
+def last_uses(instructions: Sequence[Instruction], results: Iterable[int]) -> list[tuple[int, ...]]:
+    """For each instruction, the registers that nothing reads after it."""
+    seen = set(results)
+    frees: list[tuple[int, ...]] = []
+    for ins in reversed(instructions):
+        slots = [
+            *(i for i in ins.inputs if i.__class__ is not Number),
+            *(v for v in ins.params.values() if v.__class__ is Slot),
+            *(s for s, _ in ins.guard),
+        ]
+        dying = [int(s) for s in dict.fromkeys([*slots, *ins.outputs, ins.rest]) if s >= 0 and s not in seen]
+        seen.update(dying)
+        frees.append(tuple(dying))
+    return frees[::-1]
+
+
+# -- written out -------------------------------------------------------------------------------------------------------
+class Program:
+    """Instructions, ready to be run on ndarrays many times.
+
+    Parameters
+    ----------
+    instructions : sequence of Instruction
+    results : sequence of int
+        The registers that are read at the end: the others are emptied after their last use.
+    constants : sequence of int
+        Registers that are filled before and stay.
+    known : dict of int to (dtype, bool)
+        What is known of constants, see ``Fact``.
+
+    Attributes
+    ----------
+    source : str
+        The program in Python: ``r`` are the registers.
+    """
+
+    def __init__(
+        self,
+        instructions: Sequence[Instruction],
+        results: Iterable[int],
+        constants: Iterable[int] = (),
+        known: dict[int, Fact] | None = None,
+    ) -> None:
+        self.instructions = tuple(instructions)
+        self.frees = last_uses(self.instructions, {*results, *constants})
+        self._known = known or {}
+        self.facts: dict[Any, Any] = {}
+        self._short = len(self.instructions) <= _LONGEST
+        self.source = ""
+        if self._short:
+            self.source, self._code = self.written({})
+
+    def written(self, known: dict[int, Fact]) -> tuple[str, Any]:
+        """The program as Python, where something is *known* of registers: the source, and the function."""
+        writer = Writer(self.instructions, self.frees, {**self._known, **known})
+        source = "\n".join(["def program(r):", *writer.lines]) + "\n"
+        name = f"<program {id(self):#x}.{len(self.facts)}>"
+        linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+        exec(compile(source, name, "exec"), writer.scope)
+        return source, writer.scope["program"]
+
+    def code_for(self, slots: Sequence[int], facts: tuple[Fact, ...]) -> Any:
+        """The function for arrays of known dtypes, of which some are known not to be 0-d; None where it is interpreted."""
+        code = self.facts.get(facts)
+        if code is None and self._short:
+            code = self._code
+            if facts and len(self.facts) < _VARIANTS:
+                _, code = self.written(dict(zip(slots, facts)))
+            self.facts[facts] = code
+        return code
+
+    def run(self, registers: list[Any], code: Any = None) -> None:
+        """Run it on filled registers; *code*: what ``code_for`` gave for them.
+
+        Raises
+        ------
+        Exception
+            What an instruction raises; ``error.instruction`` is that instruction.
+        """
+        start = 0
+        if self._short:
+            failed = (code or self._code)(registers)
+            if failed is None:
+                return
+            start = failed  # also where another thread is in ``quiet``, or where NumPy is set to raise
+        with np.errstate(all="ignore"):
+            self._interpret(registers, start, on_arrays)
+
+    def run_on_tensors(self, registers: list[Any]) -> None:
+        """The same where registers hold Tensors: what requires grad is recorded."""
+        self._interpret(registers, 0, on_tensors)
+
+    def _interpret(self, registers: list[Any], start: int, run: Callable[..., Any]) -> None:
+        for number in range(start, len(self.instructions)):
+            ins = self.instructions[number]
+            try:
+                step(ins, registers, run)
+            except Exception as error:
+                if not hasattr(error, "instruction"):
+                    error.instruction = ins  # type: ignore[attr-defined]
+                    error.values = ins.operands(registers)  # type: ignore[attr-defined]
+                raise
+            for slot in self.frees[number]:
+                registers[slot] = None
+
+
+class Writer:
+    """The lines of a program, and the names that they use.
+
+    Frames whose globals have ``__name__`` None issue no warnings (see ``_op.recorder``), so ufuncs are called as they are;
+    kernels in Python run in ``quiet``.
+    """
+
+    def __init__(
+        self, instructions: Sequence[Instruction], frees: Sequence[tuple[int, ...]], known: dict[int, Fact]
+    ) -> None:
+        self.known = known
+        self.scope: dict[str, Any] = {
+            "__name__": None, "__builtins__": __builtins__, "quiet": quiet, "settled": settled, "truth": truth,
+            "rest_of": list,
+        }  # fmt: skip
+        self._names: dict[int, str] = {}
+        self.lines = ["    i = 0", "    try:"]
+        guard: tuple[tuple[int, bool], ...] = ()
+        pending: list[tuple[int, int]] = []
+        defined: dict[int, int] = {}
+        for number, ins in enumerate(instructions):
+            if ins.guard != guard:
+                self._turn(number, guard, ins.guard, pending)
+                guard = ins.guard
+            margin = "        " + "    " * len(guard)
+            self.lines += [margin + line for line in self.call(number, ins)]
+            self.learn(ins)
+            for slot in (*ins.outputs, ins.rest):
+                defined[slot] = len(guard)
+            now = [s for s in frees[number] if defined.get(s, 0) >= len(guard)]
+            pending += [(defined.get(s, 0), s) for s in frees[number] if defined.get(s, 0) < len(guard)]
+            if now:
+                self.lines.append(margin + " = ".join([f"r[{s}]" for s in now]) + " = None")
+        self.lines += ["        return None", "    except Exception:", "        return i"]
+
+    def _turn(self, number: int, old: Any, new: Any, pending: list[tuple[int, int]]) -> None:
+        """Leave the conditions that no longer hold and enter those that do from here on."""
+        common = 0
+        while common < min(len(old), len(new)) and old[common] == new[common]:
+            common += 1
+        free = [slot for depth, slot in pending if depth >= common]
+        pending[:] = [entry for entry in pending if entry[0] < common]
+        if free:
+            self.lines.append("        " + "    " * common + " = ".join([f"r[{s}]" for s in free]) + " = None")
+        self.lines.append("        " + "    " * common + f"i = {number}")
+        for depth in range(common, len(new)):
+            slot, wanted = new[depth]
+            self.lines.append("        " + "    " * depth + f"if {'' if wanted else 'not '}truth(r[{slot}]):")
+
+    def name(self, value: Any, stem: str) -> str:
+        """A name in the program for an object."""
+        if id(value) not in self._names:
+            self._names[id(value)] = name = f"{stem}{len(self._names)}"
+            self.scope[name] = value
+        return self._names[id(value)]
+
+    def value(self, value: Any) -> str:
+        """A parameter's value as an expression."""
+        if value.__class__ is Slot:
+            return f"r[{int(value)}]"
+        if value is None or value.__class__ in (bool, int, str) or (value.__class__ is tuple and not value):
+            return repr(value)
+        return self.name(value, "c")
+
+    def call(self, number: int, ins: Instruction) -> Iterator[str]:
+        """The lines of one instruction."""
+        row = ins.op
+        yield f"i = {number}"
+        params = [f"{name}={self.value(v)}" for name, v in ins.params.items()]
+        if isinstance(row, Function):
+            params += [f"{name}={v}" for name, v in ins.wanted().items()]
+            operands = [f"r[{i}]" for i in ins.inputs]
+            call = f"{self.name(row.raw, 'f')}({', '.join([*operands, *params])})"
+        else:
+            operands = yield from self.operands(row, ins)
+            kernel = self.name(row.kernel, row.name if row.name.isidentifier() else "k")
+            if row.variadic:
+                operands = [f"[{', '.join(operands)}]"]
+            if row.is_ufunc and row.elementwise:
+                out = [] if any([fact[1] for fact in self.facts_of(ins)]) else ["out=..."]  # else it would be a scalar
+                call = f"{kernel}({', '.join([*operands, *params, *out])})"
+            elif row.view:
+                call = f"{kernel}({', '.join([*operands, *params])})"
+            else:
+                call = f"quiet({', '.join([kernel, *operands, *params])})"
+        yield from self.store(ins, call)
+
+    def operands(self, row: Row, ins: Instruction) -> Any:
+        """Bring operands to one dtype, and yield the lines that do; the expressions that are then passed."""
+        facts = self.facts_of(ins)
+        places = places_of(row, len(ins.inputs))
+        common = self.dtype_of(facts)
+        alike = common is not None or (ins.alike and len(facts) == len(ins.inputs))
+        tests = [] if alike else [f"a{places[0]}.dtype is not a{i}.dtype" for i in places[1:]]
+        if row.floats and ins.inputs and common is None:
+            tests.append("a0.dtype.kind != 'f'")
+        if not tests:
+            return [
+                f"r[{i}]" if i.__class__ is not Number else self.name(i.tables[row.floats][common], "n")
+                for i in ins.inputs
+            ]
+        names = [f"a{i}" for i in range(len(ins.inputs))]
+        first = next((n for n, i in zip(names, ins.inputs) if i.__class__ is not Number), "")
+        later = []
+        for name, i in zip(names, ins.inputs):
+            if i.__class__ is Number:
+                later.append(f"{name} = {self.name(i.tables[row.floats], 'n')}[{first}.dtype]")
+            else:
+                yield f"{name} = r[{i}]"
+        yield from later
+        yield f"if {' or '.join(tests)}:"
+        yield f"    {', '.join(names)}, = settled({self.name(row, 'row')}, ({', '.join(names)},))"
+        return names
+
+    def facts_of(self, ins: Instruction) -> list[Fact]:
+        """What is known of the operands that are arrays."""
+        return [self.known.get(i, (None, False)) for i in ins.inputs if i.__class__ is not Number]
+
+    def dtype_of(self, facts: list[Fact]) -> Any:
+        """The one float dtype that all operands are known to have, or None."""
+        dtypes = {fact[0] for fact in facts}
+        dtype = dtypes.pop() if len(dtypes) == 1 else None
+        return dtype if dtype is not None and dtype.kind == "f" else None
+
+    def learn(self, ins: Instruction) -> None:
+        """Note what is known of a result: an elementwise one of operands alike is alike."""
+        if isinstance(ins.op, Row) and ins.op.elementwise and not ins.several and ins.op.formulas:
+            facts = self.facts_of(ins)
+            self.known[ins.outputs[0]] = self.dtype_of(facts), any([fact[1] for fact in facts])
+
+    def store(self, ins: Instruction, call: str) -> Iterator[str]:
+        """Store what a call gives."""
+        aside = isinstance(ins.op, Row) and "aside" in ins.op.kept
+        if not ins.several and not aside:
+            yield f"r[{ins.outputs[0]}] = {call}"
+            return
+        yield f"x = {call}"
+        for number, slot in enumerate(ins.outputs):
+            if slot >= 0:
+                yield f"r[{slot}] = x[{number}]"
+        if ins.rest >= 0:
+            yield f"r[{ins.rest}] = rest_of(x[{int(ins.op.outputs) or 1}:])"

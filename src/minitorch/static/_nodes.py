@@ -1,0 +1,423 @@
+"""Nodes: what stands for a tensor before there is one."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _runtime
+from .._dtypes import of_numpy, to_numpy
+from .._op import Row, rows
+from ..ops.from_data import tensor
+from ._instructions import Number
+from ._vertices import BESIDE, SHAPE, Layout, Symbol, Vertex, gathered, layout_for
+
+
+class Node(Vertex):
+    """Stands for a tensor that a graph computes: operators and methods make further nodes.
+
+    Make them with `placeholder`, `constant`, `parameter`; run them with `Executor`.
+
+    Examples
+    --------
+    >>> from minitorch import static
+    >>> x, w = static.placeholder("x"), static.placeholder("w")
+    >>> y = (x + w) * (w + 1)
+    >>> y
+    <Node ((x+w)*(w+1))>
+    >>> y.shape
+    <Symbol shape(((x+w)*(w+1)))>
+    >>> static.Executor([y]).run({x: 2.0, w: 1.0})
+    [array(6., dtype=float32)]
+    """
+
+    __slots__ = ("layout", "of")
+
+    def __init__(self, *args: Any, layout: Layout | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.layout = Layout() if layout is None else layout
+        self.of: Any = None
+
+    @property
+    def name(self) -> str:
+        """The name that was given, or the expression."""
+        return self.label or str(self)
+
+    @name.setter
+    def name(self, label: str) -> None:
+        self.label = label
+
+    @property
+    def shape(self) -> Any:
+        """The shape, a symbol: it is known when the graph runs."""
+        return Symbol(SHAPE, self, ndim=self.layout.ndim)
+
+    @property
+    def ndim(self) -> Any:
+        """How many dimensions, if that is known."""
+        return self._refused("its number of dimensions") if self.layout.ndim is None else self.layout.ndim
+
+    @property
+    def _array(self) -> Any:
+        return self._refused("its values, shape and dtype")
+
+    # -- operators
+    def __add__(self, other: Any) -> Any:
+        return made("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return made("add", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return made("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return made("sub", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return made("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return made("mul", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return made("div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return made("div", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return made("floor_divide", self, other)
+
+    def __mod__(self, other: Any) -> Any:
+        return made("remainder" if isinstance(other, Node) else "remainder_number", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return made("floor_divide", other, self)
+
+    def __rmod__(self, other: Any) -> Any:
+        return made("remainder", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        if isinstance(other, (int, float)):
+            return made("pow_number", self, exponent=other)
+        return made("pow", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        if isinstance(other, (int, float)):
+            return made("pow_of_number", self, self=other)
+        return made("pow", other, self)
+
+    def __matmul__(self, other: Any) -> Any:
+        from ._functions import product
+
+        return product(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        from ._functions import product
+
+        return product(other, self)
+
+    def __neg__(self) -> Any:
+        return made("neg", self)
+
+    def __abs__(self) -> Any:
+        return made("abs", self)
+
+    def __invert__(self) -> Any:
+        return made("bitwise_not", self)
+
+    def __and__(self, other: Any) -> Any:
+        return made("bitwise_and", self, other)
+
+    def __or__(self, other: Any) -> Any:
+        return made("bitwise_or", self, other)
+
+    def __xor__(self, other: Any) -> Any:
+        return made("bitwise_xor", self, other)
+
+    def __eq__(self, other: Any) -> Any:
+        return made("eq", self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return made("ne", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return made("lt", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return made("le", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return made("gt", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return made("ge", self, other)
+
+    __hash__ = object.__hash__
+    __array_ufunc__ = None
+
+    def __getitem__(self, index: Any) -> Any:
+        from ._functions import apply
+
+        return apply(operator.getitem, self, index)
+
+    # -- methods: those of rows, and of what is left to Tensors
+    def exp(self) -> Any:
+        """The exponential."""
+        return made("exp", self)
+
+    def log(self) -> Any:
+        """The natural logarithm."""
+        return made("log", self)
+
+    def sqrt(self) -> Any:
+        """The square root."""
+        return made("sqrt", self)
+
+    def sin(self) -> Any:
+        """The sine."""
+        return made("sin", self)
+
+    def cos(self) -> Any:
+        """The cosine."""
+        return made("cos", self)
+
+    def tanh(self) -> Any:
+        """The hyperbolic tangent."""
+        return made("tanh", self)
+
+    def sigmoid(self) -> Any:
+        """The logistic function."""
+        return made("sigmoid", self)
+
+    def relu(self) -> Any:
+        """The values where they are positive, else 0."""
+        return made("relu", self)
+
+    def sum(self, dim: Any = None, keepdim: bool = False) -> Any:
+        """The sum over all elements, or over dimensions."""
+        from ._functions import reduced
+
+        return reduced("sum", self, dim, keepdim)
+
+    def mean(self, dim: Any = None, keepdim: bool = False) -> Any:
+        """The mean over all elements, or over dimensions."""
+        from ._functions import reduced
+
+        return reduced("mean", self, dim, keepdim)
+
+
+class Leaf(Node):
+    """A node that no operation makes."""
+
+    __slots__ = ()
+
+
+class Placeholder(Leaf):
+    """A node whose values are fed; see `placeholder`."""
+
+    __slots__ = ("dtype", "fixed")
+
+    def __init__(self, label: str, fixed: tuple[int | None, ...] | None, dtype: np.dtype[Any] | None) -> None:
+        known = None
+        if fixed is not None:
+            full = all([n is not None for n in fixed])
+            known = layout_for(fixed, dtype) if full and dtype is not None else Layout(len(fixed), dtype)  # type: ignore[arg-type]
+        super().__init__(None, label=label, layout=known or Layout(None, dtype))
+        self.fixed, self.dtype = fixed, dtype
+
+
+class Constant(Leaf):
+    """A node whose values never change."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: np.ndarray, label: str | None) -> None:
+        super().__init__(None, label=label, layout=layout_for(array.shape, array.dtype))
+        self.array = array
+
+
+class Parameter(Leaf):
+    """A node whose values are those that a Tensor has when the graph runs."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Any, label: str | None) -> None:
+        array = tensor._array
+        super().__init__(None, label=label, layout=layout_for(array.shape, array.dtype))
+        self.tensor = tensor
+
+
+def placeholder(name: str, shape: Sequence[int | None] | None = None, dtype: Any = None) -> Placeholder:
+    """A node whose values are fed when the graph runs.
+
+    Parameters
+    ----------
+    name : str
+        What it is called, in expressions and messages, and as a key of ``feed_dict``.
+    shape : sequence of (int or None), optional
+        What is fed must have this shape; None stands for any size, as of a batch.  Default: any shape.
+    dtype : dtype, optional
+        What is fed must have it; Python numbers and lists are converted.  Default: any.
+
+    Returns
+    -------
+    Node
+
+    Raises
+    ------
+    TypeError
+        If *name* is no string, or a size is no integer.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> from minitorch import static
+    >>> x = static.placeholder("x", (None, 2), torch.float32)
+    >>> run = static.Executor([(x * x).sum(1)]).run
+    >>> run({x: [[1.0, 2.0]]}), run({x: [[1.0, 2.0], [0.0, 3.0]]})
+    ([array([5.], dtype=float32)], [array([5., 9.], dtype=float32)])
+    """
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"placeholder(): argument 'name' must be a string that is not empty, not {name!r}")
+    fixed = None
+    if shape is not None:
+        fixed = (shape,) if isinstance(shape, int) else tuple(shape)
+        for size in fixed:
+            if size is not None and (not isinstance(size, int) or size < 0):
+                raise TypeError(
+                    f"placeholder(): {name}: sizes must be integers from 0, or None for any size, not {size!r}"
+                )
+    return Placeholder(name, fixed, None if dtype is None else to_numpy(dtype))
+
+
+def constant(value: Any, name: str | None = None, dtype: Any = None) -> Constant:
+    """A node with values that never change: a copy of an array, a Tensor, numbers or lists of them.
+
+    Raises
+    ------
+    RuntimeError
+        If *value* is a Tensor that requires grad: that is a `parameter`.
+
+    Examples
+    --------
+    >>> from minitorch import static
+    >>> static.constant([1.0, 2.0], "c")
+    <Constant c>
+    """
+    if isinstance(value, _runtime.Tensor):
+        if value.requires_grad:
+            raise RuntimeError(
+                "constant(): argument 'value' is a Tensor that requires grad, and no gradient would reach it; "
+                "use static.parameter(tensor), or pass tensor.detach()"
+            )
+        array = value._array
+    elif isinstance(value, np.ndarray):
+        array = value.astype(of_numpy(value.dtype).numpy)
+    else:
+        array = tensor(value, dtype=dtype)._array
+    return Constant(np.array(array, None if dtype is None else to_numpy(dtype)), name)
+
+
+def parameter(value: Any, name: str | None = None) -> Parameter:
+    """A node whose values are those that a Tensor has whenever the graph runs: what an optimizer changes.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> from minitorch import static
+    >>> w = torch.tensor(2.0, requires_grad=True)
+    >>> run = static.Executor([static.parameter(w, "w") * 3.0]).run
+    >>> before = run()
+    >>> with torch.no_grad():
+    ...     w += 1
+    >>> before, run()
+    ([array(6., dtype=float32)], [array(9., dtype=float32)])
+    """
+    if not isinstance(value, _runtime.Tensor):
+        raise TypeError(
+            f"parameter(): argument 'value' must be a Tensor, not {type(value).__name__}; see static.constant"
+        )
+    return Parameter(value, name or value.__dict__.get("name"))
+
+
+# -- making them -------------------------------------------------------------------------------------------------------
+def operand(value: Any, like: Any, where: str) -> Any:
+    """An operand of a row: a node, a number, or a tensor or array as a constant."""
+    if isinstance(value, (Node, Number)):
+        return value
+    if isinstance(value, Symbol):
+        return Node(BESIDE, (value, like), layout=Layout(0))
+    if isinstance(value, (bool, int, float)):
+        return Number(value)
+    if isinstance(value, np.generic):
+        return Number(value.item())
+    if isinstance(value, np.ndarray):
+        return constant(value)
+    if isinstance(value, _runtime.Tensor):
+        if value.requires_grad:
+            raise RuntimeError(
+                f"{where}: a Tensor that requires grad meets the symbolic node {like}, and no gradient would reach it; "
+                "put it into the graph with static.parameter(tensor), or pass tensor.detach() as a constant"
+            )
+        return constant(value)
+    raise TypeError(
+        f"{where}: expected a node, a Tensor, an array or a number beside {like}, not {type(value).__name__}"
+    )
+
+
+def made(name: str, *args: Any, **params: Any) -> Any:
+    """The node, or the tuple of nodes, of a row by name."""
+    return node_of(rows[name], args, params)
+
+
+def node_of(row: Row, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """The node of a row's call, or its several outputs."""
+    if row.variadic:
+        given, more = tuple(args[0]), args[1:]
+    else:
+        given, more = args[: len(row.inputs)], args[len(row.inputs) :]
+        if len(given) < len(row.inputs):
+            raise TypeError(f"{row.name}: expected operands {row.inputs}, got {len(given)} of them")
+    if "other" in row.inputs and any([v is NotImplemented for v in given]):
+        return NotImplemented
+    params = dict(zip(row.params, more)) | params
+    like = next((v for v in given if isinstance(v, Node)), None)
+    inputs = tuple([operand(v, like, row.name) for v in given])
+    params = {name: _parameter(row, name, value) for name, value in params.items()}
+    if row.outputs or "aside" in row.kept:
+        from ._functions import outputs_of
+
+        return outputs_of(row, inputs, params)
+    return Node(row, inputs, params, layout=_layout(row, inputs))
+
+
+def _parameter(row: Row, name: str, value: Any) -> Any:
+    if name not in row.params:
+        raise TypeError(f"{row.name}: no parameter {name!r}; it has {tuple(row.params)}")
+    if isinstance(value, Node):
+        raise TypeError(f"{row.name}: parameter {name!r} must be a constant, not the node {value}; use static.apply")
+    value = gathered(value)
+    if isinstance(value, Symbol):
+        return value
+    return _runtime.parameter(row, name, value.item() if value.__class__ in _runtime.numpy_scalars else value)
+
+
+def _layout(row: Row, inputs: tuple[Any, ...]) -> Layout | None:
+    """What is known of a result's shape and dtype."""
+    nodes = [i for i in inputs if isinstance(i, Node)]
+    if not row.elementwise or not nodes:
+        return Layout(2) if row.name in ("mm", "mm_nt", "mm_tn") else None
+    first = nodes[0].layout
+    ranks = [n.layout.ndim for n in nodes]
+    ndim = None if None in ranks else max(ranks)  # type: ignore[type-var]
+    if not row.formulas or any([n.layout is not first for n in nodes]):
+        return Layout(ndim)
+    floats = first.dtype is not None and first.dtype.kind == "f"
+    if floats or (len(nodes) == len(inputs) and not row.floats):
+        return first
+    return Layout(ndim)
