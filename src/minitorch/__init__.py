@@ -494,6 +494,7 @@ _LATER = {
     "serialization": "serialization",
     "sparse_coo_tensor": "_sparse",
     "special": "special",
+    "static": "static",
     "utils": "utils",
     "xpu": "xpu",
 }
@@ -568,7 +569,7 @@ __all__ = [  # noqa: RUF022
     "set_rng_state", "set_warn_always", "sgn", "short", "sigmoid", "sigmoid_", "sign", "signbit", "sin", "sin_", "sinc",
     "sinc_", "sinh", "sinh_", "slice_copy", "slice_scatter", "slogdet", "softmax", "sort", "sparse_coo",
     "sparse_coo_tensor", "special", "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "sqrt", "sqrt_",
-    "square", "square_", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "strided", "sub", "subtract", "sum",
+    "square", "square_", "squeeze", "squeeze_copy", "stack", "static", "std", "std_mean", "strided", "sub", "subtract", "sum",
     "svd", "swapaxes", "swapdims", "t", "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tensor",
     "tensor_split", "tensordot", "testing", "threshold", "threshold_", "tile", "topk", "trace", "transpose",
     "transpose_copy", "trapezoid", "trapz", "triangular_solve", "tril", "tril_indices", "triplet_margin_loss", "triu",
