@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import minitorch as torch
-from minitorch.autograd import count_operations
+from minitorch.autograd import count_operations, numerical_jacobian
 from minitorch.autograd.functional import hessian, hvp, jacobian, jvp, vhp, vjp
 
 F64 = torch.float64
@@ -32,7 +32,10 @@ def test_shapes_of_a_jacobian() -> None:
     assert [[tuple(t.shape) for t in row] for row in pair] == [[(2, 2, 3), (2, 3)], [(2, 3), (3,)]]
     assert isinstance(jacobian(lambda x: x.sum(), (x,)), tuple)
     assert isinstance(jacobian(lambda x: (x.sum(),), x), tuple)
-    assert jacobian(lambda x: x * 2, torch.ones(0)).shape == (0, 0)
+    for options in ({}, {"vectorize": True}, {"strategy": "forward-mode"}):
+        assert jacobian(lambda x: x * 2, torch.ones(0), **options).shape == (0, 0)
+        assert jacobian(lambda x: x.sum(), torch.ones(0, 2), **options).shape == (0, 2)
+        assert jacobian(lambda x: x[:0], torch.ones(2), **options).shape == (0, 2)
 
 
 @pytest.mark.parametrize("vectorize", [False, True])
@@ -137,6 +140,15 @@ def test_the_same_tensor_from_outside_is_a_constant() -> None:
     x = point(2, 3).requires_grad_()
     assert jacobian(lambda y: x * y, x).tolist() == [[2, 0], [0, 3]]
     assert jacobian(lambda y: x * y, x, create_graph=True).tolist() == [[2, 0], [0, 3]]
+
+
+@pytest.mark.parametrize("strategy", ["reverse-mode", "forward-mode"])
+def test_a_jacobian_can_be_differentiated(strategy: str) -> None:
+    x, w = point(1, 2).requires_grad_(), point(3, 4).requires_grad_()
+    found = jacobian(lambda x: w * x**3, x, create_graph=True, strategy=strategy)
+    gx, gw = torch.autograd.grad(found.sum(), (x, w))
+    torch.testing.assert_close((gx, gw), ((6 * w * x).detach(), (3 * x**2).detach()))
+    assert not jacobian(lambda x: w * x**3, x, strategy=strategy).requires_grad
 
 
 def test_in_inference_mode() -> None:
@@ -256,6 +268,47 @@ def test_a_product_with_a_hessian_costs_at_most_six_functions(product: Any, func
     with count_operations() as count:
         product(function, x, x)
     assert count.total <= 6 * once.total
+
+
+WAYS_TO_A_JACOBIAN: dict[str, Callable[..., Any]] = {
+    "reverse": jacobian,
+    "forward": lambda f, x: jacobian(f, x, strategy="forward-mode"),
+    "numerical": lambda f, x: numerical_jacobian(f, x, method="central"),
+}
+COSTS = {
+    # outputs, inputs: evaluations in reverse, forward, numerical mode; of these, the cheapest in operations
+    (1, 100): ((1, 100, 201), "reverse"),
+    (100, 1): ((1, 1, 3), "forward"),
+    (30, 30): ((1, 30, 61), "reverse"),
+}
+
+
+@pytest.mark.parametrize("shape", COSTS, ids=str)
+def test_what_a_jacobian_costs_in_each_mode(shape: tuple[int, int]) -> None:
+    weight = torch.from_numpy(np.random.default_rng(0).normal(size=shape))
+    evaluations = 0
+
+    def layer(x: Any) -> Any:
+        nonlocal evaluations
+        evaluations += 1
+        return torch.tanh(weight @ x)
+
+    x = torch.linspace(-1, 1, shape[1], dtype=F64)
+    counted, operations, found = [], {}, []
+    for way, compute in WAYS_TO_A_JACOBIAN.items():
+        evaluations = 0
+        with count_operations() as count:
+            found.append(compute(layer, x))
+        counted.append(evaluations)
+        operations[way] = count.by_name
+    torch.testing.assert_close(found[0], found[1])
+    torch.testing.assert_close(found[0], found[2], rtol=1e-6, atol=1e-8)
+    expected, cheapest = COSTS[shape]
+    assert tuple(counted) == expected
+    assert min(operations, key=lambda way: operations[way]["mv"] + operations[way]["mv_t"]) == cheapest
+    outputs, inputs = shape
+    assert operations["reverse"]["mv_t"] == outputs  # one product for each pass backward
+    assert operations["numerical"]["tanh"] == 2 * inputs + 1
 
 
 def test_a_gradient_costs_the_same_number_of_functions_whatever_the_size() -> None:

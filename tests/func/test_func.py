@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import importlib
+import itertools
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,18 @@ import numpy as np
 import pytest
 
 import minitorch as torch
-from minitorch.func import functional_call, grad, grad_and_value, hessian, jacrev, linearize, stack_module_state, vjp
+from minitorch.func import (
+    functional_call,
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    stack_module_state,
+    vjp,
+)
 
 F64 = torch.float64
 
@@ -83,6 +95,19 @@ def test_jacobians() -> None:
     assert jacrev(lambda x: x.sum())(torch.zeros(0, 2)).shape == (0, 2)
 
 
+def test_jacobians_by_forward_mode() -> None:
+    x, y = point(1, 2), point(3, 4, 5)
+    function = lambda x, y: {"o": x.outer(y), "s": (x.sum() * y).sum()}  # noqa: E731
+    for argnums in (0, 1, (0, 1), (1, 0), (-1,)):
+        forward, backward = [jac(function, argnums=argnums)(x, y) for jac in (jacfwd, jacrev)]
+        assert torch.utils._pytree.tree_all(bool, torch.utils._pytree.tree_map(torch.equal, forward, backward))
+    assert jacfwd(lambda x, y: x * 2, argnums=None)(x, x)[1].tolist() == [[0, 0], [0, 0]]
+    assert jacfwd(lambda d: d["a"] ** 2)({"a": x})["a"].tolist() == [[2, 0], [0, 4]]
+    assert jacfwd(lambda x: (x**2, x.sum()), has_aux=True)(x)[1].item() == 3
+    assert jacfwd(lambda x: x * 2)(torch.zeros(0)).shape == (0, 0)
+    assert jacfwd(lambda x: x.sum())(torch.zeros(0, 2)).shape == (0, 2)
+
+
 @pytest.mark.parametrize("chunk_size", [1, 2, 4, 100])
 def test_chunks_change_nothing(chunk_size: int) -> None:
     function, x = (lambda x: (x**2, x.sum(), x[:2] * x[1])), point(1, 2, 3)
@@ -126,6 +151,27 @@ def test_levels_are_kept_apart() -> None:
     assert grad(lambda x: grad(lambda y: x * y * y)(x))(torch.tensor(2.0)).item() == 8
     assert grad(lambda x: grad(lambda y: x * y)(x.detach() * 3))(torch.tensor(2.0)).item() == 1
     assert grad(lambda x: vjp(lambda y: x * y**2, x)[1](x)[0])(torch.tensor(2.0)).item() == 24
+
+
+WAYS = [grad, lambda f: lambda x: jvp(f, (x,), (torch.ones((), dtype=F64),))[1], jacrev, jacfwd]
+
+
+@pytest.mark.parametrize("ways", list(itertools.product(WAYS, repeat=3)))
+def test_modes_nest_in_each_other(ways: Any) -> None:
+    """The third derivative, each order by a mode of its own; with a constant from outside that looks like a variable."""
+    x = torch.tensor(0.7, dtype=F64)
+
+    def function(x: Any) -> Any:
+        return x.sin() * x.exp()
+
+    expected = -2 * np.exp(0.7) * (np.sin(0.7) - np.cos(0.7)) + 0.0
+    derivative = function
+    for way in ways:
+        derivative = way(derivative)
+    assert derivative(x).item() == pytest.approx(expected, rel=1e-12)
+    outer, inner, _ = ways
+    mixed = outer(lambda x: x * inner(lambda y: (x + y).sin())(x))  # d/dx of x cos(2x)
+    assert mixed(x).item() == pytest.approx(np.cos(1.4) - 1.4 * np.sin(1.4), rel=1e-12)
 
 
 def test_captured_tensors_keep_their_history() -> None:
@@ -373,6 +419,23 @@ CALLS: dict[str, Callable[..., Any]] = {
     "jacrev integers in": lambda t, f, x, w: f.jacrev(lambda x: x * 1.0)(t.tensor([1, 2])),
     "jacrev integers out": lambda t, f, x, w: f.jacrev(lambda x: x.argmax())(x),
     "jacrev keywords": lambda t, f, x, w: f.jacrev(lambda x, y=2: x)(x, y=3),
+    "jvp": lambda t, f, x, w: f.jvp(lambda x, y: {"a": w * x * y, "b": (x,)}, (x, x), (x, w)),
+    "jvp under no_grad": lambda t, f, x, w: _no_grad(t, lambda: f.jvp(lambda x: w * x * x, (x,), (x,))),
+    "jvp aux": lambda t, f, x, w: f.jvp(lambda x: (x * x, x.sum()), (x,), (x,), has_aux=True),
+    "jvp no tuple": lambda t, f, x, w: f.jvp(lambda x: x, x, x),
+    "jvp other structure": lambda t, f, x, w: f.jvp(lambda x: x, (x,), (x, x)),
+    "jvp other shape": lambda t, f, x, w: f.jvp(lambda x: x, (x,), (t.ones(3),)),
+    "jvp a float in": lambda t, f, x, w: f.jvp(lambda x: x, (2.0,), (2.0,)),
+    "jvp a float out": lambda t, f, x, w: f.jvp(lambda x: 2.0, (x,), (x,)),
+    "jvp strict": lambda t, f, x, w: f.jvp(lambda x: w, (x,), (x,), strict=True),
+    "jvp integers": lambda t, f, x, w: f.jvp(lambda x: x * 1.0, (t.tensor([1, 2]),), (x,)),
+    "jacfwd": lambda t, f, x, w: f.jacfwd(lambda x, y: {"a": x * y, "b": (x.sum(),)}, argnums=(0, 1))(x, w),
+    "jacfwd of structures": lambda t, f, x, w: f.jacfwd(lambda d: [d["a"] * d["b"], d["a"]])({"a": x, "b": w}),
+    "jacfwd aux": lambda t, f, x, w: f.jacfwd(lambda x: (x * w, x.sum()), has_aux=True)(x),
+    "jacfwd argnums": lambda t, f, x, w: f.jacfwd(lambda x, y: x * y, argnums=None)(x, x),
+    "jacfwd a float out": lambda t, f, x, w: f.jacfwd(lambda x: 2.0)(x),
+    "jacfwd integers in": lambda t, f, x, w: f.jacfwd(lambda x: x * 1.0)(t.tensor([1, 2])),
+    "jacfwd integers out": lambda t, f, x, w: f.jacfwd(lambda x: x.argmax())(x),
     "hessian": lambda t, f, x, w: f.hessian(lambda x, y: (x * y * y).sum(), argnums=(0, 1))(x, w),
     "nested": lambda t, f, x, w: f.grad(lambda x: (f.grad(lambda y: (x * y**2).sum())(x) * w).sum())(x),
     "linearize": lambda t, f, x, w: (lambda o, g: (o, g(x)))(*f.linearize(lambda x: x.sin() * x, x)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .._reach import reachable
 from .._views import current_node
 
 _NOT_ALLOWED = "This is not allowed in strict mode"
@@ -34,6 +35,12 @@ def check_gradients(found: Sequence[Any], second: bool = False) -> None:
                 "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for "
                 "example)."
             )
+
+
+def check_connected(outputs: Sequence[Any], inputs: Sequence[Any]) -> None:
+    """Raise for an input that no output depends on, by the graph."""
+    reached = reachable([current_node(o) for o in outputs])
+    check_gradients([i if current_node(i) in reached else None for i in inputs])
 
 
 def check_products(found: Sequence[Any], create: bool, what: str) -> None:

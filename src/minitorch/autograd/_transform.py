@@ -6,7 +6,7 @@ same tensors from elsewhere too, and so that transforms nest.  See docs/design/1
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -87,6 +87,38 @@ def one_hot_rows(tensors: Sequence[Any]) -> list[Any]:
         rows.append(wrap(row))
         first += size
     return rows
+
+
+def each(function: Callable[[list[Any]], Sequence[Any]], rows: Sequence[Any]) -> list[Any]:
+    """What a function gives for each row of a basis, stacked: for each of its results a tensor."""
+    count = rows[0]._array.shape[0]
+    if not count:  # its results have the shapes that they have for any row
+        zeros = [wrap(np.zeros(row._array.shape[1:], row._array.dtype)) for row in rows]
+        return [traced.stack([part], 0)[:0] for part in function(zeros)]
+    found = [function([row[i] for row in rows]) for i in range(count)]
+    return [traced.stack(list(parts), 0) for parts in zip(*found)]
+
+
+def row_blocks(rows: Any, outputs: Sequence[Any], input: Any) -> list[Any]:
+    """From products of all basis vectors with a Jacobian to its blocks, for each output and one input."""
+    blocks, first = [], 0
+    for output in outputs:
+        size = output._array.size
+        blocks.append(rows[first : first + size].reshape(output._array.shape + input._array.shape))
+        first += size
+    return blocks
+
+
+def column_blocks(columns: Any, inputs: Sequence[Any]) -> list[Any]:
+    """From products of a Jacobian with all basis vectors to its blocks, for one output and each input."""
+    shape = columns._array.shape[1:]
+    blocks, first = [], 0
+    for input in inputs:
+        size = input._array.size
+        block = columns[first : first + size].movedim(0, -1)
+        blocks.append(block.reshape(shape + input._array.shape))
+        first += size
+    return blocks
 
 
 def gradients(

@@ -13,7 +13,8 @@ from .._modes import is_grad_enabled
 from .._runtime import traced
 from .._views import current_node
 from . import _strict as strictly
-from ._transform import bare, gradients, inner, leaf, one_hot_rows, recording, zeros_like
+from ._jvp import jvp as push
+from ._transform import bare, column_blocks, each, gradients, inner, leaf, one_hot_rows, recording, zeros_like
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -195,20 +196,33 @@ def jvp(
     with recording():
         several_inputs, point = _point(inputs, "jvp", create_graph)
         vectors = _vector(v, "jvp", create_graph, point, several_inputs, _NO_VECTOR)
-        several, outputs = _tuple_of(func(*point), _OUTPUTS, "jvp")
+        several = False
+
+        def outputs_of(*point: Any) -> tuple[Any, ...]:
+            nonlocal several
+            several, outputs = _tuple_of(func(*point), _OUTPUTS, "jvp")
+            if strict:
+                strictly.check_outputs(outputs)
+            return outputs
+
+        outputs, products = _pushed(outputs_of, point, vectors)
         if strict:
-            strictly.check_outputs(outputs)
-        cotangents = [leaf(zeros_like(o)) if current_node(o) is not None else None for o in outputs]
+            strictly.check_connected(outputs, point)
+            strictly.check_products(products, create_graph, "jacobian")
+    return _result(outputs, several, create_graph), _result(products, several, create_graph)
+
+
+def _pushed(function: Callable[..., Any], point: list[Any], vectors: list[Any] | None) -> tuple[Any, Any]:
+    """Outputs and their tangents: by forward mode; where it ends at a custom Function without jvp, by reverse mode twice."""
+    directions = tuple([one_hot_rows([p])[0].reshape(p.shape) for p in point] if vectors is None else vectors)
+    try:
+        outputs, products = push(function, tuple(point), directions)
+    except NotImplementedError:
+        outputs = function(*point)
+        cotangents = [leaf(zeros_like(o)) for o in outputs]
         pulled = gradients(outputs, point, cotangents, create_graph=True)
-        if strict:
-            strictly.check_gradients(pulled)
-        wanted = [c for c in cotangents if c is not None]
-        found = iter(gradients(pulled, wanted, vectors, create_graph=create_graph))
-    products = [None if c is None else next(found) for c in cotangents]
-    if strict:
-        strictly.check_products(products, create_graph, "jacobian")
-    product = _result(_or_zeros(products, outputs), several, create_graph)
-    return _result(outputs, several, create_graph), product
+        products = _or_zeros(gradients(pulled, cotangents, directions, create_graph=True), outputs)
+    return outputs, products
 
 
 def vhp(
@@ -242,7 +256,18 @@ def vhp(
     >>> vhp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
     (tensor(9.), tensor([ 6., 12.]))
     """
-    return _with_hessian("vhp", func, inputs, v, create_graph, strict)
+    with recording():
+        several, point = _point(inputs, "vhp", create_graph)
+        vectors = _vector(v, "vhp", create_graph, point, several, _NO_VECTOR)
+        output = _scalar(func(*point), "vhp", strict)
+        gradient = gradients([output], point, create_graph=True)
+        if strict:
+            strictly.check_gradients(gradient, second=True)
+    with recording(create_graph or is_grad_enabled()):
+        found = gradients(gradient, point, vectors, create_graph=create_graph)
+    if strict:
+        strictly.check_products(found, create_graph, "hessian")
+    return _result([output], False, create_graph), _result(_or_zeros(found, point), several, create_graph)
 
 
 def hvp(
@@ -272,31 +297,21 @@ def hvp(
     >>> hvp(lambda x: x[0] * x[0] * x[1], torch.tensor([2.0, 3.0]), torch.tensor([1.0, 0.0]))
     (tensor(12.), tensor([6., 4.]))
     """
-    return _with_hessian("hvp", func, inputs, v, create_graph, strict)
-
-
-def _with_hessian(
-    name: str, func: Callable[..., Any], inputs: Any, v: Any, create: bool, strict: bool
-) -> tuple[Any, Any]:
-    """``vhp`` and ``hvp``: the gradient, and its product with the vector from the left or, pulled back twice, the right."""
     with recording():
-        several, point = _point(inputs, name, create)
-        vectors = _vector(v, name, create, point, several, _NO_VECTOR)
-        output = _scalar(func(*point), name, strict)
-        gradient = gradients([output], point, create_graph=True)
+        several, point = _point(inputs, "hvp", create_graph)
+        vectors = _vector(v, "hvp", create_graph, point, several, _NO_VECTOR)
+
+        def gradient(*point: Any) -> tuple[Any, ...]:
+            output = _scalar(func(*point), "hvp", strict)
+            found = gradients([output], point, create_graph=create_graph or strict)
+            if strict:
+                strictly.check_gradients(found, second=True)
+            return (*_or_zeros(found, point), output)
+
+        (*_, output), (*products, _) = _pushed(gradient, point, vectors)
         if strict:
-            strictly.check_gradients(gradient, second=True)
-        if name == "hvp":
-            cotangents = [leaf(zeros_like(i)) for i in point]
-            pulled = gradients(gradient, point, cotangents, create_graph=True)
-    with recording(create or is_grad_enabled()):
-        if name == "hvp":
-            found = gradients(pulled, cotangents, vectors, create_graph=create)
-        else:
-            found = gradients(gradient, point, vectors, create_graph=create)
-    if strict:
-        strictly.check_products(found, create, "hessian")
-    return _result([output], False, create), _result(_or_zeros(found, point), several, create)
+            strictly.check_products(products, create_graph, "hessian")
+    return _result([output], False, create_graph), _result(products, several, create_graph)
 
 
 # -- whole Jacobians ---------------------------------------------------------------------------------------------------
@@ -346,11 +361,13 @@ def jacobian(
             'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: with more outputs than inputs, '
             '"forward-mode" takes fewer passes; otherwise "reverse-mode" does.'
         )
-    if strict and strategy == "forward-mode":
-        raise RuntimeError(
-            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together (yet). '
-            'Please either set `strict=False` or `strategy="reverse-mode"`.'
-        )
+    if strategy == "forward-mode":
+        if strict:
+            raise RuntimeError(
+                'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together. '
+                'Please either set `strict=False` or `strategy="reverse-mode"`.'
+            )
+        return _by_columns(func, inputs, create_graph)
     with recording():
         several_inputs, point = _point(inputs, "jacobian", create_graph)
         several, outputs = _tuple_of(func(*point), _OUTPUTS, "jacobian")
@@ -364,6 +381,23 @@ def jacobian(
         compute = _all_rows if vectorize else _each_row
         rows = [compute(number, output, point, create_graph, strict) for number, output in enumerate(outputs)]
     blocks = [_result(of_output, several_inputs, create_graph) for of_output in rows]
+    return tuple(blocks) if several else blocks[0]
+
+
+def _by_columns(func: Callable[..., Any], inputs: Any, create: bool) -> Any:
+    """The Jacobian by forward mode: a pass forward for each element of the inputs."""
+    several_inputs, tensors = _tuple_of(inputs, "inputs", "jacobian")
+    several = False
+
+    def outputs_of(*point: Any) -> tuple[Any, ...]:
+        nonlocal several
+        several, outputs = _tuple_of(func(*point), _OUTPUTS, "jacobian")
+        return outputs
+
+    with recording():
+        _, point = _point(inputs, "jacobian", create)
+        columns = each(lambda row: push(outputs_of, tuple(point), tuple(row))[1], one_hot_rows(point))
+        blocks = [_result(column_blocks(c, tensors), several_inputs, create) for c in columns]
     return tuple(blocks) if several else blocks[0]
 
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..nn.utils._functional_call import functional_call
-    from ._gradients import grad, grad_and_value, vjp
-    from ._jacobians import hessian, jacrev
+    from ._gradients import grad, grad_and_value, jvp, vjp
+    from ._jacobians import hessian, jacfwd, jacrev
     from ._linearize import linearize
     from ._module_state import stack_module_state
 
@@ -15,7 +15,9 @@ _LATER = {
     "grad": "._gradients",
     "grad_and_value": "._gradients",
     "hessian": "._jacobians",
+    "jacfwd": "._jacobians",
     "jacrev": "._jacobians",
+    "jvp": "._gradients",
     "linearize": "._linearize",
     "stack_module_state": "._module_state",
     "vjp": "._gradients",
@@ -35,7 +37,9 @@ __all__ = [
     "grad",
     "grad_and_value",
     "hessian",
+    "jacfwd",
     "jacrev",
+    "jvp",
     "linearize",
     "stack_module_state",
     "vjp",

@@ -1,4 +1,4 @@
-"""Reverse mode as transforms: ``grad``, ``grad_and_value``, ``vjp``."""
+"""Gradients and products with Jacobians as transforms: ``grad``, ``grad_and_value``, ``vjp``, ``jvp``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from .. import _runtime
 from .._modes import is_grad_enabled
 from .._pytree import tree_flatten, tree_map
 from .._views import current_node
+from ..autograd._jvp import jvp as push
 from ..autograd._transform import Level, bare, recording
 from ._arguments import Argnums, check_floats, check_outputs, check_tensor_input, positions, split_aux, written
 from ._captured import unwritten
@@ -134,6 +135,46 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     (tensor([3., 8.]), (tensor([3., 0.]), tensor([1., 0.])))
     """
     return pulled_back(func, primals, None, has_aux)
+
+
+def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+    """The value of *func*, and the product of its Jacobian with tangents: one pass forward.
+
+    It costs a small constant times the function, whatever the sizes of inputs and outputs, and keeps nothing.
+
+    Parameters
+    ----------
+    func : function
+        Takes the primals, returns tensors in any structure.
+    primals : tuple
+        Its arguments: tensors of floats, or structures of them.
+    tangents : tuple
+        In the structure of the primals, for each tensor one of its shape.
+    strict : bool
+        Whether an output that does not depend on the primals raises; its tangent is zero otherwise.
+    has_aux : bool
+        Whether *func* returns ``(output, aux)``, of which aux is handed on.
+
+    Returns
+    -------
+    output, tangent
+        What *func* returns, and its derivative, in the same structure; with *has_aux* also aux.
+
+    Raises
+    ------
+    RuntimeError
+        For primals and tangents that do not match, outputs that are no tensors; where *strict* is not met.
+    ValueError
+        For primals or tangents that are no floats.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
+    (tensor(0.), tensor(2.))
+    """
+    with unwritten(func, primals):
+        return push(func, primals, tangents, strict=strict, has_aux=has_aux)
 
 
 def pulled_back(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums | None, has_aux: bool) -> Any:

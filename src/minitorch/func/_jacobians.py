@@ -1,16 +1,16 @@
-"""Whole Jacobians: ``jacrev``, ``hessian``."""
+"""Whole Jacobians: ``jacrev``, ``jacfwd``, ``hessian``."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from .._pytree import tree_flatten, tree_leaves
+from .._pytree import tree_flatten, tree_leaves, tree_structure
 from .._runtime import traced
-from ..autograd._transform import one_hot_rows
-from ._arguments import Argnums, positions
-from ._gradients import pulled_back
+from ..autograd._transform import column_blocks, each, one_hot_rows, row_blocks
+from ._arguments import Argnums, check_tensor_input, positions
+from ._gradients import jvp, pulled_back
 
 
 def jacrev(
@@ -63,31 +63,85 @@ def jacrev(
         inputs, input_spec = tree_flatten(
             tuple([args[i] for i in where]) if isinstance(argnums, tuple) else args[where[0]]
         )
-        rows = _each(lambda row: tree_leaves(pullback(output_spec.unflatten(row))), one_hot_rows(outputs), inputs)
-        blocks = zip(*[_split(of_input, outputs, i) for of_input, i in zip(rows, inputs)])
+        rows = _rows(lambda row: tree_leaves(pullback(output_spec.unflatten(row))), outputs, chunk_size)
+        blocks = zip(*[row_blocks(of_input, outputs, i) for of_input, i in zip(rows, inputs)])
         result = output_spec.unflatten([input_spec.unflatten(of_output) for of_output in blocks])
         return (result, *aux) if has_aux else result
 
     return jacobian
 
 
-def _each(function: Callable[[list[Any]], list[Any]], rows: Sequence[Any], like: Sequence[Any]) -> list[Any]:
-    """The function of each row, stacked."""
-    count = len(rows[0])
-    if not count:
-        return [traced.stack([t], 0)[:0] for t in like]
-    each = [function([r[i] for r in rows]) for i in range(count)]
-    return [traced.stack(list(parts), 0) for parts in zip(*each)]
+def _rows(product: Callable[[list[Any]], list[Any]], outputs: list[Any], chunk_size: int | None) -> list[Any]:
+    """The rows of a Jacobian, for each input."""
+    basis = one_hot_rows(outputs)
+    count = basis[0]._array.shape[0]
+    size = chunk_size or count
+    if size >= count:
+        return each(product, basis)
+    chunks = [each(product, [b[first : first + size] for b in basis]) for first in range(0, count, size)]
+    return [traced.cat(list(parts), 0) for parts in zip(*chunks)]
 
 
-def _split(rows: Any, outputs: Sequence[Any], input: Any) -> list[Any]:
-    """Rows of a Jacobian with respect to one input, as blocks of the outputs' shapes."""
-    blocks, first = [], 0
-    for output in outputs:
-        size = output._array.size
-        blocks.append(rows[first : first + size].reshape(output._array.shape + input._array.shape))
-        first += size
-    return blocks
+def jacfwd(
+    func: Callable[..., Any], argnums: Argnums | None = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable[..., Any]:
+    """The function that computes the Jacobian of *func* by forward mode: one pass forward for each element of the input.
+
+    Parameters
+    ----------
+    func : function
+        Takes tensors of floats, or structures of them, at *argnums*; returns tensors in any structure.
+    argnums : int or tuple of int or None
+        The positions of the arguments to differentiate with respect to; None: all, as a tuple.
+    has_aux : bool
+        Whether *func* returns ``(output, aux)``, of which aux is handed on.
+    randomness : str
+        What random operations in *func* do, which runs for all columns: see ``vmap``.
+
+    Returns
+    -------
+    function
+        Returns what ``jacrev``'s does.
+
+    Raises
+    ------
+    ValueError
+        When called: for arguments at *argnums* that are no tensors of floats.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.func.jacfwd(lambda x: x**2)(torch.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+
+    @functools.wraps(func)
+    def jacobian(*args: Any) -> Any:
+        numbers: Argnums = tuple(range(len(args))) if argnums is None else argnums
+        where = positions(numbers, len(args))
+        inputs, spec = tree_flatten(tuple([args[i] for i in where]))
+        for i in inputs:
+            check_tensor_input(i)
+        seen: list[Any] = []
+
+        def tangents(row: list[Any]) -> list[Any]:
+            output, tangent, *aux = jvp(function, spec.unflatten(inputs), spec.unflatten(row), has_aux=has_aux)
+            seen[:] = output, *aux
+            return tree_leaves(tangent)
+
+        def function(*wanted: Any) -> Any:
+            chosen = dict(zip(where, wanted))
+            return func(*[chosen.get(i, arg) for i, arg in enumerate(args)])
+
+        columns = each(tangents, one_hot_rows(inputs))
+        output_spec = tree_structure(seen[0])
+        single = not isinstance(numbers, tuple)
+        blocks = [spec.unflatten(column_blocks(c, inputs)) for c in columns]
+        result = output_spec.unflatten([b[0] if single else b for b in blocks])
+        return (result, *seen[1:]) if has_aux else result
+
+    return jacobian
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
