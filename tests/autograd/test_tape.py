@@ -232,7 +232,6 @@ def test_what_is_not_on_a_tape_is_said() -> None:
         tape.find("rellu")
     with pytest.raises(IndexError, match="entry 99 of a tape that has 2 of them"):
         tape[99]
-    with pytest.raises(ValueError, match=r"got no tensor to start from.*with Tape\(\) as tape"):
-        Tape([])
+    assert len(Tape([])) == 0
     with pytest.raises(ValueError, match="nothing on this tape is called 'relu'"):
         tape.backward(until="relu")

@@ -380,10 +380,6 @@ class Tape(Shown, Observer):
     # -- reading a result
     def _read(self, roots: Any) -> None:
         self._roots = tuple_of(roots)
-        if not self._roots:
-            raise ValueError(
-                "Tape() got no tensor to start from; without an argument it records: with Tape() as tape: ..."
-            )
         starts = [_root(root, index) for index, root in enumerate(self._roots)]
         self._nodes = ordered_nodes(starts)
         self._numbers = numbers = {node: index for index, node in enumerate(self._nodes)}
