@@ -23,6 +23,7 @@ from minitorch.func import (
     jacrev,
     jvp,
     linearize,
+    replace_all_batch_norm_modules_,
     stack_module_state,
     vjp,
 )
@@ -348,6 +349,17 @@ def test_buffers_given_are_updated() -> None:
     functional_call(counter, given, torch.ones(1))
     assert given["count"].item() == 1
     assert counter.count.item() == 0
+
+
+def test_batch_normalisation_without_running_values() -> None:
+    model = replace_all_batch_norm_modules_(
+        torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2)).double()
+    )
+    x = torch.randn(4, 2, dtype=F64)
+    found = grad(lambda p: functional_call(model, p, x).pow(3).sum())(dict(model.named_parameters()))
+    assert found["0.weight"].shape == (2, 2)
+    assert list(model.state_dict()) == ["0.weight", "0.bias", "1.weight", "1.bias"]
+    assert torch.equal(model(x), model.eval()(x))
 
 
 def test_stacked_states() -> None:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from ._gradients import grad, grad_and_value, jvp, vjp
     from ._jacobians import hessian, jacfwd, jacrev
     from ._linearize import linearize
-    from ._module_state import stack_module_state
+    from ._module_state import replace_all_batch_norm_modules_, stack_module_state
 
 _LATER = {
     "functional_call": "..nn.utils._functional_call",
@@ -19,6 +19,7 @@ _LATER = {
     "jacrev": "._jacobians",
     "jvp": "._gradients",
     "linearize": "._linearize",
+    "replace_all_batch_norm_modules_": "._module_state",
     "stack_module_state": "._module_state",
     "vjp": "._gradients",
 }
@@ -41,6 +42,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
 ]

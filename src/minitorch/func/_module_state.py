@@ -1,4 +1,4 @@
-"""Parameters and buffers of several modules, stacked."""
+"""Modules for transforms: several stacked; batch normalisations that write nothing."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._runtime import traced
+from ..nn.modules.batchnorm import _BatchNorm
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -55,3 +56,22 @@ def _leaf(name: str, tensors: list[Any]) -> Any:
         raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
     stacked = traced.stack(tensors, 0)
     return stacked.detach().requires_grad_() if wanted == {True} else stacked
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Have a model's batch normalisations use the batch's mean and variance, in evaluation mode too; returns the model.
+
+    They keep no running ones then, so that nothing is written when the model is called inside of a transform.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> model = torch.func.replace_all_batch_norm_modules_(torch.nn.Sequential(torch.nn.BatchNorm1d(2)))
+    >>> model[0].running_mean is None, model[0].track_running_stats
+    (True, False)
+    """
+    for module in root.modules():
+        if isinstance(module, _BatchNorm) and module.track_running_stats:
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
