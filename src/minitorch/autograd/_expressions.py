@@ -221,9 +221,11 @@ class Algebra:
                 merged += len(e.args)
                 number *= e.number**n
                 stack.extend([(a, m * n) for a, m in zip(e.args, e.params)][::-1])
-            elif e.kind == "product" and e.number > 0 and e.number != 1 and foldable(e, n, roots=True):
+            elif e.kind == "product" and e.number != 1 and (foldable(e, n) or e.number > 0):
                 number *= e.number**n
-                stack.append((self._product(1, e.args, e.params, e.dtype), n))
+                core = self._product(1, e.args, e.params, e.dtype)
+                self.shared |= {core.serial} if e.serial in self.shared else set()
+                stack.append((core, n))
             elif e.kind == "sum" and float(n).is_integer() and negative(e):
                 number *= (-1) ** int(n)
                 stack.append((self._sum([(a, -c) for a, c in zip(e.args, e.params)], -e.number, e.dtype), n))
@@ -418,12 +420,10 @@ def unexpanded(e: Expression) -> Expression:
     return e.args[0] if e.kind == "call" and e.head == "expand" else e
 
 
-def foldable(e: Expression, n: Number, roots: bool = False) -> bool:
-    """Whether a product's power is the product of its factors' powers; with *roots*, whether a positive number may leave it."""
+def foldable(e: Expression, n: Number) -> bool:
+    """Whether a product's power is the product of its factors' powers."""
     if float(n).is_integer():
-        return not roots and (e.number != 0 or n > 0)
-    if roots:
-        return True
+        return e.number != 0 or n > 0
     return e.number == 1 and len(e.args) == 1 and not float(e.params[0] / 2).is_integer()
 
 
