@@ -29,13 +29,14 @@ class Observer:
 
     Attributes
     ----------
-    lifts : bool
-        Whether backward passes run their formulas on Tensors though no graph is wanted, so that their operations are seen too.
+    lifts : bool or "kernels"
+        Whether backward passes run their formulas on Tensors though no graph is wanted, so that their operations are seen too;
+        "kernels": with the ways back that are kernels on ndarrays as one call each, not as the operations they are made of.
     parts : bool
         Whether the operations inside of an in-place one are shown, and then ``written``, instead of the in-place call.
     """
 
-    lifts = False
+    lifts: bool | str = False
     parts = False
 
     def active(self) -> bool:
@@ -66,7 +67,7 @@ class Observer:
 
 def lifted() -> bool:
     """Whether backward passes here are to run their formulas on Tensors."""
-    return any([observer.lifts and observer.active() for observer in observers])
+    return any([bool(observer.lifts) and observer.active() for observer in observers])
 
 
 mode_place: ContextVar[Any] = ContextVar("mode_place", default=None)

@@ -15,6 +15,7 @@ from ._dtypes import can_cast, weak_dtype, weak_numbers
 from ._errors import explained, not_a_tensor, operand_names, public_name, scalar_name
 from ._layouts import intern_layout
 from ._modes import grad_on, inference_mode_on, observers
+from ._records import tell_parts
 from ._stories import stale, tell_operands
 from ._tape import Node, Output, extras_of, next_position, output_node
 from ._value_notes import note_made, note_severed
@@ -292,6 +293,8 @@ def deliver(
         if not can_cast(result.dtype, given):
             came = scalar_name(result.dtype)
             raise refusal(f"{name}(): result type {came} can't be cast to the desired output type {scalar_name(given)}")
+    if observers:
+        told_of(out, computed)
     if out._array.shape == result.shape:
         silent(np.copyto, out._array, result, casting="unsafe")
     else:
@@ -301,9 +304,15 @@ def deliver(
                 f"not match the required output shape {list(result.shape)}.",
                 stacklevel=stacklevel,
             )
-        out._array, out._layout = silent(result.astype, given), None
+        out._array, out._layout = result if result.dtype is given else silent(result.astype, given), None
     edited(out)
     return out
+
+
+def told_of(out: Any, computed: Any) -> None:
+    """Tell observers that a result is written into *out*."""
+    if out._array.shape == computed._array.shape:
+        tell_parts("written", out, computed)
 
 
 def out_dtype(dtype: Any, out: Any) -> Any:

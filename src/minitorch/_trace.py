@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import _op, _runtime
+from ._choices import Choice, Number, number
 from ._inplace import write
 from ._modes import Observer, grad_on, no_grad, observers
 from ._records import tell_parts
@@ -31,6 +32,12 @@ class Slot(int):
 
 class ArraySlot(Slot):
     """The same of a parameter that is the value's ndarray itself."""
+
+    __slots__ = ()
+
+
+class NumberSlot(Slot):
+    """The same of a parameter that is the number in it."""
 
     __slots__ = ()
 
@@ -65,6 +72,8 @@ def filled_in(item: Any, values: Sequence[Any]) -> Any:
         return values[item]
     if kind is ArraySlot:
         return values[item]._array
+    if kind is NumberSlot:
+        return number(values[item]._array)
     if kind is Packed:
         return item.kind([filled_in(i, values) for i in item.items])
     return item
@@ -135,18 +144,14 @@ def _with_asides(row: Any, inputs: list[Any], params: tuple[Any, ...]) -> tuple[
         node = outputs[0]._node
         node = node if hasattr(node, "saved_aside") else node.edges[0]
         return (*outputs, *[_runtime.wrap(array) for array in node.saved_aside])
-    outputs = with_asides(row).call(*inputs, *params)
-    return outputs
-
-
-def with_asides(row: Any) -> Any:
-    """A row whose outputs are a row's and what its kernel sets aside."""
-    if row.name not in _twins:
-        twin = _op.Row(f"{row.name}, with asides", "", row.kernel, row.inputs)
+    name = f"{row.name}, with asides"
+    if name not in _twins:
+        twin = _op.Row(name, "", row.kernel, row.inputs)
         twin.outputs, twin.floats, twin.broadcasts, twin.numbers = True, row.floats, row.broadcasts, False
         twin.call = _op.recorder(twin, "call")
-        _twins[row.name] = twin
-    return _twins[row.name]
+        _twins[name] = twin
+    outputs = _twins[name].call(*inputs, *params)
+    return outputs
 
 
 _twins: dict[str, Any] = {}
@@ -275,6 +280,9 @@ class Trace(Observer):
     ----------
     arguments : sequence of Tensor
         What the instructions will be run on other values of.
+    lifts : True or "kernels"
+        How backward passes in the block are written down: as elementary operations, or with their kernels as one call each
+        (the same bits as without a trace).
     on_leak : callable, optional
         Called as ``on_leak(kind, tensor)`` where a value that depends on an argument becomes Python's or NumPy's.
 
@@ -301,9 +309,16 @@ class Trace(Observer):
     [tensor([1.0000, 2.7183])]
     """
 
-    lifts = parts = True
+    parts = True
 
-    def __init__(self, arguments: Sequence[Any], on_leak: Callable[[str, Any], None] | None = None) -> None:
+    def __init__(
+        self,
+        arguments: Sequence[Any],
+        on_leak: Callable[[str, Any], None] | None = None,
+        *,
+        lifts: bool | str = True,
+    ) -> None:
+        self.lifts = lifts
         self.instructions: list[Any] = []
         self.arrays: list[Any] = []
         self.captured: dict[Slot, Any] = {}
@@ -368,6 +383,8 @@ class Trace(Observer):
         if value.__class__ is np.ndarray:
             slot = self._slots.get(id(value))
             return value if slot is None else ArraySlot(slot)
+        if value.__class__ is Number:
+            return NumberSlot(self._slots[id(value.array)])
         if isinstance(value, (tuple, list)):
             items = [self._param(item) for item in value]
             if slots_in(items):
@@ -391,6 +408,10 @@ class Trace(Observer):
     # -- what the observer is told -------------------------------------------------------------------------------------
     def recorded(self, call: Any) -> None:
         """A row was called, or a custom Function has been applied."""
+        if call.row.__class__ is Choice and call.row.draws and self.instructions and call.outputs:
+            made = self.instructions[-1]
+            if made.__class__ is Made and made.outputs[0] == self._slots.get(id(call.outputs[0]._array)):
+                self.instructions.pop()  # it is drawn instead
         inputs = tuple([self._input(i) for i in call.inputs])
         outputs = tuple([self._output(o._array) for o in call.outputs])
         if isinstance(call.row, type):
@@ -419,8 +440,9 @@ class Trace(Observer):
         self._taint(inputs, outputs)
 
     def made(self, tensor: Any) -> None:
-        """A factory made a tensor."""
-        self.instructions.append(Made(self._new(tensor._array), tensor._array.copy("K")))
+        """A factory made a tensor; of what a choice gave, that is the value already."""
+        if id(tensor._array) not in self._slots:
+            self.instructions.append(Made(self._new(tensor._array), tensor._array.copy("K")))
 
     def writing(self, tensor: Any) -> None:
         """An in-place operation on a tensor begins."""
@@ -463,9 +485,10 @@ class Trace(Observer):
     # -- running again -------------------------------------------------------------------------------------------------
     def again(self, arguments: Sequence[Any], results: Sequence[Any]) -> list[Any]:
         """The instructions run on other arguments: the values then of tensors that were *results* in the block."""
+        slots = [self.slot_of(t) for t in results]
         values = self.values(arguments)
         run(self.instructions, values)
-        return [values[self.slot_of(t)] for t in results]
+        return [values[slot] for slot in slots]
 
     def values(self, arguments: Sequence[Any]) -> list[Any]:
         """What a run begins with: the arguments and what was captured in their slots, None in the others."""

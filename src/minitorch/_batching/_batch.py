@@ -31,8 +31,10 @@ class Batch:
 
     __slots__ = ("batched", "params", "row", "size", "tensors")
 
-    def __init__(self, row: Row, tensors: list[Any], batched: list[bool], params: dict[str, Any], size: int) -> None:
-        self.row, self.tensors, self.batched = row, tensors, batched
+    def __init__(
+        self, row: Row, tensors: Sequence[Any], batched: Sequence[bool], params: dict[str, Any], size: int
+    ) -> None:
+        self.row, self.tensors, self.batched = row, list(tensors), list(batched)
         self.params, self.size = params, size
 
     @property
@@ -65,24 +67,16 @@ class Batch:
 
     def again(self, tensors: Sequence[Any], **params: Any) -> Any:
         """The row's result for these inputs, and for other constants than the example's."""
-        return call(self.row, tensors, self.params | params if params else self.params)
+        return call(self.row, tensors, self.params | params)
 
 
 class Batched:
-    """A tensor among a row's constants that has a batch, in front; or the array of one.
+    """A tensor among a row's constants that has a batch, in front."""
 
-    Attributes
-    ----------
-    tensor : Tensor
-        For all examples.
-    bare : bool
-        Whether the row takes its array.
-    """
+    __slots__ = ("tensor",)
 
-    __slots__ = ("bare", "tensor")
-
-    def __init__(self, tensor: Any, bare: bool = False) -> None:
-        self.tensor, self.bare = tensor, bare
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
 
 
 Rule = Callable[[Batch], Any]
@@ -91,7 +85,7 @@ Rule = Callable[[Batch], Any]
 def call(row: Row | str, tensors: Sequence[Any], params: dict[str, Any] | None = None) -> Any:
     """What a row gives."""
     found = rows[row] if isinstance(row, str) else row
-    values = params.values() if params else ()
+    values = (params or {}).values()
     return found.call(list(tensors), *values) if found.variadic else found.call(*tensors, *values)
 
 
@@ -120,19 +114,8 @@ def expanded(tensor: Any, size: int) -> Any:
 
 
 def spread(value: Any, size: int) -> Any:
-    """An array among the constants with a batch in front: one that has none is the same for every example.
-
-    Arrays are values too, which observers know; so the operations are those of rows.
-    """
-    if value.__class__ is Batched and value.bare:
-        return value.tensor._array
-    return expanded(_runtime.wrap(value), size)._array if isinstance(value, np.ndarray) else value
-
-
-def on_array(function: Callable[..., Any], array: np.ndarray, *args: Any) -> np.ndarray:
-    """What a function of tensors makes of an array."""
-    out: np.ndarray = function(_runtime.wrap(array), *args)._array
-    return out
+    """An array among the constants with a batch in front, in which every example is the same."""
+    return np.broadcast_to(value, (size, *value.shape)) if isinstance(value, np.ndarray) else value
 
 
 def reshaped(tensor: Any, *shape: int) -> Any:

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from .._choices import choice
+from .._modes import observers
 from .._op import op
 from .._runtime import deliver, severed, wrap
 
@@ -95,11 +97,17 @@ op("add_along", "AddAlongBackward0", _add, ("self",), tangent="linear",
 def chosen(row: Any, kind: Callable[..., Any], input: Any, dim: int, index: np.ndarray, keepdim: bool = True) -> Any:
     """The named tuple of the values at *index*, which keeps the dimension, and the indices."""
     values = row(input, dim, index, keepdim)
-    if not keepdim and input._array.ndim:
-        index = index.squeeze(dim)
-    if values._node is not None:  # the node's own index is not for the user to write into
-        index = index.copy()
+    squeezed, copied = not keepdim and bool(input._array.ndim), values._node is not None
+    if squeezed or copied:  # the node's own index is not for the user to write into
+        taken = {"dim": dim if squeezed else None, "copied": copied}
+        index = _returned(wrap(index), **taken) if observers else _returned.choice.kernel(index, **taken)
     return kind((values, severed(f"the indices of {kind.__name__}", index, input)))
+
+
+@choice("indices")
+def _returned(self: np.ndarray, *, dim: int | None, copied: bool) -> np.ndarray:
+    index = self if dim is None else self.squeeze(dim)
+    return index.copy() if copied else index
 
 
 def deliver_pair(name: str, compute: Callable[[], Any], inputs: tuple[Any, ...], out: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, dim_of, dims_of, either, integer, integers, sizes_given
+from .._choices import choice
 from .._device import check_device
 from .._dtypes import INT64, to_numpy
 from .._errors import scalar_name
@@ -120,7 +121,7 @@ def repeat_interleave(
     counts = array_of("repeat_interleave", input)
     if counts.ndim != 1:
         raise RuntimeError(f"repeat_interleave only accepts a 1-d tensor as repeats, not one of {counts.ndim} dims")
-    return _repeated_places(counts, output_size)
+    return _repeated_places(input, output_size)
 
 
 def repeat_interleave_method(
@@ -144,7 +145,7 @@ def repeat_interleave_method(
                 f"repeats must have the same size as input along dim, but got repeats.shape = {list(counts.shape)} and "
                 f"input.shape = {list(shape)}"
             )
-        return traced.index_select(input, _repeated_places(counts, output_size), dim=dim)
+        return traced.index_select(input, _repeated_places(repeats, output_size), dim=dim)  # type: ignore[arg-type]
     if counts is not None:
         _check_counts(counts)
     times = integer(repeats, "repeats")
@@ -155,12 +156,18 @@ def repeat_interleave_method(
     return shapes._view(copies._contiguous(spread), (*shape[:dim], shape[dim] * times, *shape[dim + 1 :]))
 
 
-def _repeated_places(counts: np.ndarray, output_size: int | None) -> Tensor:
-    """0, 1, 2 …, each as often as *counts* says."""
+@choice("repeats", fits=False)
+def _repeats(self: np.ndarray) -> np.ndarray:
+    return np.repeat(np.arange(len(self)), self)
+
+
+def _repeated_places(counted: Tensor, output_size: int | None) -> Tensor:
+    """0, 1, 2 …, each as often as *counted* says."""
+    counts = counted._array
     _check_counts(counts)
     if (counts < 0).any():
         raise RuntimeError("repeats can not be negative")
-    places = np.repeat(np.arange(len(counts)), counts)
+    places = _repeats(counted)
     _check_output_size(output_size, places.size)
     return wrap(places)
 

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, check_tensors, flag
+from .._choices import choice
 from .._dtypes import BOOL
 from .._errors import scalar_name
 from .._kernels import attention as kernels
 from .._op import op, rows
-from .._runtime import raw, traced, wrap
+from .._runtime import wrap
 from . import arrange, broadcast, join, linalg, pad, pointwise, softmax
 from . import reduce as reductions
 from . import shape as shapes
-from ._composition import gradients_of_composition
+from ._composition import gradients_of_composition, way_back
 from .dropout import dropout
 from .linear import linear
 
@@ -76,7 +77,7 @@ def _backward_by_composition(
     return gradients_of_composition(compose, {0: g}, needed, inputs)
 
 
-raw.attention_backward, traced.attention_backward = _attention_backward, _backward_by_composition
+way_back("attention_backward", _attention_backward, _backward_by_composition)
 
 _attention_row = op(
     "scaled_dot_product_attention", "ScaledDotProductFlashAttentionForCpuBackward0", _attention_kernel,
@@ -100,11 +101,12 @@ def _is_plain(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: Any, dropout_p:
     )
 
 
-def _minus_infinity(hidden: np.ndarray, dtype: Any) -> Any:
-    """A tensor that is minus infinity at *hidden* places and zero elsewhere."""
-    mask = np.zeros(hidden.shape, dtype)
-    mask[hidden] = -np.inf
-    return wrap(mask)
+@choice("mask to be added")
+def _minus_infinity(self: np.ndarray, *, hides: bool, dtype: Any) -> np.ndarray:
+    """Minus infinity where a mask *hides* and is true, or shows and is not; zero elsewhere."""
+    mask = np.zeros(self.shape, dtype)
+    mask[self if hides else ~self] = -np.inf
+    return mask
 
 
 def _check_attention(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) -> None:
@@ -218,7 +220,7 @@ def scaled_dot_product_attention(
             f"{list(k.shape)}"
         )
     if attn_mask is not None and attn_mask._array.dtype == BOOL:
-        attn_mask = _minus_infinity(~attn_mask._array, q.dtype)
+        attn_mask = wrap(_minus_infinity(attn_mask, hides=False, dtype=q.dtype))
     elif attn_mask is not None and attn_mask._array.dtype != q.dtype:
         attn_mask = attn_mask.to(query.dtype)
     if dropout_p > 1:
@@ -252,7 +254,7 @@ def additive_mask(mask: Any, name: str, like: Any, other: Any = None, other_name
             f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
             stacklevel=3,
         )
-    return _minus_infinity(mask._array, like._array.dtype) if dtype == BOOL else mask
+    return wrap(_minus_infinity(mask, hides=True, dtype=like._array.dtype)) if dtype == BOOL else mask
 
 
 def _check_ranks(query: Any, key: Any, value: Any, padding: Any, mask: Any, heads: int) -> bool:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of
+from .._choices import choice
 from .._dtypes import INT64
 from .._errors import scalar_name
 from .._op import rows
-from .._runtime import silent, wrap
+from .._runtime import wrap
 from .index import embedding
 
 if TYPE_CHECKING:
@@ -31,15 +32,15 @@ def _check_options(mode: str, scale_grad_by_freq: bool, sparse: bool, weights: A
         )
 
 
-def _bags(indices: np.ndarray, offsets: Any, include_last_offset: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The indices one after the other, and how many each bag has; an error where offsets do not fit."""
+def _check_bags(indices: np.ndarray, offsets: Any, include_last_offset: bool) -> None:
+    """Raise where indices and offsets do not fit."""
     if indices.ndim == 2:
         if offsets is not None:
             raise ValueError(
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
                 f"sequences. However, found offsets of type {type(offsets)}"
             )
-        return indices.reshape(-1), np.full(len(indices), indices.shape[1])
+        return
     if indices.ndim != 1:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {indices.ndim}")
     starts = getattr(offsets, "_array", None)
@@ -47,10 +48,15 @@ def _bags(indices: np.ndarray, offsets: Any, include_last_offset: bool) -> tuple
         raise ValueError(f"offsets has to be a 1D Tensor but got {None if starts is None else f'{starts.ndim}D'}")
     if starts.dtype.kind not in "iu":
         raise RuntimeError(f"expected offsets of type Long or Int; but got {scalar_name(starts.dtype)}")
-    if include_last_offset:
-        if not len(starts):
-            raise RuntimeError("include_last_offset: number of offsets should be at least 1")
-        starts = starts[:-1]
+    if include_last_offset and not len(starts):
+        raise RuntimeError("include_last_offset: number of offsets should be at least 1")
+
+
+def _counts(indices: np.ndarray, offsets: Any, include_last_offset: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The indices one after the other, and how many each bag has; an error where offsets are not in order."""
+    if indices.ndim == 2:
+        return indices.reshape(-1), np.full(len(indices), indices.shape[1])
+    starts = offsets[:-1] if include_last_offset else offsets
     if len(starts) and starts[0] != 0:
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
@@ -60,13 +66,37 @@ def _bags(indices: np.ndarray, offsets: Any, include_last_offset: bool) -> tuple
         raise RuntimeError(
             f"offsets[-1] can not be greater than input's length {len(indices)} but got offsets[-1] of {starts[-1]}"
         )
-    end = offsets._array[-1] if include_last_offset else len(indices)
+    end = offsets[-1] if include_last_offset else len(indices)
     counts = np.diff(np.append(starts, end).astype(INT64))
     if (counts < 0).any():
-        raise RuntimeError(f"embedding_bag(): offsets must not decrease, but got {offsets._array.tolist()}")
+        raise RuntimeError(f"embedding_bag(): offsets must not decrease, but got {offsets.tolist()}")
     return indices[: counts.sum()], counts
 
 
+@choice("bags", ("indices", "offsets"), fits=False)
+def _bags(
+    indices: np.ndarray, *offsets: np.ndarray, include_last: bool, padding: int | None, size: int, dtype: Any
+) -> tuple[np.ndarray, ...]:
+    """The indices one after the other, the bag of each, how many each bag has, which bags have any, which indices of all
+    given ones these are, and what a mean is divided by."""
+    indices, counts = _counts(indices, offsets[0] if offsets else None, include_last)
+    wrong = (indices < 0) | (indices >= size)
+    if wrong.any():
+        place = int(wrong.argmax())
+        raise RuntimeError(
+            f"Index {place} of input takes value {indices[place]} which is not in the valid range [0, {size})"
+        )
+    bag = np.repeat(np.arange(len(counts)), counts)
+    kept = np.arange(len(bag))
+    if padding is not None:
+        kept = np.flatnonzero(indices != padding)
+        indices, bag = indices[kept], bag[kept]
+        counts = np.bincount(bag, minlength=len(counts))
+    divisors = np.maximum(counts, 1)[:, None].astype(dtype)
+    return indices.astype(INT64), bag, counts, np.flatnonzero(counts), kept, divisors
+
+
+@choice("the maxima of bags", ("values", "counts"), fits=False, warns=True)
 def _first_maxima(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """For each bag that is not empty and each column, the number of the row that has the first maximum."""
     starts = (np.cumsum(counts) - counts)[counts > 0]
@@ -75,12 +105,12 @@ def _first_maxima(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return np.minimum.reduceat(number, starts, 0)
 
 
-def _maxima(looked_up: Any, counts: np.ndarray) -> tuple[Any, np.ndarray]:
+def _maxima(looked_up: Any, counts: np.ndarray, full: np.ndarray) -> tuple[Any, np.ndarray]:
     """The maxima of bags, zeros for empty ones, and where they are."""
-    width, full = looked_up._array.shape[1], np.flatnonzero(counts)
+    width = looked_up._array.shape[1]
     if not len(full):
         return looked_up.new_zeros((len(counts), width)), np.zeros((0, width), INT64)
-    chosen = silent(_first_maxima, looked_up._array, counts)
+    chosen = _first_maxima(looked_up, wrap(counts))
     found = looked_up.gather(0, wrap(chosen))
     if len(full) < len(counts):
         found = rows["index_sum"].call(found, wrap(full), 0, (len(counts), width))
@@ -100,41 +130,47 @@ def bagged(
     padding_idx: int | None,
 ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
     """The bags' results, the bag of each index, how many indices each bag has, and where maxima came from."""
-    indices, counts = _bags(array_of("embedding_bag", input), offsets, include_last_offset)
+    given = array_of("embedding_bag", input)
+    _check_bags(given, offsets, include_last_offset)
     table = array_of("embedding_bag", weight, "weight", 2)
-    if indices.dtype.kind not in "iu":
-        raise RuntimeError(f"expected indices of type Long or Int; but got {scalar_name(indices.dtype)}")
+    if given.dtype.kind not in "iu":
+        raise RuntimeError(f"expected indices of type Long or Int; but got {scalar_name(given.dtype)}")
     if table.dtype.kind != "f" or table.ndim != 2:
         raise RuntimeError(
             f"expected a weight of two dimensions of floats; but got {list(table.shape)}, {weight.dtype}"
         )
-    wrong = (indices < 0) | (indices >= len(table))
-    if wrong.any():
-        place = int(wrong.argmax())
-        raise RuntimeError(
-            f"Index {place} of input takes value {indices[place]} which is not in the valid range [0, {len(table)})"
-        )
-    bag = np.repeat(np.arange(len(counts)), counts)
+    indices, bag, counts, full, kept, divisors = _bags(
+        *([input] if offsets is None else [input, offsets]),
+        include_last=include_last_offset,
+        padding=padding_idx,
+        size=len(table),
+        dtype=table.dtype,
+    )
     if weights is not None:
         if weights._array.dtype != table.dtype:
             raise RuntimeError(f"expected per_sample_weights of type {weight.dtype}; but got {weights.dtype}")
-        weights = weights.reshape(-1)[: len(bag)]
-    if padding_idx is not None:
-        kept = np.flatnonzero(indices != padding_idx)
-        weights = None if weights is None else weights[wrap(kept)]
-        indices, bag = indices[kept], bag[kept]
-        counts = np.bincount(bag, minlength=len(counts))
-    looked_up = embedding(wrap(indices.astype(INT64)), weight, None, max_norm, norm_type, scale_grad_by_freq)
+        weights = weights.reshape(-1)
+        weights = weights[: len(bag)] if padding_idx is None else weights[wrap(kept)]
+    looked_up = embedding(wrap(indices), weight, None, max_norm, norm_type, scale_grad_by_freq)
     if weights is not None:
         looked_up = looked_up * weights.unsqueeze(1)
     chosen = np.zeros((0, table.shape[1]), INT64)
     if mode == "max":
-        result, chosen = _maxima(looked_up, counts)
+        result, chosen = _maxima(looked_up, counts, full)
     else:
         result = rows["index_sum"].call(looked_up, wrap(bag), 0, (len(counts), table.shape[1]))
         if mode == "mean":
-            result = result / wrap(np.maximum(counts, 1)[:, None].astype(table.dtype))
-    return result, bag, counts, indices[chosen] if chosen.size else chosen
+            result = result / wrap(divisors)
+    return result, bag, counts, _named(wrap(indices), wrap(chosen), wrap(counts), mode=mode)
+
+
+@choice("the rows of maxima", ("indices", "chosen", "counts"), fits=False)
+def _named(indices: np.ndarray, chosen: np.ndarray, counts: np.ndarray, *, mode: str) -> np.ndarray:
+    """For each bag, and each column of maxima, the row that it is from; zero for others."""
+    rows = np.zeros((len(counts), chosen.shape[1]) if mode == "max" else len(counts), INT64)
+    if chosen.size:
+        rows[counts > 0] = indices[chosen]
+    return rows
 
 
 def embedding_bag(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .._args import array_of
 from .._runtime import wrap
 from . import bag, ctc, index, loss, margin_loss, noisy, normalize, unpool
@@ -130,10 +128,7 @@ def embedding_bag(
         indices, weight, offsets, None, 2.0, scale_grad_by_freq, named, per_sample_weights, include_last_offset,
         padding_idx,
     )  # fmt: skip
-    rows = np.zeros((len(sizes), output.shape[1]) if named == "max" else len(sizes), np.int64)
-    if named == "max":
-        rows[sizes > 0] = maxima
-    return output, wrap(bags), wrap(sizes), wrap(rows)
+    return output, wrap(bags), wrap(sizes), wrap(maxima)
 
 
 # -- normalisation -----------------------------------------------------------------------------------------------------

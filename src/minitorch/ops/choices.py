@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _runtime
 from .._args import array_of, number
+from .._choices import choice
 from .._errors import scalar_name
 from .._layouts import row_major
 from .._op import documents, op
@@ -59,6 +60,11 @@ _masked_fill_tensor = op("masked_fill_tensor", "MaskedFillBackward1", _masked_fi
                          value=lambda F, g, mask: F.keep(g, mask))  # fmt: skip
 
 
+@choice("where", fits=False)
+def _nonzero(self: np.ndarray) -> tuple[np.ndarray, ...]:
+    return np.atleast_1d(self).nonzero()
+
+
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
     """The elements of *input* where *condition* is true, those of *other* elsewhere.
 
@@ -89,13 +95,13 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     if not isinstance(condition, _runtime.Tensor):
         raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
     if input is None and other is None:
-        return tuple([_runtime.severed("where", i, condition) for i in np.atleast_1d(condition._array).nonzero()])
+        return tuple([_runtime.severed("where", i, condition) for i in _nonzero(condition)])
     kind = condition._array.dtype
     if kind.kind != "b":
         if kind != np.uint8:
             came = scalar_name(kind)
             raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {came}")
-        condition = _runtime.wrap(condition._array != 0)
+        condition = condition.ne(0)
     given = [value for value in (input, other) if isinstance(value, _runtime.Tensor)]
     like = given[0] if given else condition
     first, second = copies.as_operand(input, like, "where"), copies.as_operand(other, like, "where")

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, integer, real
+from .._choices import choice, number
 from .._dtypes import INT64, UINT8
 from .._errors import check_kind, scalar_name
+from .._modes import observers
 from .._op import op
 from .._runtime import guard, traced, wrap
 from .._saved import reveal
@@ -187,6 +189,30 @@ def _weights(target: np.ndarray, kept: Any, weight: Any) -> tuple[Any, float]:
     return weights, float(np.add.reduce(weights if kept is None else weights[kept], None))
 
 
+@choice("classes", ("target", "weight"))
+def _classes(
+    target: np.ndarray, *weight: np.ndarray, single: bool, classes: int, ignore_index: int, dtype: Any
+) -> tuple[np.ndarray, ...]:
+    """The targets, which are not ignored, their weights, and the sum of these over those kept."""
+    target, kept = _known(target.reshape(()) if single else target, classes, ignore_index)
+    weights, total = _weights(target, kept, weight[0] if weight else None)
+    kept = np.ones(target.shape, np.bool_) if kept is None else np.asarray(kept)
+    return target, kept, np.ones(target.shape, dtype) if weights is None else np.asarray(weights), np.asarray(total)
+
+
+def _observed(target: Any, weight: Any, scores: np.ndarray, ignore_index: int) -> tuple[Any, Any, Any, float]:
+    """The same where observers see it: what is not ignored then depends on values that may be others next time."""
+    given = [target] if weight is None else [target, weight]
+    classes, kept, weights, total = _classes(
+        *given,
+        single=scores.ndim == 1,
+        classes=scores.shape[scores.ndim > 1],
+        ignore_index=integer(ignore_index, "ignore_index"),
+        dtype=scores.dtype,
+    )
+    return classes, kept, None if weight is None else weights, number(total)
+
+
 # -- public functions --------------------------------------------------------------------------------------------------
 def nll_loss(
     input: Tensor,
@@ -239,9 +265,12 @@ def nll_loss(
 def _nll_of(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
     """`nll_loss` of what was checked."""
     scores = input._array
-    classes = target._array.reshape(()) if scores.ndim == 1 else target._array
-    classes, kept = _known(classes, scores.shape[scores.ndim > 1], ignore_index)
-    weights, total = _weights(classes, kept, None if weight is None else weight._array)
+    if observers:
+        classes, kept, weights, total = _observed(target, weight, scores, ignore_index)
+    else:
+        classes = target._array.reshape(()) if scores.ndim == 1 else target._array
+        classes, kept = _known(classes, scores.shape[scores.ndim > 1], ignore_index)
+        weights, total = _weights(classes, kept, None if weight is None else weight._array)
     recorder = _nll if scores.ndim <= 2 else _nll2d
     known = target if classes is target._array else wrap(classes)
     summed = reduction != "none"
@@ -305,8 +334,7 @@ def cross_entropy(
     loss = _nll_of(scores, target, weight, ignore_index, reduction)
     if not label_smoothing:
         return loss
-    targets = target._array if len(shape) > 1 else target._array.reshape(())
-    spread = _spread_loss(scores, targets, weight, ignore_index, reduction, classes)
+    spread = _spread_loss(scores, target, weight, ignore_index, reduction, classes)
     return (1.0 - label_smoothing) * loss + spread * (label_smoothing / shape[classes])
 
 
@@ -389,16 +417,22 @@ def _by_class(weight: Any, shape: tuple[int, ...], classes: int) -> Any:
     return traced.view(weight, size=tuple([-1 if dim == classes else 1 for dim in range(len(shape))]))
 
 
-def _spread_loss(scores: Any, target: np.ndarray, weight: Any, ignore_index: int, reduction: str, classes: int) -> Any:
+def _spread_loss(scores: Any, target: Any, weight: Any, ignore_index: int, reduction: str, classes: int) -> Any:
     """The sum over all classes of each sample's losses, reduced as those of the target classes are."""
     if weight is not None:
         scores = pointwise.mul(scores, _by_class(weight, scores._array.shape, classes))
     loss = pointwise.neg(reductions.sum(scores, classes))
-    known, kept = _known(target, scores._array.shape[classes], ignore_index)
-    if kept is not None:
-        loss = loss.masked_fill(wrap(~kept), 0.0)
+    ignored, total = _ignored(
+        *([target] if weight is None else [target, weight]),
+        single=not classes,
+        classes=scores._array.shape[classes],
+        ignore_index=ignore_index,
+        dtype=scores._array.dtype,
+    )
+    if observers or ignored.any():
+        loss = loss.masked_fill(wrap(ignored), 0.0)
     if reduction == "mean":
-        return reductions.sum(loss) / _weights(known, kept, None if weight is None else weight._array)[1]
+        return reductions.sum(loss) / wrap(total)
     return reduced_by(reduction, loss)
 
 
@@ -422,3 +456,13 @@ def _probabilities_loss(
         return -reductions.sum(terms, classes)
     loss = -reductions.sum(terms)
     return loss / (input._array.size / shape[classes]) if reduction == "mean" else loss
+
+
+@choice("classes that are ignored", ("target", "weight"))
+def _ignored(
+    target: np.ndarray, *weight: np.ndarray, single: bool, classes: int, ignore_index: int, dtype: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which targets are ignored, and the sum of the weights of the others."""
+    known, kept = _known(target.reshape(()) if single else target, classes, ignore_index)
+    _, total = _weights(known, kept, weight[0] if weight else None)
+    return np.zeros(known.shape, np.bool_) if kept is None else np.asarray(~kept), np.asarray(total, dtype)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import _dtypes, _runtime
 from .._args import array_of, flag, real
+from .._choices import choice
 from .._errors import scalar_name
 from .._op import documents, op
 from .._types import Number
@@ -161,10 +162,11 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
         if real(tolerance, name) < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
     flag(equal_nan, "equal_nan")
-    return _runtime.wrap(_runtime.silent(_close, a, b, rtol, atol, equal_nan))
+    return _runtime.wrap(_close(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 
-def _close(a: np.ndarray, b: np.ndarray, rtol: float, atol: float, equal_nan: bool) -> np.ndarray:
+@choice("isclose", ("a", "b"), warns=True)
+def _close(a: np.ndarray, b: np.ndarray, *, rtol: float, atol: float, equal_nan: bool) -> np.ndarray:
     if a.dtype.kind == "f":
         near = np.abs(a - b) <= atol + np.abs(rtol * b)
     else:
@@ -183,7 +185,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     True
     """
     _tensors("allclose", input=input, other=other)
-    return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
 def equal(input: Tensor, other: Tensor) -> bool:
@@ -196,7 +198,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     True
     """
     _tensors("equal", input=input, other=other)
-    return input._array.shape == other._array.shape and bool(_eq(input, other)._array.all())
+    return input._array.shape == other._array.shape and bool(_eq(input, other).all())
 
 
 # -- tests of values ---------------------------------------------------------------------------------------------------

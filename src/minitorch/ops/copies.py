@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import _dtypes, _runtime
 from .._args import array_of
+from .._choices import choice
 from .._device import check_memory_format, contiguous_format
 from .._errors import calling, scalar_name
 from .._modes import grad_on
@@ -70,7 +71,12 @@ op("detach", "", lambda self: self.view(), ("self",))  # what observers see of t
 
 
 def _to_integers(input: Tensor, to: np.dtype[Any]) -> Tensor:
-    return _runtime.severed(f"to({to.name})", _runtime.silent(cast, input._array, to), input)
+    return _runtime.severed(f"to({to.name})", _as_integers(input, to=to), input)
+
+
+@choice("to", warns=True)
+def _as_integers(self: np.ndarray, *, to: np.dtype[Any]) -> np.ndarray:
+    return cast(self, to)
 
 
 def converted(input: Tensor, to: np.dtype[Any], copy: bool = False) -> Tensor:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of
+from .._choices import choice
 from .._dtypes import BOOL, INT64
 from .._errors import scalar_name
 from .._op import op
+from .._runtime import wrap
 from .loss import reduced_by, reduction_of
 
 if TYPE_CHECKING:
@@ -113,9 +115,8 @@ _ctc = op("ctc_loss", "CtcLossBackward0", _ctc_kernel, ("log_probs",), hides=("s
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
-def _lengths(name: str, given: Any, batch: int, limit: int | None) -> np.ndarray:
+def _lengths(name: str, array: np.ndarray, batch: int, limit: int | None) -> np.ndarray:
     """Lengths as integers; RuntimeError where there are too many, or one is not within bounds."""
-    array = np.asarray(given._array if hasattr(given, "_array") else given)
     if array.dtype.kind not in "iu":
         raise RuntimeError(f"{name} must be integral, but got {scalar_name(array.dtype)}")
     lengths = array.astype(INT64).reshape(-1)
@@ -139,6 +140,21 @@ def _padded(targets: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     inside = np.arange(rows.shape[1]) < lengths[:, None]
     rows[inside] = targets[: lengths.sum()]
     return rows
+
+
+@choice("states", ("targets", "inputs", "wanted"), fits=False)
+def _labels(
+    targets: np.ndarray, inputs: np.ndarray, wanted: np.ndarray, *, shape: tuple[int, ...], blank: int, dtype: Any
+) -> tuple[np.ndarray, ...]:
+    """States and skips, the lengths of inputs and targets, and what the mean's losses are divided by."""
+    times, batch, classes = shape
+    inputs = _lengths("input_lengths", inputs, batch, times)
+    wanted = _lengths("target_lengths", wanted, batch, targets.shape[1] if targets.ndim == 2 else None)
+    rows = _padded(targets, wanted)
+    rows = np.where(np.arange(rows.shape[1]) < wanted[:, None], rows, blank)
+    if rows.size and not 0 <= rows.min() <= rows.max() < classes:
+        raise RuntimeError(f"ctc_loss(): targets must be classes, 0 to {classes - 1}, but got {rows.tolist()}")
+    return *_states(rows, blank), np.stack([inputs, wanted], 1), np.maximum(wanted, 1).astype(dtype)
 
 
 def _states(targets: np.ndarray, blank: int) -> tuple[np.ndarray, np.ndarray]:
@@ -200,23 +216,18 @@ def ctc_loss(
         raise NotImplementedError(f'"ctc_loss_cpu" not implemented for {scalar_name(array.dtype)!r}')
     if not batched:
         log_probs, array = log_probs.unsqueeze(1), array[:, None]
-        labels = labels.reshape(1, -1)
-    times, batch, classes = array.shape
+        labels, targets = labels.reshape(1, -1), targets.reshape(1, -1)
+    classes = array.shape[2]
+    batch = array.shape[1]
     if not 0 <= blank < classes:
         raise RuntimeError(f"blank must be in label range: expected 0 to {classes - 1}, but got {blank}")
     if labels.dtype.kind not in "iu":
         raise RuntimeError(f"ctc_loss(): targets must be integral, but got {scalar_name(labels.dtype)}")
     if labels.ndim not in (1, 2) or (labels.ndim == 2 and len(labels) != batch):
         raise RuntimeError(f"ctc_loss(): expected targets of shape [{batch}, S] or [N], but got {list(labels.shape)}")
-    inputs = _lengths("input_lengths", input_lengths, batch, times)
-    wanted = _lengths("target_lengths", target_lengths, batch, labels.shape[1] if labels.ndim == 2 else None)
-    rows = _padded(labels, wanted)
-    inside = np.arange(rows.shape[1]) < wanted[:, None]
-    rows = np.where(inside, rows, blank)
-    if rows.size and not 0 <= rows.min() <= rows.max() < classes:
-        raise RuntimeError(f"ctc_loss(): targets must be classes, 0 to {classes - 1}, but got {rows.tolist()}")
-    states, skips = _states(rows, blank)
-    loss = _ctc(log_probs, states, skips, np.stack([inputs, wanted], 1), bool(zero_infinity))
+    given = [n if hasattr(n, "_array") else wrap(np.asarray(n)) for n in (input_lengths, target_lengths)]
+    states, skips, lengths, divisors = _labels(targets, *given, shape=array.shape, blank=blank, dtype=array.dtype)
+    loss = _ctc(log_probs, states, skips, lengths, bool(zero_infinity))
     if reduction == "mean":
-        loss = loss / loss.new_tensor(np.maximum(wanted, 1))
+        loss = loss / wrap(divisors)
     return reduced_by(reduction, loss if batched else loss.squeeze(0))

@@ -9,8 +9,9 @@ import numpy as np
 
 from .. import _runtime
 from .._args import array_of
+from .._choices import choice
 from .._op import documents, op
-from .._runtime import silent, wrap
+from .._runtime import wrap
 from . import _returns
 from .copies import no_gradient
 from .pointwise import unsupported
@@ -143,6 +144,13 @@ def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
     return _nextafter(input, other, out=out)
 
 
+@choice("exponents", warns=True)
+def _exponent(self: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The exponents, and what the numbers are multiplied by for the mantissas."""
+    exponent = np.asarray(np.frexp(self)[1], np.int32)
+    return exponent, np.asarray(np.ldexp(np.ones((), self.dtype), -exponent))
+
+
 def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> _returns.frexp:
     """The mantissa, of magnitude from 0.5 to 1, and the int32 exponent: ``input = mantissa * 2 ** exponent``.
 
@@ -162,8 +170,7 @@ def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> _return
     array = array_of("frexp", input)
     if array.dtype.kind != "f":
         raise RuntimeError(f"torch.frexp() only supports floating-point dtypes, got {input.dtype}")
-    exponent = np.asarray(np.frexp(array)[1], np.int32)
-    scale = silent(np.ldexp, np.ones((), array.dtype), -exponent)
+    exponent, scale = _exponent(input)
     found = _mantissa(input, scale), wrap(exponent)
     if out is None:
         return _returns.frexp(found)

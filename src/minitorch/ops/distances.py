@@ -242,5 +242,4 @@ def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Tensor |
     others = tuple([d for d in range(array.ndim) if d != number])
     norms = vector_norm(input, p, others, keepdim=True)
     factors = maxnorm / (norms + 1e-7)
-    small = wrap(norms._array <= maxnorm)
-    return pointwise.mul(input, traced.masked_fill(factors, small, value=1.0))
+    return pointwise.mul(input, traced.masked_fill(factors, norms.le(maxnorm), value=1.0))

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _random
 from .._args import array_of, flag, real
+from .._choices import choice
 from .._inplace import write
 from .._runtime import wrap
 from . import pointwise
@@ -50,12 +51,15 @@ def _dropped(input: Any, p: float, feature: bool, inplace: bool) -> Any:
         raise RuntimeError(f"dropout(): expected a floating point tensor, but got {input.dtype}")
     if p == 0 or not array.size:
         return input
-    if p == 1:
-        noise = np.zeros((), array.dtype)
-    else:
-        noise = _mask(array, p, feature)
-        noise /= array.dtype.type(1 - p)
+    noise = np.zeros((), array.dtype) if p == 1 else _noise(input, p=p, feature=feature)
     return write(input, pointwise.mul, (wrap(noise),)) if inplace else pointwise.mul(input, wrap(noise))
+
+
+@choice("dropout noise", draws=True)
+def _noise(self: np.ndarray, *, p: float, feature: bool) -> np.ndarray:
+    noise = _mask(self, p, feature)
+    noise /= self.dtype.type(1 - p)
+    return noise
 
 
 def _batch_dropped(input: Any, p: float, batched: bool, inplace: bool) -> Any:
@@ -66,6 +70,14 @@ def _batch_dropped(input: Any, p: float, batched: bool, inplace: bool) -> Any:
     return input if inplace else shapes.squeeze(result, 0)
 
 
+@choice("alpha dropout noise", draws=True)
+def _alpha_noise(self: np.ndarray, *, p: float, feature: bool) -> tuple[np.ndarray, np.ndarray]:
+    mask = _mask(self, p, feature)
+    a = ((_ALPHA**2 * p + 1) * (1 - p)) ** -0.5
+    shift = (mask - 1) * self.dtype.type(_ALPHA * a) + self.dtype.type(_ALPHA * a * p)
+    return np.multiply(mask, self.dtype.type(a), out=...), np.asarray(shift)
+
+
 def _alpha_dropped(input: Any, p: float, feature: bool, inplace: bool) -> Any:
     array = array_of("alpha_dropout", input)
     if array.dtype.kind != "f":
@@ -74,10 +86,7 @@ def _alpha_dropped(input: Any, p: float, feature: bool, inplace: bool) -> Any:
         return input
     if p == 1:
         return write(input, pointwise.mul, (0.0,)) if inplace else pointwise.mul(input, 0.0)
-    mask = _mask(array, p, feature)
-    a = ((_ALPHA**2 * p + 1) * (1 - p)) ** -0.5
-    shift = (mask - 1) * array.dtype.type(_ALPHA * a) + array.dtype.type(_ALPHA * a * p)
-    noise = mask * array.dtype.type(a)
+    noise, shift = _alpha_noise(input, p=p, feature=feature)
     if inplace:
         write(input, pointwise.mul, (wrap(noise),))
         return write(input, pointwise.add, (wrap(shift),))

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, dim_of, either, flag
+from .._choices import choice
 from .._op import op
-from .._runtime import deliver, severed, silent, traced
+from .._runtime import deliver, severed, traced
 from .._types import Dims
 from . import _returns
 from ._chosen import choosing, chosen, deliver_pair
@@ -162,7 +163,7 @@ def max(
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver_pair("max", lambda: max(input, number, keepdim), (input,), out)
-    index = _argument(np.ndarray.argmax, input._array, number)
+    index = _largest(input, dim=number, keepdim=True)
     return chosen(_max_dim, _returns.max, input, number, index, keepdim)
 
 
@@ -197,12 +198,18 @@ def min(
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver_pair("min", lambda: min(input, number, keepdim), (input,), out)
-    index = _argument(np.ndarray.argmin, input._array, number)
+    index = _smallest(input, dim=number, keepdim=True)
     return chosen(_min_dim, _returns.min, input, number, index, keepdim)
 
 
-def _argument(method: Any, array: np.ndarray, dim: int) -> np.ndarray:
-    return method(array, dim, keepdims=True) if array.ndim else np.zeros((), np.int64)
+@choice("argmax")
+def _largest(self: np.ndarray, *, dim: Any, keepdim: bool) -> np.ndarray:
+    return np.asarray(self.argmax(dim, keepdims=keepdim)) if self.ndim else np.zeros((), np.int64)
+
+
+@choice("argmin")
+def _smallest(self: np.ndarray, *, dim: Any, keepdim: bool) -> np.ndarray:
+    return np.asarray(self.argmin(dim, keepdims=keepdim)) if self.ndim else np.zeros((), np.int64)
 
 
 # -- amax, amin, aminmax -----------------------------------------------------------------------------------------------
@@ -302,21 +309,17 @@ def aminmax(
 
 
 # -- argmax, argmin ----------------------------------------------------------------------------------------------------
-def _arg(name: str, method: Any, input: Tensor, dim: Any, keepdim: bool, out: Tensor | None) -> Tensor:
+def _arg(name: str, choose: Any, input: Tensor, dim: Any, keepdim: bool, out: Tensor | None) -> Tensor:
     if out is not None:
-        return deliver(name, lambda: _arg(name, method, input, dim, keepdim, None), (), out)
+        return deliver(name, lambda: _arg(name, choose, input, dim, keepdim, None), (), out)
     array = array_of(name, input)
     flag(keepdim, "keepdim")
     if array.dtype.kind == "b":
         raise RuntimeError(f"{name}(): does not support bool input")
     if dim is None:
         _refuse_empty(name, input, IndexError)
-        place = np.asarray(silent(method, array))
-        return severed(name, place.reshape((1,) * array.ndim) if keepdim else place, input)
-    number = checked_dim(name, input, dim)
-    if not array.ndim:
-        return severed(name, np.zeros((), np.int64), input)
-    return severed(name, np.asarray(silent(method, array, number, keepdims=keepdim)), input)
+    number = None if dim is None else checked_dim(name, input, dim)
+    return severed(name, choose(input, dim=number, keepdim=keepdim), input)
 
 
 def argmax(
@@ -355,7 +358,7 @@ def argmax(
     tensor(2)
     """
     keepdim = keepdim if keepdims is None else keepdims
-    return _arg("argmax", np.ndarray.argmax, input, dim if axis is None else either(dim, axis), keepdim, out)
+    return _arg("argmax", _largest, input, dim if axis is None else either(dim, axis), keepdim, out)
 
 
 def argmin(
@@ -376,4 +379,4 @@ def argmin(
     tensor([0, 1])
     """
     keepdim = keepdim if keepdims is None else keepdims
-    return _arg("argmin", np.ndarray.argmin, input, dim if axis is None else either(dim, axis), keepdim, out)
+    return _arg("argmin", _smallest, input, dim if axis is None else either(dim, axis), keepdim, out)

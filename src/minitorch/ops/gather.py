@@ -8,9 +8,11 @@ import numpy as np
 
 from .. import _runtime
 from .._args import array_of, dim_of, either, flag, integer, text
+from .._choices import choice
 from .._errors import broadcast_problem, check_kind, scalar_name
 from .._kernels import scatter as kernels
 from .._kernels.scatter import positions
+from .._modes import observers
 from .._op import op
 from .._runtime import deliver, traced, wrap
 from .._types import Number
@@ -499,9 +501,14 @@ def take_along_dim(
         input = traced.expand(input, size=rest[:dim] + sizes[dim : dim + 1] + rest[dim + 1 :])
         indices = traced.expand(indices, size=rest[:dim] + wanted[dim : dim + 1] + rest[dim + 1 :])
         size = sizes[dim]
-        if first_outside(indices._array, size, -size) is None and (indices._array < 0).any():
-            indices = wrap(indices._array % size)
+        if first_outside(indices._array, size, -size) is None and (observers or (indices._array < 0).any()):
+            indices = wrap(_counted_from_end(indices, size=size))
     return gather(input, dim, indices)
+
+
+@choice("indices counted from the end")
+def _counted_from_end(self: np.ndarray, *, size: int) -> np.ndarray:
+    return np.remainder(self, size, out=...)
 
 
 def _broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -561,6 +568,11 @@ def index_reduce(
         raise IndexError(f"index_reduce(): index {wrong} is out of range for dimension {dim} with size {size}")
     check_kind("index_reduce", input._array, "fiu")
     sizes = source._array.shape
-    places = index._array.reshape((-1,) + (1,) * (len(sizes) - dim - 1)) if sizes else index._array.reshape(())
-    spread = wrap(np.broadcast_to(places, sizes))
+    spread = wrap(_spread(index, dim=dim, sizes=sizes))
     return scatter_reduce(input, dim, spread, source, reduce, include_self=include_self, out=out)
+
+
+@choice("indices of slices")
+def _spread(self: np.ndarray, *, dim: int, sizes: tuple[int, ...]) -> np.ndarray:
+    places = self.reshape((-1,) + (1,) * (len(sizes) - dim - 1)) if sizes else self.reshape(())
+    return np.broadcast_to(places, sizes)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of
+from .._choices import choice
 from .._dtypes import BOOL
 from .._errors import scalar_name
 from .._op import op
-from .._runtime import silent, wrap
+from .._runtime import wrap
 from . import linalg
 
 if TYPE_CHECKING:
@@ -60,57 +61,81 @@ def _pixels(x: np.ndarray, size: int, corners: bool) -> tuple[np.ndarray, float]
     return ((x + 1) * size - 1) / 2, size / 2
 
 
-def _coordinate(x: np.ndarray, size: int, padding: str, corners: bool) -> tuple[np.ndarray, np.ndarray]:
+@choice("places in a grid", warns=True)
+def _coordinate(self: np.ndarray, *, size: int, padding: str, corners: bool) -> tuple[np.ndarray, np.ndarray]:
     """The pixel coordinates of a grid's, moved as the padding mode says, and the slope of that."""
-    pixels, scale = _pixels(x, size, corners)
+    pixels, scale = _pixels(self, size, corners)
     value, slope = _inside(pixels, size, padding, corners)
     return value, slope * slope.dtype.type(scale)
 
 
 # -- samples -----------------------------------------------------------------------------------------------------------
-def _picked(image: Any, cell: list[np.ndarray]) -> tuple[Any, np.ndarray]:
-    """An image's values at whole coordinates, (N, C, places), and which are inside; those outside are of its edge."""
-    batch, channels, *sizes = image._array.shape
+@choice("cells of an image", ("*coordinates",))
+def _cells(
+    *coordinates: np.ndarray, sides: tuple[int, ...], image: tuple[int, ...], moves: tuple[str, bool] | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where whole coordinates, plus *sides*, are in an image of this shape, and which of them are outside."""
+    batch, channels, *sizes = image
+    cell = [coordinate + side for coordinate, side in zip(coordinates, sides)]
+    if moves is not None:
+        cell = [np.floor(_inside(coordinate, size, *moves)[0]) for coordinate, size in zip(cell, sizes)]
     inside: Any = np.ones(cell[0].shape, BOOL)
     place: Any = np.zeros(cell[0].shape, np.int64)
     for coordinate, size in zip(cell, sizes):
         inside &= (coordinate >= 0) & (coordinate < size)
         place = place * size + np.where(inside, coordinate, 0).astype(np.int64)
     index = np.broadcast_to(np.where(inside, place, 0)[:, None], (batch, channels, place.shape[-1]))
-    return image.flatten(2).gather(2, wrap(index)), inside
+    return index, ~inside
 
 
-def _weighed(image: Any, cell: list[np.ndarray], weight: Any) -> Any:
+def _picked(image: Any, lows: list[Any], sides: tuple[int, ...], moves: Any = None) -> tuple[Any, Any]:
+    """An image's values at whole coordinates, (N, C, places), and which are outside; those are of its edge."""
+    index, outside = _cells(*lows, sides=sides, image=image._array.shape, moves=moves)
+    return image.flatten(2).gather(2, wrap(index)), wrap(outside)
+
+
+def _weighed(image: Any, lows: list[Any], sides: tuple[int, ...], weight: Any, moves: Any = None) -> Any:
     """The values at whole coordinates times a weight, which is 0 outside."""
-    values, inside = _picked(image, cell)
-    return values * weight.masked_fill(wrap(~inside), 0.0).unsqueeze(1)
+    values, outside = _picked(image, lows, sides, moves)
+    return values * weight.masked_fill(outside, 0.0).unsqueeze(1)
 
 
-def _floor(x: Any) -> np.ndarray:
+@choice("the floor of places", warns=True)
+def _floor(self: np.ndarray) -> np.ndarray:
     """Whole numbers; what is no finite number is far outside, within the range of float16."""
-    return np.nan_to_num(np.floor(x._array), nan=-3e4, posinf=-3e4, neginf=-3e4)
+    return np.asarray(np.nan_to_num(np.floor(self), nan=-3e4, posinf=-3e4, neginf=-3e4), self.dtype)
+
+
+@choice("the nearest of places", warns=True)
+def _rounded(self: np.ndarray) -> np.ndarray:
+    return np.asarray(np.nan_to_num(np.rint(self), nan=-1, posinf=-1, neginf=-1), self.dtype)
+
+
+@choice("what is not finite")
+def _not_finite(self: np.ndarray) -> np.ndarray:
+    return ~np.isfinite(self)
 
 
 def _linear(image: Any, places: list[Any]) -> Any:
-    floors = [_floor(x) for x in places]
-    above = [x - wrap(low.astype(x._array.dtype)) for x, low in zip(places, floors)]
+    floors = [wrap(_floor(x)) for x in places]
+    above = [x - low for x, low in zip(places, floors)]
     total = None
     for corner in product((0, 1), repeat=len(places)):
         weight = None
         for share, side in zip(above, corner):
             part = share if side else 1 - share
             weight = part if weight is None else weight * part
-        term = _weighed(image, [low + side for low, side in zip(floors, corner)], weight)
+        term = _weighed(image, floors, corner, weight)
         total = term if total is None else total + term
     return total
 
 
 def _nearest(image: Any, places: list[Any]) -> Any:
-    values, inside = _picked(image, [np.nan_to_num(np.rint(x._array), nan=-1, posinf=-1, neginf=-1) for x in places])
-    values = values.masked_fill(wrap(~inside[:, None]), 0.0)
+    values, outside = _picked(image, [wrap(_rounded(x)) for x in places], (0,) * len(places))
+    values = values.masked_fill(outside.unsqueeze(1), 0.0)
     for x in places:  # a result of the grid too, though its gradient is zero
         if x.requires_grad:
-            values = values + (x * 0.0).masked_fill(wrap(~np.isfinite(x._array)), 0.0).unsqueeze(1)
+            values = values + (x * 0.0).masked_fill(wrap(_not_finite(x)), 0.0).unsqueeze(1)
     return values
 
 
@@ -128,14 +153,12 @@ def _cubic_weights(t: Any) -> list[Any]:
 
 
 def _cubic(image: Any, places: list[Any], padding: str, corners: bool) -> Any:
-    sizes = image._array.shape[2:]
-    floors = [_floor(x) for x in places]
-    weights = [_cubic_weights(x - wrap(low.astype(x._array.dtype))) for x, low in zip(places, floors)]
+    floors = [wrap(_floor(x)) for x in places]
+    weights = [_cubic_weights(x - low) for x, low in zip(places, floors)]
     total = None
     for corner in product(range(4), repeat=len(places)):
-        axes = zip(floors, corner, sizes)
-        cell = [np.floor(_inside(low + side - 1, size, padding, corners)[0]) for low, side, size in axes]
-        term = _weighed(image, cell, weights[0][corner[0]] * weights[1][corner[1]])
+        sides = tuple([side - 1 for side in corner])
+        term = _weighed(image, floors, sides, weights[0][corner[0]] * weights[1][corner[1]], (padding, corners))
         total = term if total is None else total + term
     return total
 
@@ -231,7 +254,7 @@ def sampled(input: Any, grid: Any, ndim: int, mode: str, padding: str, corners: 
     sizes = input._array.shape[2:]
     axes = grid.reshape(batch, prod(places), ndim).unbind(-1)[::-1]
     moved = "zeros" if mode == "bicubic" else padding
-    found = [_placed(x, *silent(_coordinate, x._array, size, moved, corners)) for x, size in zip(axes, sizes)]
+    found = [_placed(x, *_coordinate(x, size=size, padding=moved, corners=corners)) for x, size in zip(axes, sizes)]
     if mode == "bilinear":
         values = _linear(input, found)
     else:

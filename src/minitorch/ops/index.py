@@ -8,13 +8,15 @@ import numpy as np
 
 from .. import _runtime
 from .._args import array_of, dim_of, integer
+from .._choices import choice, replace
 from .._errors import scalar_name
 from .._kernels.scatter import ALL, add_along
-from .._modes import no_grad
+from .._modes import observers
 from .._op import op
 from .._runtime import deliver, raw, severed, traced, wrap
 from .._saved import unsigned
 from .._types import Number
+from .._value_notes import tell_left
 from .._views import edited
 from . import copies
 from .subscript import number_as
@@ -79,8 +81,15 @@ _index_fill_tensor = op("index_fill_tensor", "IndexFillBackward1", _index_fill_t
                             F.sum_to(F.index_select(g, F.distinct(index), dim=dim), shape=()))  # fmt: skip
 
 raw.distinct = np.unique
-traced.distinct = lambda index: wrap(np.unique(index._array))
-"""The different values of an index, which has no gradient."""
+
+
+@choice("different indices", ("index",), fits=False)
+def _distinct(index: np.ndarray) -> np.ndarray:
+    """The different values of an index, which has no gradient."""
+    return np.unique(index)
+
+
+traced.distinct = lambda index: wrap(_distinct(index))
 
 
 def first_outside(index: np.ndarray, size: int, lowest: int = 0) -> int | None:
@@ -437,19 +446,23 @@ def embedding(
     if (wrong := first_outside(indices, rows)) is not None:
         raise IndexError(f"index out of range in self: embedding() got index {wrong} for a weight of {rows} rows")
     if max_norm is not None:
-        _renormalise(weight, indices, max_norm, norm_type)
+        _renormalise(weight, input, max_norm, norm_type)
     return _embedding(weight, input, padding, scale_grad_by_freq)
 
 
-def _renormalise(weight: Any, indices: np.ndarray, max_norm: float, norm_type: float) -> None:
+def _renormalise(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scale rows whose norm is larger down to it, in place and unrecorded."""
-    used = np.unique(indices)
-    rows = weight._array[used]
+    replace(weight, _scaled_down, indices, max_norm=max_norm, norm_type=norm_type)
+    edited(weight)
+
+
+@choice("rows of at most a norm", ("weight", "indices"))
+def _scaled_down(weight: np.ndarray, indices: np.ndarray, *, max_norm: float, norm_type: float) -> np.ndarray:
+    out, used = weight.copy(), np.unique(indices)
+    rows = weight[used]
     norms = np.linalg.norm(rows, ord=norm_type, axis=1, keepdims=True)
-    scale = np.where(norms > max_norm, max_norm / (norms + 1e-7), 1).astype(rows.dtype)
-    with no_grad():
-        weight._array[used] = rows * scale
-        edited(weight)
+    out[used] = rows * np.where(norms > max_norm, max_norm / (norms + 1e-7), 1).astype(rows.dtype)
+    return out
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
@@ -490,9 +503,16 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if classes.size and classes.min() < 0:
         raise RuntimeError(f"Class values must be non-negative: got {classes.min()}.")
     if num_classes == -1:
+        if observers:
+            tell_left("item", tensor)
         num_classes = int(classes.max()) + 1
     if classes.size and classes.max() >= num_classes:
         raise RuntimeError(
             f"Class values must be smaller than num_classes: got {classes.max()} for {num_classes} classes."
         )
-    return severed("one_hot", (classes[..., None] == np.arange(num_classes)).astype(np.int64, order="C"), tensor)
+    return severed("one_hot", _one_hot(tensor, num_classes=num_classes), tensor)
+
+
+@choice("one_hot")
+def _one_hot(self: np.ndarray, *, num_classes: int) -> np.ndarray:
+    return (self[..., None] == np.arange(num_classes)).astype(np.int64, order="C")

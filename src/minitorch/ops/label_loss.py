@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._args import array_of
+from .._choices import choice
 from .._dtypes import INT64
 from .._errors import check_kind, scalar_name
 from .._runtime import wrap
@@ -95,24 +96,34 @@ def multi_margin_loss(
             f"multi_margin_loss: target out of range, expected 0 to {classes - 1}, but got {index.tolist()}"
         )
     rows = input.reshape(samples, classes)
-    places = index[:, None]
-    terms = activation.relu(margin - rows.gather(1, wrap(places)) + rows)
+    terms = activation.relu(margin - rows.gather(1, target.reshape(samples, 1)) + rows)
     terms = terms if p == 1 else terms * terms
-    counted = np.full((samples, classes), 1.0 if factors is None else factors[places], scores.dtype)
-    np.put_along_axis(counted, places, 0, 1)
+    counted = _not_target(target, *([] if weight is None else [weight]), shape=(samples, classes), dtype=scores.dtype)
     loss = reductions.sum(terms * wrap(counted), 1) / classes
     return reduced_by(reduction, loss if scores.ndim > 1 else loss.squeeze(0))
 
 
-def _labels(target: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of rows of classes that end at -1: which classes are in each, and which places count."""
+@choice("the classes that are not the target", ("target", "weight"))
+def _not_target(target: np.ndarray, *weight: np.ndarray, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """What each class counts: 0 for the target, otherwise the target's weight."""
+    places = target.reshape(-1, 1)
+    counted = np.full(shape, weight[0][places] if weight else 1.0, dtype)
+    np.put_along_axis(counted, places, 0, 1)
+    return counted
+
+
+@choice("labels", ("target",))
+def _labels(target: np.ndarray, *, shape: tuple[int, ...], dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Of rows of classes that end at -1: the labels, 0 from there, and 1 for each pair of a label and a class that is none."""
+    classes = shape[1]
+    target = target.reshape(shape)
     if target.size and not -1 <= target.min() <= target.max() < classes:
         raise RuntimeError(f"multilabel_margin_loss: target is out of range, expected -1 to {classes - 1}")
     given = np.logical_and.accumulate(target >= 0, 1)
     labelled = np.zeros(target.shape, bool)
     sample, place = np.nonzero(given)
     labelled[sample, target[sample, place]] = True
-    return labelled, given
+    return np.where(given, target, 0), (given[:, :, None] & ~labelled[:, None, :]).astype(dtype)
 
 
 def multilabel_margin_loss(
@@ -152,13 +163,11 @@ def multilabel_margin_loss(
     if wanted.shape != scores.shape:
         raise RuntimeError(f"inconsistent target size: {list(wanted.shape)} for input of size: {list(scores.shape)}")
     _need_long(wanted)
-    labels = wanted.reshape(samples, classes)
-    labelled, given = _labels(labels, classes)
+    labels, counted = _labels(target, shape=(samples, classes), dtype=scores.dtype)
     rows = input.reshape(samples, classes)
-    own = rows.gather(1, wrap(np.where(given, labels, 0)))
+    own = rows.gather(1, wrap(labels))
     terms = activation.relu(1 - own.unsqueeze(2) + rows.unsqueeze(1))
-    counted = given[:, :, None] & ~labelled[:, None, :]
-    loss = reductions.sum(terms * wrap(counted.astype(scores.dtype)), (1, 2)) / classes
+    loss = reductions.sum(terms * wrap(counted), (1, 2)) / classes
     return reduced_by(reduction, loss if scores.ndim > 1 else loss.squeeze(0))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, check_tensors, either, flag, integer, real, text
+from .._choices import choice
 from .._runtime import silent, wrap
 from . import broadcast, elementary, pointwise, powers, vector_norm
 from . import reduce as reductions
@@ -195,6 +196,11 @@ def _fits(shape: tuple[int, ...], variances: tuple[int, ...]) -> bool:
     return len(shape) == len(variances) and [m for n, m in zip(shape, variances) if n != m] == [1]
 
 
+@choice("what is lacking of eps", warns=True)
+def _lacking(self: np.ndarray, *, eps: float) -> np.ndarray:
+    return np.asarray(np.maximum(eps - self, 0), self.dtype)
+
+
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
@@ -234,8 +240,7 @@ def gaussian_nll_loss(
             )
     if variances._array.dtype.kind != "f":
         raise RuntimeError(f"gaussian_nll_loss(): var must be of floats, not {variances._array.dtype}")
-    below = silent(np.maximum(real(eps, "eps") - variances._array, 0).astype, variances._array.dtype)
-    bounded = variances + wrap(below)
+    bounded = variances + wrap(_lacking(variances, eps=real(eps, "eps")))
     loss = 0.5 * (elementary.log(bounded) + (input - target) ** 2 / bounded)
     if flag(full, "full"):
         loss = loss + 0.5 * math.log(2 * math.pi)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, check_tensors, dim_of, flag, integer
+from .._choices import choice
 from .._errors import broadcast_problem, scalar_name
 from .._kernels.scatter import ALL, add_along
 from .._op import op
@@ -292,14 +293,23 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     >>> torch.nonzero(torch.tensor([0, 5, 6]), as_tuple=True)
     (tensor([1, 2]),)
     """
-    array = array_of("nonzero", input)
-    places = np.atleast_1d(array).nonzero()
+    array_of("nonzero", input)
     if flag(as_tuple, "as_tuple"):
-        return tuple([severed("nonzero", place, input) for place in places])
+        return tuple([severed("nonzero", place, input) for place in _nonzero(input)])
     if out is not None:
         return deliver("nonzero", lambda: nonzero(input), (), out)
-    found = np.stack(places[: array.ndim], 1) if array.ndim else np.zeros((places[0].size, 0), np.int64)
-    return severed("nonzero", found, input)
+    return severed("nonzero", _places(input), input)
+
+
+@choice("the coordinates of what is not zero", fits=False)
+def _nonzero(self: np.ndarray) -> tuple[np.ndarray, ...]:
+    return np.atleast_1d(self).nonzero()
+
+
+@choice("nonzero", fits=False)
+def _places(self: np.ndarray) -> np.ndarray:
+    places = np.atleast_1d(self).nonzero()
+    return np.stack(places[: self.ndim], 1) if self.ndim else np.zeros((places[0].size, 0), np.int64)
 
 
 def argwhere(input: Tensor) -> Tensor:
@@ -375,7 +385,13 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
-    found = np.argwhere(array_of("nonzero_static", input))[:size]
-    rows = np.full((size, input._array.ndim), fill_value, np.int64)
+    array_of("nonzero_static", input)
+    return wrap(_first_places(input, size=size, fill_value=fill_value))
+
+
+@choice("nonzero_static")
+def _first_places(self: np.ndarray, *, size: int, fill_value: int) -> np.ndarray:
+    found = np.argwhere(self)[:size]
+    rows = np.full((size, self.ndim), fill_value, np.int64)
     rows[: len(found)] = found
-    return wrap(rows)
+    return rows

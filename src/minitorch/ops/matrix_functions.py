@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, flag, integer, text, wrong_type
+from .._choices import choice
 from .._errors import scalar_name
 from .._kernels import linalg as kernels
 from .._op import op
-from .._runtime import deliver, silent, traced, wrap
+from .._runtime import deliver, traced, wrap
 from .._types import Number
 from . import _returns, linalg
 from . import shape as shapes
@@ -277,8 +278,13 @@ def matrix_rank(
     if tol is not None:
         rtol, atol = 0.0, tol
     relative, absolute = _tolerances(name, array, atol, rtol)
-    values = silent(_magnitudes, array, hermitian)
-    return wrap(np.asarray((values > _cutoff(values, relative, absolute)).sum(-1)))
+    return wrap(_rank(input, wrap(relative), wrap(absolute), hermitian=hermitian))
+
+
+@choice("matrix_rank", ("self", "rtol", "atol"), warns=True)
+def _rank(self: np.ndarray, rtol: np.ndarray, atol: np.ndarray, *, hermitian: bool) -> np.ndarray:
+    values = _magnitudes(self, hermitian)
+    return np.asarray((values > _cutoff(values, rtol, atol)).sum(-1))
 
 
 def _magnitudes(array: np.ndarray, hermitian: bool) -> np.ndarray:

@@ -215,7 +215,7 @@ def cond(input: Tensor, p: Number | str | None = None, *, out: Tensor | None = N
     if not array.size:
         return wrap(np.zeros(array.shape[:-2], array.dtype))
     inverse, info = inv_ex(input)
-    singular = wrap(info._array != 0)
-    safe = traced.masked_fill(inverse, wrap(singular._array[..., None, None]), value=1.0)
+    singular = info.ne(0)
+    safe = traced.masked_fill(inverse, singular[..., None, None], value=1.0)
     product = matrix_norm(input, p) * matrix_norm(safe, p)
     return traced.masked_fill(product, singular, value=math.inf)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from .._args import array_of, dim_of, integers, sizes_given
+from .._choices import choice
 from .._device import check_memory_format, contiguous_format
 from .._op import op, rows
 from .._views import current_node, edited, learn_strided_step, root_of
@@ -259,16 +260,21 @@ def resize_(input: Tensor, *sizes: Any) -> Tensor:
     RuntimeError
         If the tensor requires grad.
     """
-    array = array_of("resize_", input)
+    array_of("resize_", input)
     if current_node(input) is not None:
         raise RuntimeError("cannot resize variables that require grad")
     shape = sizes_given("resize_", sizes)
     edited(input)
-    flat = np.zeros(math.prod(shape), array.dtype)
-    kept = array.reshape(-1)[: flat.size]
-    flat[: kept.size] = kept
-    input._array, input._layout = flat.reshape(shape), None
+    input._array, input._layout = _resized(input, shape=shape), None
     return input
+
+
+@choice("resized")
+def _resized(self: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
+    flat = np.zeros(math.prod(shape), self.dtype)
+    kept = self.reshape(-1)[: flat.size]
+    flat[: kept.size] = kept
+    return flat.reshape(shape)
 
 
 def resize_as_(input: Tensor, other: Tensor) -> Tensor:

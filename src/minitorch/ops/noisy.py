@@ -8,20 +8,22 @@ import numpy as np
 
 from .. import _random
 from .._args import array_of
+from .._choices import choice
 from .._errors import scalar_name
 from .._inplace import write
 from .._random import in_memory_order
-from .._runtime import silent, wrap
+from .._runtime import wrap
 from . import activation, pointwise, softmax
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
 
 
-def _slopes(array: np.ndarray, lower: float, upper: float) -> np.ndarray:
+@choice("slopes of rrelu", draws=True)
+def _slopes(self: np.ndarray, *, lower: float, upper: float) -> np.ndarray:
     """One where the array is positive; elsewhere a slope that is drawn, in order of elements."""
-    slopes = np.ones(array.shape, array.dtype)
-    negative = np.asarray(array <= 0)
+    slopes = np.ones(self.shape, self.dtype)
+    negative = np.asarray(self <= 0)
     slopes[negative] = _random.default_generator.uniform((int(negative.sum()),), np.float64, lower, upper)
     return slopes
 
@@ -65,7 +67,7 @@ def rrelu(
     if not training:
         slope = ((lower + upper) / 2,)
         return write(input, activation.leaky_relu, slope) if inplace else activation.leaky_relu(input, *slope)
-    slopes = (wrap(_slopes(array, lower, upper)),)
+    slopes = (wrap(_slopes(input, lower=lower, upper=upper)),)
     return write(input, pointwise.mul, slopes) if inplace else pointwise.mul(input, *slopes)
 
 
@@ -99,13 +101,19 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     >>> torch.nn.functional.gumbel_softmax(torch.tensor([0.0, 0.0, 0.0]), hard=True)
     tensor([0., 0., 1.])
     """
-    array = array_of("gumbel_softmax", logits, "logits")
+    array_of("gumbel_softmax", logits, "logits")
+    soft: Any = softmax.softmax((logits + wrap(_gumbel(logits))) / tau, dim)
+    return wrap(_one_hot(soft, dim=dim)) - soft.detach() + soft if hard else soft
+
+
+@choice("gumbel noise", draws=True, warns=True)
+def _gumbel(self: np.ndarray) -> np.ndarray:
     draw = _random.default_generator.exponential
-    noise = silent(np.log, in_memory_order(array, lambda shape: draw(shape, array.dtype)))
-    soft: Any = softmax.softmax((logits + wrap(-noise)) / tau, dim)
-    if not hard:
-        return soft
-    places = np.expand_dims(soft._array.argmax(dim), dim)
-    one_hot = np.zeros(array.shape, array.dtype)
-    np.put_along_axis(one_hot, places, 1, dim)
-    return wrap(one_hot) - soft.detach() + soft
+    return np.negative(np.log(in_memory_order(self, lambda shape: draw(shape, self.dtype))), out=...)
+
+
+@choice("the largest as one")
+def _one_hot(self: np.ndarray, *, dim: int) -> np.ndarray:
+    found = np.zeros(self.shape, self.dtype)
+    np.put_along_axis(found, np.expand_dims(self.argmax(dim), dim), 1, dim)
+    return found

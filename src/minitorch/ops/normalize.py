@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, flag, integer, integers, real
+from .._choices import choice, replace
 from .._errors import check_kind
 from .._kernels import normalize as kernels
 from .._kernels.normalize import Plan
 from .._kernels.reduce import sum as sum_kernel
 from .._op import op
-from .._runtime import raw, traced, wrap
+from .._runtime import traced, wrap
 from .._saved import reveal
 from . import arrange, copies, pointwise, powers, reduce
 from . import shape as shapes
+from ._composition import way_back
 from ._norm_args import check_running, parameters, shape_of_rows
 
 if TYPE_CHECKING:
@@ -193,7 +195,7 @@ def _gradients_by_rows(
     ]
 
 
-raw.norm_gradients, traced.norm_gradients = kernels.gradients, _gradients_by_rows
+way_back("norm_gradients", kernels.gradients, _gradients_by_rows)
 
 
 def _bias_of_normalized(F: Any, g: Any, bias_shape: Sizes, plan: Plan) -> Any:
@@ -454,16 +456,23 @@ def _over_channels(
         return _batch_norm_evaluated(input, weight, bias, running_mean, running_var, plan)
     mean, var = _moments(input, plan)
     if running_mean is not None:
-        _move(running_mean._array, mean._array, momentum)
+        replace(running_mean, _moved, mean, factor=1, momentum=momentum)
     if running_var is not None:
-        _move(running_var._array, var._array * (plan.count / (plan.count - 1)), momentum)
+        replace(running_var, _moved, var, factor=plan.count / (plan.count - 1), momentum=momentum)
     return _batch_norm(input, weight, bias, mean, var, plan)
 
 
-def _move(running: np.ndarray, value: np.ndarray, momentum: float) -> None:
-    """Move a running statistic; as in PyTorch, that is no edit which a version would count."""
-    running *= 1 - momentum
-    running += value * momentum
+@choice("moved statistics", ("running", "value"))
+def _moved(running: np.ndarray, value: np.ndarray, *, factor: float, momentum: float) -> np.ndarray:
+    """A running statistic moved towards a value; as in PyTorch, that is no edit which a version would count."""
+    moved = running * (1 - momentum)
+    moved += (value if factor == 1 else value * factor) * momentum
+    return moved
+
+
+@choice("the mean over a batch", ("running", "moved"))
+def _mean_of_batch(running: np.ndarray, moved: np.ndarray, *, batch: int) -> np.ndarray:
+    return moved.reshape(batch, -1).mean(0)
 
 
 def group_norm(
@@ -573,5 +582,5 @@ def instance_norm(
     out = _over_channels(joined, mean, var, scale, shift, use_input_stats, momentum, eps)
     for running, moved in ((running_mean, mean), (running_var, var)):
         if use_input_stats and running is not None and moved is not None:
-            running._array[...] = moved._array.reshape(batch, count).mean(0)
+            replace(running, _mean_of_batch, moved, batch=batch)
     return shapes.view(out, array.shape)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, flag, text
+from .._choices import choice
 from .._op import op
 from .._runtime import deliver, traced, wrap
 from . import _returns
@@ -136,8 +137,13 @@ def geqrf(input: Tensor, *, out: Any = None) -> _returns.geqrf:
     if array.ndim < 2:
         raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
     check_floats("geqrf", array, "geqrf_cpu")
-    turned, tau = np.linalg.qr(array, "raw")
-    return _returns.geqrf((wrap(turned.swapaxes(-1, -2)), wrap(tau)))
+    return _returns.geqrf([wrap(part) for part in _geqrf(input)])
+
+
+@choice("geqrf", warns=True)
+def _geqrf(self: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    turned, tau = np.linalg.qr(self, "raw")
+    return turned.swapaxes(-1, -2), tau
 
 
 def _reflections(vectors: Tensor, tau: Tensor, other: Tensor, transpose: bool) -> Tensor:

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _dtypes, _runtime
 from .._args import array_of, dims_of, either
+from .._choices import choice
 from .._dtypes import promoted
 from .._runtime import deliver, traced, wrap
 from .._types import Number
@@ -52,13 +53,17 @@ def isin(
         return deliver("isin", lambda: isin(elements, test_elements, invert=invert), (elements, test_elements), out)
     if not isinstance(elements, _runtime.Tensor) and not isinstance(test_elements, _runtime.Tensor):
         raise TypeError(f"isin(): one of elements and test_elements must be a Tensor, not {type(elements).__name__}")
-    one = as_operand(elements, test_elements, "isin")._array
-    other = as_operand(test_elements, elements, "isin")._array
+    first, second = as_operand(elements, test_elements, "isin"), as_operand(test_elements, elements, "isin")
+    one, other = first._array, second._array
     if "b" in (one.dtype.kind, other.dtype.kind):
         raise RuntimeError("Unsupported input type encountered for isin(): Bool; convert it first")
-    common = promoted(one.dtype, other.dtype)
-    found = np.isin(one.astype(common), other.astype(common), invert=invert)
-    return wrap(np.asarray(found, bool).reshape(one.shape))
+    return wrap(_among(first, second, common=promoted(one.dtype, other.dtype), invert=invert))
+
+
+@choice("isin", ("elements", "test_elements"))
+def _among(elements: np.ndarray, test_elements: np.ndarray, *, common: Any, invert: bool) -> np.ndarray:
+    found = np.isin(elements.astype(common), test_elements.astype(common), invert=invert)
+    return np.asarray(found, bool).reshape(elements.shape)
 
 
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
@@ -81,18 +86,23 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     sizes = tuple(shape) if isinstance(shape, Sequence) else (operator.index(shape),)
     if any([size < 0 for size in sizes]):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
-    coordinates, rest = [], array
+    return tuple([wrap(place) for place in _unravelled(indices, sizes=sizes)])
+
+
+@choice("unravel_index")
+def _unravelled(self: np.ndarray, *, sizes: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+    coordinates, rest = [], self
     for size in reversed(sizes):
         rest, place = np.floor_divide(rest, size, out=...), np.remainder(rest, size, out=...)
-        coordinates.append(wrap(place))
+        coordinates.append(place)
     return tuple(reversed(coordinates))
 
 
 # -- histograms --------------------------------------------------------------------------------------------------------
-def _edges(bins: Any, column: np.ndarray, low_high: Sequence[float] | None) -> np.ndarray:
-    """The bounds of bins: given, or so many of equal width over a range, by default that of the data."""
-    if isinstance(bins, _runtime.Tensor):
-        return bins._array
+@choice("edges of bins")
+def _edges(self: np.ndarray, *, place: int, columns: int, bins: int, low_high: Sequence[float] | None) -> np.ndarray:
+    """The bounds of so many bins of equal width over a range, by default that of the data."""
+    column = self.reshape(-1, columns)[:, place]
     if low_high is None:
         low_high = (column.min(), column.max()) if column.size else (0.0, 1.0)
     low, high = (float(v) for v in low_high)
@@ -101,11 +111,25 @@ def _edges(bins: Any, column: np.ndarray, low_high: Sequence[float] | None) -> n
     return np.linspace(low, high, bins + 1, dtype=column.dtype)
 
 
-def _counted(name: str, samples: Any, edges: list[np.ndarray], weight: Any, density: bool) -> np.ndarray:
-    data = samples._array
-    weights = None if weight is None else array_of(name, weight, "weight", 0).reshape(-1)
-    counts = np.histogramdd(data.reshape(-1, len(edges)), edges, weights=weights, density=density)[0]
-    return np.asarray(counts, data.dtype)
+def _bounds(samples: Any, place: int, columns: int, bins: Any, low_high: Sequence[float] | None) -> Any:
+    """The bounds of the bins of one coordinate: given, or to be found."""
+    if isinstance(bins, _runtime.Tensor):
+        return bins
+    return wrap(_edges(samples, place=place, columns=columns, bins=bins, low_high=low_high))
+
+
+@choice("histogram", ("*tensors",))
+def _histogram(self: np.ndarray, *given: np.ndarray, dims: int, density: bool) -> np.ndarray:
+    edges, weights = list(given[:dims]), given[dims].reshape(-1) if len(given) > dims else None
+    counts = np.histogramdd(self.reshape(-1, dims), edges, weights=weights, density=density)[0]
+    return np.asarray(counts, self.dtype)
+
+
+def _counted(name: str, samples: Any, edges: list[Any], weight: Any, density: bool) -> Any:
+    if weight is not None:
+        array_of(name, weight, "weight", 0)
+    given = edges if weight is None else [*edges, weight]
+    return wrap(_histogram(samples, *given, dims=len(edges), density=density))
 
 
 def histogram(
@@ -140,8 +164,8 @@ def histogram(
     array = array_of("histogram", input)
     if array.dtype.kind != "f":
         raise unsupported("histogram", array)
-    edges = _edges(bins, array, range)
-    return _returns.histogram([wrap(_counted("histogram", input, [edges], weight, density)), wrap(edges)])
+    edges = _bounds(input, 0, 1, bins, range)
+    return _returns.histogram([_counted("histogram", input, [edges], weight, density), wrap(edges._array)])
 
 
 def histogramdd(
@@ -175,12 +199,12 @@ def histogramdd(
     array = array_of("histogramdd", input)
     if array.dtype.kind != "f":
         raise unsupported("histogramdd", array)
-    columns = array.reshape(-1, array.shape[-1]).T
-    given = bins if isinstance(bins, (tuple, list)) else [bins] * len(columns)
-    ranges = [None] * len(columns) if range is None else [range[2 * i : 2 * i + 2] for i, _ in enumerate(columns)]
-    edges = [_edges(b, column, r) for b, column, r in zip(given, columns, ranges)]
+    count = array.shape[-1]
+    given = bins if isinstance(bins, (tuple, list)) else [bins] * count
+    ranges = [None] * count if range is None else [range[i : i + 2] for i in np.arange(0, 2 * count, 2).tolist()]
+    edges = [_bounds(input, i, count, b, r) for i, (b, r) in enumerate(zip(given, ranges))]
     counts = _counted("histogramdd", input, edges, weight, density)
-    return _returns.histogramdd([wrap(counts), tuple([wrap(e) for e in edges])])
+    return _returns.histogramdd([counts, tuple([wrap(e._array) for e in edges])])
 
 
 # -- slopes ------------------------------------------------------------------------------------------------------------
@@ -237,24 +261,29 @@ def gradient(
     return tuple([_slope(input, d, _distances(s, array, d), edge_order) for s, d in zip(spacings, dims)])
 
 
-def _distances(spacing: Any, array: np.ndarray, dim: int) -> np.ndarray:
+@choice("steps", ("places",))
+def _steps(places: np.ndarray, *, dtype: Any, dims: int) -> np.ndarray:
+    return np.diff(places).astype(dtype).reshape((-1,) + (1,) * dims)
+
+
+def _distances(spacing: Any, array: np.ndarray, dim: int) -> Any:
     """From each sample to the next, shaped to be broadcast along a dimension."""
-    dtype = array.dtype
+    after = array.ndim - dim - 1
     if isinstance(spacing, _runtime.Tensor) and spacing._array.ndim:
-        steps = np.diff(spacing._array).astype(dtype)
+        steps = _steps(spacing, dtype=array.dtype, dims=after)
         if len(steps) != array.shape[dim] - 1:
             raise RuntimeError("torch.gradient expected each coordinate tensor to have a place for each sample")
     else:
-        steps = np.full(array.shape[dim] - 1, float(spacing), dtype)
-    return steps.reshape((-1,) + (1,) * (array.ndim - dim - 1))
+        steps = np.full((array.shape[dim] - 1,) + (1,) * after, float(spacing), array.dtype)
+    return wrap(steps)
 
 
-def _slope(input: Any, dim: int, steps: np.ndarray, edge_order: int) -> Any:
+def _slope(input: Any, dim: int, steps: Any, edge_order: int) -> Any:
     def at(start: int, stop: int | None) -> Any:
         return input[(*(slice(None),) * dim, slice(start, stop))]
 
     def h(start: int, stop: int | None) -> Any:
-        return wrap(steps[start:stop])
+        return steps[start:stop]
 
     count = input._array.shape[dim]
     parts = []

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, flag, integer, per_dim
+from .._choices import choice
 from .._errors import check_kind
 from .._kernels import pool as kernels
 from .._kernels._windows import trailing
 from .._op import op
-from .._runtime import silent, wrap
+from .._runtime import wrap
 from . import reduce as reductions
 from . import shape as shapes
 from .copies import flat
@@ -292,21 +293,30 @@ def _max_pool(name: str, ndim: int, input: Any, numbers: tuple[Any, ...], ceil_m
     check_kind(name, array, "fiu")
     if ndim == 1:  # as pooling over a plane of one row
         input = shapes.unsqueeze(input, -2)
-        array = input._array
         kernel, strides, pads, dilations = (1, *kernel), (1, *strides), (0, *pads), (1, *dilations)
-    _, indices = silent(
-        kernels.max_pool,
-        _planes(array, len(kernel)),
+    indices = _max_indices(input, windows=(kernel, strides, pads, dilations, bool(ceil_mode)))
+    given = () if ndim > 1 and numbers[1] in (None, (), []) else strides
+    windows = kernel, given, pads, dilations, bool(ceil_mode)
+    return _chosen(_max_pools, ndim, input, indices, return_indices, windows)
+
+
+@choice("the indices of max_pool", warns=True)
+def _max_indices(self: np.ndarray, *, windows: tuple[Any, ...]) -> np.ndarray:
+    kernel, strides, pads, dilations, ceil_mode = windows
+    _, indices = kernels.max_pool(
+        _planes(self, len(kernel)),
         kernel_size=kernel,
         stride=strides,
         padding=pads,
         dilation=dilations,
         ceil_mode=ceil_mode,
     )
-    indices = indices.reshape(*array.shape[: -len(kernel)], *indices.shape[2:])
-    given = () if ndim > 1 and numbers[1] in (None, (), []) else strides
-    windows = kernel, given, pads, dilations, bool(ceil_mode)
-    return _chosen(_max_pools, ndim, input, indices, return_indices, windows)
+    return indices.reshape(*self.shape[: -len(kernel)], *indices.shape[2:])
+
+
+@choice("indices of cells")
+def _returned(self: np.ndarray, *, squeezed: bool) -> np.ndarray:
+    return (self.squeeze(-2) if squeezed else self).copy()
 
 
 def _chosen(
@@ -315,8 +325,8 @@ def _chosen(
     """The cells at *indices*, and these too if they are wanted."""
     values = pools[max(2, ndim)](input, indices, max(2, ndim), windows)
     if ndim == 1:
-        values, indices = shapes.squeeze(values, -2), indices.squeeze(-2)
-    return (values, wrap(indices.copy())) if return_indices else values
+        values = shapes.squeeze(values, -2)
+    return (values, wrap(_returned(wrap(indices), squeezed=ndim == 1))) if return_indices else values
 
 
 def max_pool1d(
@@ -548,8 +558,10 @@ def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] |
     return _adaptive_average("adaptive_avg_pool3d", 3, input, output_size)
 
 
-def _adaptive_indices(planes: np.ndarray, size: Sizes) -> np.ndarray:
+@choice("the indices of adaptive_max_pool")
+def _adaptive_indices(self: np.ndarray, *, size: Sizes) -> np.ndarray:
     """Where in its plane each window's maximum lies; NaN is greater than any number."""
+    planes = _planes(self, len(size))
     spatial = planes.shape[2:]
     places = np.arange(prod(spatial)).reshape(spatial)
     indices = np.empty((planes.shape[1], *size), np.int64)
@@ -558,7 +570,7 @@ def _adaptive_indices(planes: np.ndarray, size: Sizes) -> np.ndarray:
         window = tuple([slice(*bound[i]) for bound, i in zip(bounds, cell)])
         block = planes[0][trailing(window)].reshape(planes.shape[1], -1)
         np.moveaxis(indices, 0, -1)[cell] = places[window].ravel()[block.argmax(1)]
-    return indices
+    return indices.reshape(*self.shape[: -len(size)], *size)
 
 
 def _adaptive_maximum(name: str, ndim: int, input: Any, output_size: Any, return_indices: bool) -> Any:
@@ -567,8 +579,7 @@ def _adaptive_maximum(name: str, ndim: int, input: Any, output_size: Any, return
     check_kind(name, input._array)
     if ndim == 1:
         input, size = shapes.unsqueeze(input, -2), (1, *size)
-    array = input._array
-    indices = _adaptive_indices(_planes(array, len(size)), size).reshape(*array.shape[: -len(size)], *size)
+    indices = _adaptive_indices(input, size=size)
     return _chosen(_adaptive_max_pools, ndim, input, indices, return_indices)
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, dim_of, either, flag, integer, number, text
+from .._choices import choice
 from .._errors import scalar_name
-from .._runtime import deliver, severed, silent, traced, wrap
+from .._runtime import deliver, severed, traced, wrap
 from .._types import Number
 from .from_data import number_array
 from .sort import sort
@@ -100,20 +101,24 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
     number = 0 if dim is None else dim_of(dim, array.ndim)
     line = traced.view(input, size=(-1,)) if dim is None or not array.ndim else input
     ranked = sort(line, number).values
-    missing = silent(np.isnan, ranked._array).sum(number, keepdims=True)
-    last = ranked._array.shape[number] - 1
-    span = np.where(missing > 0, 0, last) if name == "quantile" else np.maximum(last - missing, 0)
-    first = np.where(missing > 0, last, 0) if name == "quantile" else 0
     kept = keepdim and array.ndim > 0
     moving = hasattr(q, "_array") and q.requires_grad and interpolation == "linear"
+    given = q if hasattr(q, "_array") else wrap(levels)
     results = []
-    for place, level in enumerate(levels.reshape(-1)):
-        rank = (first + level * span).astype(array.dtype)
+    for place in range(levels.size):
+        low, high, weight, level, factor = _ranks(
+            ranked,
+            given,
+            place=place,
+            dim=number,
+            keepdim=kept,
+            interpolation=interpolation,
+            skips=name == "nanquantile",
+        )
         shift = None
         if moving:  # a zero that has the gradient of the rank
-            factor = (span if kept else span.squeeze(number)).astype(array.dtype)
-            shift = ((q[place] if levels.ndim else q) - wrap(np.asarray(level))) * wrap(factor)
-        results.append(_between(ranked, number, rank, kept, interpolation, shift))
+            shift = ((q[place] if levels.ndim else q) - wrap(level)) * wrap(factor)
+        results.append(_between(ranked, number, low, high, weight, kept, interpolation, shift))
     if dim is None and keepdim:
         results = [traced.view(result, size=(1,) * array.ndim) for result in results]
     return traced.stack(results) if levels.ndim else results[0]
@@ -144,22 +149,44 @@ def _checked_levels(name: str, array: np.ndarray, q: Any, interpolation: str) ->
     return np.asarray(q, array.dtype)
 
 
-def _between(
-    ranked: Tensor, dim: int, rank: np.ndarray, keepdim: bool, interpolation: str, shift: Tensor | None
-) -> Tensor:
-    """The elements at fractional ranks along a dimension."""
+@choice("the ranks of quantiles", ("ranked", "levels"), warns=True)
+def _ranks(
+    ranked: np.ndarray, levels: np.ndarray, *, place: int, dim: int, keepdim: bool, interpolation: str, skips: bool
+) -> tuple[np.ndarray, ...]:
+    """Of one level: the ranks below and above, the weight of the latter, the level itself, and how a rank moves with it."""
+    level = levels.reshape(-1)[place]
+    missing = np.isnan(ranked).sum(dim, keepdims=True)
+    last = ranked.shape[dim] - 1
+    span = np.maximum(last - missing, 0) if skips else np.where(missing > 0, 0, last)
+    first = 0 if skips else np.where(missing > 0, last, 0)
+    rank = (first + level * span).astype(ranked.dtype)
     if interpolation == "nearest":
         rank = np.rint(rank)
     low = np.floor(rank)
-    at_low, at_high = low.astype(np.int64), np.ceil(rank).astype(np.int64)
+    weight = rank - low if interpolation == "linear" else np.where(rank == low, 0, 0.5).astype(rank.dtype)
+    if not keepdim:
+        weight, span = weight.squeeze(dim), span.squeeze(dim)
+    return low.astype(np.int64), np.ceil(rank).astype(np.int64), weight, np.asarray(level), span.astype(ranked.dtype)
+
+
+def _between(
+    ranked: Tensor,
+    dim: int,
+    at_low: np.ndarray,
+    at_high: np.ndarray,
+    weight: np.ndarray,
+    keepdim: bool,
+    interpolation: str,
+    shift: Tensor | None,
+) -> Tensor:
+    """The elements at fractional ranks along a dimension."""
     if interpolation in ("lower", "nearest"):
         return traced.take_along(ranked, dim, at_low, keepdim)
     higher = traced.take_along(ranked, dim, at_high, keepdim)
     if interpolation == "higher":
         return higher
     lower = traced.take_along(ranked, dim, at_low, keepdim)
-    weight = rank - low if interpolation == "linear" else np.where(rank == low, 0, 0.5).astype(rank.dtype)
-    part = wrap(weight if keepdim else weight.squeeze(dim))
+    part = wrap(weight)
     return lower + (higher - lower) * (part if shift is None else part + shift)
 
 
@@ -195,6 +222,12 @@ def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0, *, o
     if max < min:
         raise RuntimeError("histc(): max must be larger than min")
     low, high = [float(number_array(bound, array.dtype, "histc")) for bound in (min, max)]
+    return severed("histc", _histc(input, bins=bins, low=low, high=high), input)
+
+
+@choice("histc")
+def _histc(self: np.ndarray, *, bins: int, low: float, high: float) -> np.ndarray:
+    array = self.reshape(-1)
     if low == high and array.size:
         low, high = float(array.min()), float(array.max())
     if low == high:
@@ -203,8 +236,7 @@ def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0, *, o
         raise RuntimeError(f"histc(): range of [{low}, {high}] is not finite")
     inside = array[(array >= low) & (array <= high)]
     places = ((inside - low) * bins / (high - low)).astype(np.int64)
-    counts = np.bincount(np.minimum(places, bins - 1), minlength=bins)
-    return severed("histc", counts.astype(array.dtype), input)
+    return np.bincount(np.minimum(places, bins - 1), minlength=bins).astype(array.dtype)
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
@@ -233,8 +265,13 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if integer(minlength, "minlength") < 0:
         raise RuntimeError(f"bincount(): minlength should be >= 0, but is {minlength}")
     if weights is None:
-        return wrap(np.bincount(array, minlength=minlength))
+        return wrap(_bincount(input, minlength=minlength))
     if array_of("bincount", weights, "weights", 2).shape != array.shape:
         raise RuntimeError("bincount(): weights should be 1-d and have the same length as input")
-    sums = np.bincount(array, weights._array, minlength)
-    return wrap(sums.astype(np.float32) if weights._array.dtype == np.float32 else sums)
+    return wrap(_bincount(input, weights, minlength=minlength))
+
+
+@choice("bincount", ("self", "weights"), fits=False)
+def _bincount(self: np.ndarray, *weights: np.ndarray, minlength: int) -> np.ndarray:
+    sums = np.bincount(self, weights[0] if weights else None, minlength)
+    return sums.astype(np.float32) if weights and weights[0].dtype == np.float32 else sums

@@ -10,9 +10,11 @@ import numpy as np
 
 from .. import _dtypes, _random, _runtime
 from .._args import array_of, flag
+from .._choices import choice
 from .._modes import observers
 from .._op import op
 from .._random import Generator, in_memory_order, initial_seed, manual_seed, seed
+from .._records import show
 from .._runtime import deliver, made
 from .._value_notes import note_severed
 from .creation import Options, like, made_by, required_size, shape_of
@@ -121,6 +123,30 @@ _normal_both = op("normal_both", "NormalBackward3", _normal_kernel, ("mean", "st
 
 
 # -- factories ---------------------------------------------------------------------------------------------------------
+@choice("draw", (), draws=True)
+def _draw(*, make: Callable[[], np.ndarray], name: str) -> np.ndarray:
+    return make()
+
+
+def _drawn_by(name: str, make: Callable[[Any], np.ndarray], default: Any, out: Tensor | None, options: Options) -> Any:
+    """A factory's result whose numbers are drawn."""
+    if not observers:
+        return made_by(name, make, default, out, options)
+    result = made_by(name, make, default, out, options)
+    dtype = result._array.dtype
+    show(_draw.choice, (result,), (), (lambda: make(dtype), name))
+    return result
+
+
+def _drawn_like(name: str, input: Tensor, make: Callable[[Any], np.ndarray], options: Any, memory_format: Any) -> Any:
+    """The same of a factory that takes shape and dtype from a tensor."""
+    result = like(name, input, make, options, memory_format)
+    if observers:
+        model = np.empty_like(result._array)
+        show(_draw.choice, (result,), (), (lambda: make(model), name))
+    return result
+
+
 def rand(
     *sizes: Sizes,
     size: Sequence[int] | None = None,
@@ -155,7 +181,7 @@ def rand(
     tensor([0.4963, 0.7682])
     """
     shape, words = shape_of("rand", sizes, size), source("rand", generator)
-    return made_by("rand", lambda dtype: words.uniform(shape, dtype), _dtypes.default(), out, options)
+    return _drawn_by("rand", lambda dtype: words.uniform(shape, dtype), _dtypes.default(), out, options)
 
 
 def randn(
@@ -174,7 +200,7 @@ def randn(
     tensor([ 1.5410, -0.2934])
     """
     shape, words = shape_of("randn", sizes, size), source("randn", generator)
-    return made_by("randn", lambda dtype: words.normal(shape, dtype), _dtypes.default(), out, options)
+    return _drawn_by("randn", lambda dtype: words.normal(shape, dtype), _dtypes.default(), out, options)
 
 
 def randint(
@@ -225,7 +251,7 @@ def randint(
         raise TypeError(f"randint(): expected (high, size) or (low, high, size), but got {bounds}")
     shape, words = required_size("randint", size), source("randint", generator)
     first, end = _integer("randint", "low", low), _integer("randint", "high", high)
-    return made_by("randint", lambda dtype: words.randint(first, end, shape, dtype), _dtypes.INT64, out, options)
+    return _drawn_by("randint", lambda dtype: words.randint(first, end, shape, dtype), _dtypes.INT64, out, options)
 
 
 def _integer(name: str, argument: str, value: Any) -> int:
@@ -257,7 +283,7 @@ def randperm(
     tensor([4, 0, 1, 3, 2])
     """
     count, words = _integer("randperm", "n", n), source("randperm", generator)
-    return made_by("randperm", lambda dtype: words.randperm(count, dtype), _dtypes.INT64, out, options)
+    return _drawn_by("randperm", lambda dtype: words.randperm(count, dtype), _dtypes.INT64, out, options)
 
 
 def rand_like(
@@ -280,7 +306,7 @@ def rand_like(
     def make(array: np.ndarray) -> np.ndarray:
         return in_memory_order(array, lambda shape: words.uniform(shape, array.dtype))
 
-    return like("rand_like", input, make, options, memory_format)
+    return _drawn_like("rand_like", input, make, options, memory_format)
 
 
 def randn_like(
@@ -303,7 +329,7 @@ def randn_like(
     def make(array: np.ndarray) -> np.ndarray:
         return in_memory_order(array, lambda shape: normals(array, words, shape, 0.0, 1.0))
 
-    return like("randn_like", input, make, options, memory_format)
+    return _drawn_like("randn_like", input, make, options, memory_format)
 
 
 def randint_like(
@@ -334,7 +360,7 @@ def randint_like(
     def make(array: np.ndarray) -> np.ndarray:
         return in_memory_order(array, lambda shape: words.randint(first, end, shape, array.dtype))
 
-    return like("randint_like", input, make, options, memory_format)
+    return _drawn_like("randint_like", input, make, options, memory_format)
 
 
 # -- draws from given parameters ---------------------------------------------------------------------------------------
@@ -383,7 +409,7 @@ def normal(
     means, deviations = isinstance(mean, _runtime.Tensor), isinstance(std, _runtime.Tensor)
     if size is not None and not means and not deviations:
         shape = required_size("normal", size)
-        return made_by("normal", lambda dtype: words.normal(shape, dtype, mean, std), _dtypes.default(), out, options)  # type: ignore[arg-type]
+        return _drawn_by("normal", lambda dtype: words.normal(shape, dtype, mean, std), _dtypes.default(), out, options)  # type: ignore[arg-type]
     if size is not None or options or not (means or deviations):
         raise TypeError("normal(): expected tensors for mean or std, or two numbers and a size")
     if means and deviations:
@@ -423,8 +449,18 @@ def bernoulli(
     words = source("bernoulli", generator)
     if p is None:
         return _to("bernoulli", out, (input,), lambda: _bernoulli(input, words))
-    array = array_of("bernoulli", input)
-    return _to("bernoulli", out, (), lambda: made(words.bernoulli(p, array.shape, array.dtype)))
+    array_of("bernoulli", input)
+    return _to("bernoulli", out, (), lambda: made(_ones(input, p=p, generator=words)))
+
+
+@choice("bernoulli of one probability", draws=True)
+def _ones(self: np.ndarray, *, p: float, generator: Generator) -> np.ndarray:
+    return generator.bernoulli(p, self.shape, self.dtype)
+
+
+@choice("multinomial", draws=True)
+def _indices(self: np.ndarray, *, count: int, replaced: bool, generator: Generator) -> np.ndarray:
+    return generator.multinomial(self, count, replaced)
 
 
 def multinomial(
@@ -461,11 +497,12 @@ def multinomial(
     >>> torch.multinomial(torch.tensor([0.0, 1.0, 0.0]), 1)
     tensor([1])
     """
-    array, replaced = array_of("multinomial", input), flag(replacement, "replacement")
+    array_of("multinomial", input)
+    replaced = flag(replacement, "replacement")
     words, count = source("multinomial", generator), _integer("multinomial", "num_samples", num_samples)
 
     def draw() -> Tensor:
-        drawn = made(words.multinomial(array, count, replaced))
+        drawn = made(_indices(input, count=count, replaced=replaced, generator=words))
         if observers:
             note_severed("multinomial", drawn, (input,))
         return drawn

@@ -17,9 +17,9 @@ from .._errors import scalar_name
 from .._kernels import recurrent as kernels
 from .._kernels.recurrent import Sizes
 from .._op import op
-from .._runtime import raw, traced, wrap
+from .._runtime import wrap
 from . import activation, elementary, join, linear, special
-from ._composition import gradients_of_composition
+from ._composition import gradients_of_composition, way_back
 from .dropout import dropout
 
 if TYPE_CHECKING:
@@ -94,12 +94,6 @@ def _by_composition(step: Cell, states: int) -> Callable[..., Any]:
     return backward
 
 
-def _way_back(name: str, kernel: Callable[..., Any], composition: Callable[..., Any]) -> None:
-    """Give ``F`` the way back: a kernel on ndarrays, the composition's gradient on Tensors."""
-    setattr(raw, name, kernel)
-    setattr(traced, name, composition)
-
-
 def _raw_backward(kernel: Callable[..., Any]) -> Callable[..., Any]:
     def backward(g: Any, needed: list[bool], *inputs: Any, kept: Any, **params: Any) -> Any:
         return kernel(g, needed, *inputs[:-2], *kept, **params)  # biases do not matter
@@ -112,11 +106,11 @@ def _cell_by_composition(g: Any, needed: list[bool], x: Any, *inputs: Any, kept:
     return _by_composition(_lstm_step, 2)(came, needed, x, *inputs, batch_sizes=(len(x),), reverse=False)
 
 
-_way_back("lstm_backward", _raw_backward(kernels.lstm_backward), _by_composition(_lstm_step, 2))
-_way_back("lstm_cell_backward", _raw_backward(kernels.lstm_cell_backward), _cell_by_composition)
-_way_back("gru_backward", _raw_backward(kernels.gru_backward), _by_composition(_gru_step, 1))
-_way_back("rnn_tanh_backward", _raw_backward(kernels.rnn_tanh_backward), _by_composition(_tanh_step, 1))
-_way_back("rnn_relu_backward", _raw_backward(kernels.rnn_relu_backward), _by_composition(_relu_step, 1))
+way_back("lstm_backward", _raw_backward(kernels.lstm_backward), _by_composition(_lstm_step, 2))
+way_back("lstm_cell_backward", _raw_backward(kernels.lstm_cell_backward), _cell_by_composition)
+way_back("gru_backward", _raw_backward(kernels.gru_backward), _by_composition(_gru_step, 1))
+way_back("rnn_tanh_backward", _raw_backward(kernels.rnn_tanh_backward), _by_composition(_tanh_step, 1))
+way_back("rnn_relu_backward", _raw_backward(kernels.rnn_relu_backward), _by_composition(_relu_step, 1))
 
 # Edits of outputs are refused where PyTorch refuses them: those of an LSTM's hidden states, and of a plain cell's.
 _lstm_row = op(

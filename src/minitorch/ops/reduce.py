@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._args import array_of, dim_of, dims_of, either, flag, missing_dim
+from .._choices import choice
 from .._dtypes import to_numpy
 from .._errors import scalar_name
 from .._kernels import reduce as kernels
@@ -255,8 +256,13 @@ def nanmean(
     if array.dtype.kind != "f":
         came = scalar_name(array.dtype)
         raise RuntimeError(f"nanmean(): expected input to have floating point dtype but got {came}")
-    present = np.add.reduce(~np.isnan(array), reduced_dims(dim, array.ndim), np.int64, out=..., keepdims=keepdim)
+    present = _present(input, dims=reduced_dims(dim, array.ndim), keepdim=keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / wrap(present)
+
+
+@choice("how many are not nan")
+def _present(self: np.ndarray, *, dims: Any, keepdim: bool) -> np.ndarray:
+    return np.add.reduce(~np.isnan(self), dims, np.int64, out=..., keepdims=keepdim)
 
 
 # -- prod --------------------------------------------------------------------------------------------------------------
@@ -334,12 +340,21 @@ def prod(
 
 
 # -- all, any, count_nonzero -------------------------------------------------------------------------------------------
+@choice("all or any")
+def _combined(self: np.ndarray, *, ufunc: np.ufunc, dims: Any, keepdim: bool, to: Any) -> np.ndarray:
+    return ufunc.reduce(self, dims, bool, out=..., keepdims=keepdim).astype(to, copy=False)
+
+
+@choice("count_nonzero")
+def _not_zero(self: np.ndarray, *, dims: Any) -> np.ndarray:
+    return np.add.reduce(self != 0, dims, np.int64, out=...)
+
+
 def _logical(name: str, ufunc: np.ufunc, input: Tensor, dim: Any, keepdim: bool, out: Tensor | None) -> Tensor:
     array = array_of(name, input)
     dims: Any = dim if isinstance(dim, tuple) and not dim else reduced_dims(dim, array.ndim)
-    result = ufunc.reduce(array, dims, bool, out=..., keepdims=keepdim)
-    if array.dtype == _dtypes.UINT8 or out_dtype(None, out) == _dtypes.UINT8:
-        result = result.astype(np.uint8)
+    bytes_ = array.dtype == _dtypes.UINT8 or out_dtype(None, out) == _dtypes.UINT8
+    result = _combined(input, ufunc=ufunc, dims=dims, keepdim=keepdim, to=np.uint8 if bytes_ else np.bool_)
     return wrap(result) if out is None else deliver(name, lambda: wrap(result), (), out)
 
 
@@ -401,8 +416,7 @@ def count_nonzero(input: Tensor, dim: Dims | None = None, *, axis: Dims | None =
     """
     dim = dim if axis is None else either(dim, axis)
     array = array_of("count_nonzero", input)
-    counted = np.add.reduce(array != 0, reduced_dims(dim, array.ndim), np.int64, out=...)
-    return severed("count_nonzero", counted, input)
+    return severed("count_nonzero", _not_zero(input, dims=reduced_dims(dim, array.ndim)), input)
 
 
 # -- logsumexp ---------------------------------------------------------------------------------------------------------

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, dim_of, either, missing_dim
+from .._choices import choice
 from .._dtypes import to_numpy
 from .._errors import scalar_name
 from .._kernels import reduce as kernels
 from .._op import op
-from .._runtime import deliver, out_dtype, silent, traced
+from .._runtime import deliver, out_dtype, traced
 from . import _returns
 from ._chosen import choosing, chosen, deliver_pair
 from .copies import in_dtype
@@ -184,8 +185,10 @@ def logcumsumexp(input: Tensor, dim: Any = None, *, out: Tensor | None = None, a
 
 
 # -- cummax, cummin ----------------------------------------------------------------------------------------------------
-def _record_indices(array: np.ndarray, ufunc: np.ufunc, dim: int) -> np.ndarray:
+@choice("the indices of records", warns=True)
+def _record_indices(self: np.ndarray, *, ufunc: np.ufunc, dim: int) -> np.ndarray:
     """Where each element's running extreme stands: the latest of equal ones."""
+    array = self
     if not array.ndim:
         return np.zeros((), np.int64)
     extremes = ufunc.accumulate(array, dim)
@@ -216,7 +219,7 @@ def cummax(input: Tensor, dim: Any = None, *, out: Any = None, axis: int | None 
     if dim is None:
         raise missing_dim()
     number = dim_of(dim, array.ndim)
-    index = silent(_record_indices, array, np.maximum, number)
+    index = _record_indices(input, ufunc=np.maximum, dim=number)
     return chosen(_cummax_row, _returns.cummax, input, number, index)
 
 
@@ -236,7 +239,7 @@ def cummin(input: Tensor, dim: Any = None, *, out: Any = None, axis: int | None 
     if dim is None:
         raise missing_dim()
     number = dim_of(dim, array.ndim)
-    index = silent(_record_indices, array, np.minimum, number)
+    index = _record_indices(input, ufunc=np.minimum, dim=number)
     return chosen(_cummin_row, _returns.cummin, input, number, index)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.exceptions import AxisError
 
 from .._args import array_of, arrays_of, dim_of, dims_of, either, integer_or_integers, integers, sizes_given
+from .._choices import choice
 from .._dtypes import to_numpy
 from .._op import documents, op
 from .._runtime import raw, traced, wrap
@@ -107,12 +108,17 @@ def view(input: Tensor, *sizes: Any, size: Sequence[int] | None = None, dtype: A
     return _view(input, sizes_given("view", sizes, size)) if dtype is None else _reinterpreted(input, to_numpy(dtype))
 
 
+@choice("view as another dtype", view=True)
+def _read_as(self: np.ndarray, *, dtype: np.dtype[Any]) -> np.ndarray:
+    return self.view(dtype)
+
+
 def _reinterpreted(input: Tensor, dtype: np.dtype[Any]) -> Tensor:
     array = input._array
     if array.dtype is dtype:
         return _view(input, array.shape)
     try:
-        twin: Tensor = wrap(array.view(dtype))
+        twin: Tensor = wrap(_read_as(input, dtype=dtype))
     except ValueError as error:
         raise RuntimeError(
             f"view(): a tensor of shape {list(array.shape)} and dtype {array.dtype} cannot be read as {dtype}: {error}"

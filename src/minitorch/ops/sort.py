@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, dim_of, either, flag, number, text
+from .._choices import choice
 from .._op import op
 from .._runtime import deliver, severed, wrap
 from .._types import Number
@@ -30,7 +31,7 @@ def along(dim: int, part: slice) -> tuple[slice, ...]:
     return (slice(None),) * dim + (part,)
 
 
-def _order(array: np.ndarray, dim: int, descending: bool) -> np.ndarray:
+def _ordered(array: np.ndarray, dim: int, descending: bool) -> np.ndarray:
     """The stable order of the elements along a dimension; NaN counts as the largest."""
     if not array.ndim:
         return np.zeros((), np.int64)
@@ -38,6 +39,11 @@ def _order(array: np.ndarray, dim: int, descending: bool) -> np.ndarray:
         return array.argsort(dim, kind="stable")
     flip = along(dim, slice(None, None, -1))
     return array.shape[dim] - 1 - array[flip].argsort(dim, kind="stable")[flip]
+
+
+@choice("argsort")
+def _order(self: np.ndarray, *, dim: int, descending: bool) -> np.ndarray:
+    return _ordered(self, dim, descending)
 
 
 def sort(
@@ -86,7 +92,7 @@ def sort(
     if stable is not None:
         flag(stable, "stable")
     row = _sort_row if stable is None else _stable_sort_row
-    return chosen(row, _returns.sort, input, number, _order(array, number, descending))
+    return chosen(row, _returns.sort, input, number, _order(input, dim=number, descending=descending))
 
 
 def argsort(
@@ -103,7 +109,8 @@ def argsort(
     dim = dim if axis is None else either(dim, axis, -1)
     array = array_of("argsort", input)
     flag(stable, "stable")
-    return severed("argsort", _order(array, dim_of(dim, array.ndim), flag(descending, "descending")), input)
+    number = dim_of(dim, array.ndim)
+    return severed("argsort", _order(input, dim=number, descending=flag(descending, "descending")), input)
 
 
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -121,15 +128,23 @@ def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 # -- topk, kthvalue ----------------------------------------------------------------------------------------------------
-def _top(array: np.ndarray, k: int, dim: int, largest: bool) -> np.ndarray:
+@choice("the indices of topk")
+def _top(self: np.ndarray, *, k: int, dim: int, largest: bool) -> np.ndarray:
     """Where the *k* largest (or smallest) elements stand, in order."""
-    size = array.shape[dim]
+    if not self.ndim:
+        return np.zeros((), np.int64)
+    size = self.shape[dim]
     if not k or 8 * k >= size:  # choosing first saves nothing
-        return _order(array, dim, largest)[along(dim, slice(k))]
+        return _ordered(self, dim, largest)[along(dim, slice(k))]
     kth, part = (size - k, slice(size - k, None)) if largest else (k - 1, slice(k))
-    some = array.argpartition(kth, dim)[along(dim, part)]
-    order = _order(array[places(some, dim)], dim, largest)
+    some = self.argpartition(kth, dim)[along(dim, part)]
+    order = _ordered(self[places(some, dim)], dim, largest)
     return some[places(order, dim)]
+
+
+@choice("the indices of kthvalue")
+def _kth(self: np.ndarray, *, k: int, dim: int) -> np.ndarray:
+    return self.argpartition(k - 1, dim)[along(dim, slice(k - 1, k))] if self.ndim else np.zeros((), np.int64)
 
 
 def topk(
@@ -188,7 +203,7 @@ def topk(
     if not 0 <= k <= size:
         raise RuntimeError(f"topk(): selected index k out of range: k is {k}, but dimension {number} has size {size}")
     flag(sorted, "sorted")
-    index = _top(array, k, number, flag(largest, "largest")) if array.ndim else np.zeros((), np.int64)
+    index = _top(input, k=k, dim=number, largest=flag(largest, "largest"))
     return chosen(_topk_row, _returns.topk, input, number, index)
 
 
@@ -243,7 +258,7 @@ def kthvalue(
         raise RuntimeError(
             f"kthvalue(): selected number k out of range for dimension {number}: k is {k}, but its size is {size}"
         )
-    index = array.argpartition(k - 1, number)[along(number, slice(k - 1, k))] if array.ndim else np.zeros((), np.int64)
+    index = _kth(input, k=k, dim=number)
     return chosen(_kthvalue_row, _returns.kthvalue, input, number, index, keepdim)
 
 
@@ -259,6 +274,29 @@ def _found_values(name: str, node_name: str) -> Any:
 
 _unique, _unique_dim = _found_values("unique", "Unique2Backward0"), _found_values("unique_dim", "UniqueDimBackward0")
 _unique_consecutive = _found_values("unique_consecutive", "UniqueConsecutiveBackward0")
+
+
+@choice("unique", fits=False)
+def _different(self: np.ndarray, *, axis: int | None) -> tuple[np.ndarray, ...]:
+    found = np.unique(self, return_inverse=True, return_counts=True, axis=axis, equal_nan=False)
+    return tuple(map(np.asarray, found))
+
+
+@choice("unique_consecutive", fits=False)
+def _runs(self: np.ndarray, *, axis: int | None) -> tuple[np.ndarray, ...]:
+    """The first of each run, which run each element belongs to, and how long they are."""
+    if axis is None:
+        lines = self.reshape(-1, 1)
+    else:
+        lines = np.moveaxis(self, axis, 0).reshape(self.shape[axis], -1)
+    starts = np.ones(len(lines), bool)
+    starts[1:] = (lines[1:] != lines[:-1]).any(1)
+    places = np.flatnonzero(starts)
+    inverse = np.cumsum(starts) - 1
+    counts = np.diff(places, append=len(lines))
+    if axis is None:
+        return lines[places, 0], inverse.reshape(self.shape), counts
+    return self.take(places, axis), inverse, counts
 
 
 def unique(
@@ -297,17 +335,15 @@ def unique(
     array = array_of("unique", input)
     axis = None if dim is None else dim_of(dim, array.ndim)
     flag(sorted, "sorted")
-    found = np.unique(
-        array, return_inverse=True, return_counts=True, axis=axis if array.ndim else None, equal_nan=False
-    )
+    found = _different(input, axis=axis if array.ndim else None)
     return _unique_results(_unique_dim if dim is not None else _unique, input, found, return_inverse, return_counts)
 
 
 def _unique_results(row: Any, input: Tensor, found: Any, return_inverse: bool, return_counts: bool) -> Any:
     flag(return_inverse, "return_inverse"), flag(return_counts, "return_counts")
     values, (inverse, counts) = (
-        row(input, np.asarray(found[0])),
-        [severed("unique", np.asarray(part), input) for part in found[1:]],
+        row(input, found[0]),
+        [severed("unique", part, input) for part in found[1:]],
     )
     if not (return_inverse or return_counts):
         return values
@@ -326,20 +362,7 @@ def unique_consecutive(
     tensor([1, 2, 1])
     """
     array = array_of("unique_consecutive", input)
-    if dim is None:
-        lines = array.reshape(-1, 1)
-    else:
-        number = dim_of(dim, array.ndim)
-        lines = np.moveaxis(array, number, 0).reshape(array.shape[number], -1)
-    starts = np.ones(len(lines), bool)
-    starts[1:] = (lines[1:] != lines[:-1]).any(1)
-    places = np.flatnonzero(starts)
-    inverse = np.cumsum(starts) - 1
-    counts = np.diff(places, append=len(lines))
-    if dim is None:
-        found = lines[places, 0], inverse.reshape(array.shape), counts
-    else:
-        found = array.take(places, number), inverse, counts
+    found = _runs(input, axis=None if dim is None else dim_of(dim, array.ndim))
     return _unique_results(_unique_consecutive, input, found, return_inverse, return_counts)
 
 
@@ -357,6 +380,19 @@ def _bisected(sequences: np.ndarray, values: np.ndarray, after: bool) -> np.ndar
         low = np.where(open_ & ~found, middle + 1, low)
         high = np.where(open_ & found, middle, high)
     return low
+
+
+@choice("searchsorted", ("sorted_sequence", "self", "sorter"))
+def _insertion(
+    sorted_sequence: np.ndarray, self: np.ndarray, *sorter: np.ndarray, after: bool, small: bool
+) -> np.ndarray:
+    if sorter:
+        sorted_sequence = np.take_along_axis(sorted_sequence, sorter[0], -1)
+    if sorted_sequence.ndim == 1 and not (sorted_sequence.dtype.kind == "f" and np.isnan(sorted_sequence).any()):
+        found = np.asarray(sorted_sequence.searchsorted(self, "right" if after else "left"))
+    else:
+        found = _bisected(sorted_sequence, self, after)
+    return found.astype(np.int32) if small else found
 
 
 def searchsorted(
@@ -410,14 +446,16 @@ def searchsorted(
     if side not in (None, "left", "right"):
         raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side!r}")
     sequences = array_of("searchsorted", sorted_sequence, "sorted_sequence")
-    values = (
-        input._array if hasattr(input, "_array") else np.asarray(number(input, "input", expected="Tensor or Number"))
-    )
+    tensor: Any = input
+    if not hasattr(input, "_array"):
+        tensor = wrap(np.asarray(number(input, "input", expected="Tensor or Number")))
+    values = tensor._array
     flag(out_int32, "out_int32")
     if sequences.dtype.kind == "b" and values.dtype.kind == "b":
         raise NotImplementedError("searchsorted() is not implemented for 'Bool'; convert the tensors first")
+    sorters = [] if sorter is None else [sorter]
     if sorter is not None:
-        sequences = np.take_along_axis(sequences, array_of("searchsorted", sorter, "sorter", 0), -1)
+        array_of("searchsorted", sorter, "sorter", 0)
     if sequences.ndim != 1 and sequences.shape[:-1] != values.shape[:-1]:
         raise RuntimeError(
             "searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
@@ -425,11 +463,7 @@ def searchsorted(
             f"tensor {list(values.shape)}"
         )
     after = right or side == "right"
-    if sequences.ndim == 1 and not (sequences.dtype.kind == "f" and np.isnan(sequences).any()):
-        found = np.asarray(sequences.searchsorted(values, "right" if after else "left"))
-    else:
-        found = _bisected(sequences, values, after)
-    return wrap(found.astype(np.int32) if out_int32 else found)
+    return wrap(_insertion(sorted_sequence, tensor, *sorters, after=after, small=out_int32))
 
 
 def bucketize(

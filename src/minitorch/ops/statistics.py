@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, either, flag, number
+from .._choices import choice
 from .._kernels import reduce as kernels
 from .._op import op
-from .._runtime import deliver, silent
+from .._runtime import deliver
 from .._types import Dims, Number
 from . import _returns
 from ._chosen import choosing, chosen, deliver_pair
@@ -253,8 +254,10 @@ def _nanmedian_kernel(self: np.ndarray) -> np.ndarray:
     return _median_kernel(self[~np.isnan(self)])
 
 
-def _median_index(array: np.ndarray, dim: int, skip_nan: bool) -> np.ndarray:
+@choice("the indices of median", warns=True)
+def _median_index(self: np.ndarray, *, dim: int, skip_nan: bool) -> np.ndarray:
     """Where the lower median stands, the dimension kept; the first NaN, unless those are skipped."""
+    array = self
     if not array.ndim:
         return np.zeros((), np.int64)
     order = array.argsort(dim, kind="stable")
@@ -332,7 +335,7 @@ def median(
     if out is not None:
         return deliver_pair("median", lambda: median(input, dim, keepdim), (input,), out)
     number = checked_dim("median", input, dim)
-    index = silent(_median_index, array, number, False)
+    index = _median_index(input, dim=number, skip_nan=False)
     return chosen(_median_dim, _returns.median, input, number, index, keepdim)
 
 
@@ -364,16 +367,17 @@ def nanmedian(
     if out is not None:
         return deliver_pair("nanmedian", lambda: nanmedian(input, dim, keepdim), (input,), out)
     number = checked_dim("nanmedian", input, dim)
-    index = silent(_median_index, array, number, True)
+    index = _median_index(input, dim=number, skip_nan=True)
     return chosen(_nanmedian_dim, _returns.nanmedian, input, number, index, keepdim)
 
 
 # -- mode --------------------------------------------------------------------------------------------------------------
-def _mode_index(array: np.ndarray, dim: int) -> np.ndarray:
+@choice("the indices of mode")
+def _mode_index(self: np.ndarray, *, dim: int) -> np.ndarray:
     """Where the last of the most frequent values stands (the smallest value of several), the dimension kept."""
-    if not array.ndim:
+    if not self.ndim:
         return np.zeros((), np.int64)
-    lines = np.moveaxis(array, dim, -1)
+    lines = np.moveaxis(self, dim, -1)
     order = lines.argsort(-1, kind="stable")
     ranked = np.take_along_axis(lines, order, -1)
     starts = np.ones(ranked.shape, bool)
@@ -405,4 +409,4 @@ def mode(
     if out is not None:
         return deliver_pair("mode", lambda: mode(input, dim, keepdim), (input,), out)
     number = checked_dim("mode", input, dim)
-    return chosen(_mode_row, _returns.mode, input, number, _mode_index(input._array, number), keepdim)
+    return chosen(_mode_row, _returns.mode, input, number, _mode_index(input, dim=number), keepdim)

@@ -350,14 +350,14 @@ def _part(part: Any) -> Any:
     array = part._array
     if array.ndim == 0:
         if array.dtype.kind == "b" or array.dtype == np.uint8:
-            return bool(array)
+            return bool(part)
         if array.dtype.kind in "iu":
-            return int(array)
+            return int(part)
     if array.dtype == np.uint8:
         warnings.warn(
             "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead", stacklevel=5
         )
-        return wrap(array != 0)
+        return part.ne(0)
     if array.dtype not in (np.int64, np.int32, np.bool_):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     return part
@@ -503,8 +503,6 @@ def _assign(part: Any, value: Any) -> None:
     if value._array.ndim > target.ndim:
         value = _leading_ones_dropped(value, target.ndim)
     array = value._array
-    if observers:
-        tell_parts("written", part, value)
     count, position = edits.count, edits.position
     edited(part)
     try:
@@ -521,6 +519,7 @@ def _assign(part: Any, value: Any) -> None:
         if array.shape != target.shape:
             root._node.expects = layouts(root, value)
     if observers:
+        tell_parts("written", part, value)
         observe_write(rows["copy"], part, (part, value), (), root._node if recorded else None)
 
 

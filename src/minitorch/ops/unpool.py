@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import _random
 from .._args import array_of, per_dim
+from .._choices import choice
 from .._errors import check_kind, scalar_name
 from .._op import op
 from . import pad as padding_
@@ -230,15 +231,21 @@ def _starts(sample: np.ndarray, size: int, out: int, window: int) -> np.ndarray:
     return np.concatenate([starts, np.full((len(sample), 1), size - window)], 1)
 
 
-def _fractional_indices(planes: np.ndarray, samples: np.ndarray, kernel: Sizes, out: Sizes) -> np.ndarray:
-    """Where in its plane each window's maximum lies: the first, and NaN before all others."""
-    size = planes.shape[1:]
+@choice("the indices of fractional_max_pool", ("self", "samples"), draws=True)
+def _fractional_indices(self: np.ndarray, *given: np.ndarray, windows: Sizes, out: Sizes) -> np.ndarray:
+    """Where in its plane each window's maximum lies: the first, and NaN before all others; samples not given are drawn."""
+    ndim = len(windows)
+    size = self.shape[-ndim:]
+    lead = self.shape[:-ndim] if self.ndim == ndim + 2 else (1, self.shape[0])
+    drawn = given[0] if given else _random.default_generator.uniform((*lead, ndim), self.dtype)
+    samples = drawn.reshape(-1, lead[1], ndim)[: lead[0]].reshape(-1, ndim)
+    planes = self.reshape(math.prod(lead), *size)
     order = range(len(size)) if len(size) == 3 else (1, 0)  # as in PyTorch: columns' sample is the first of two
-    starts = [_starts(samples[:, which], n, o, k) for which, n, o, k in zip(order, size, out, kernel)]
+    starts = [_starts(samples[:, which], n, o, k) for which, n, o, k in zip(order, size, out, windows)]
     flat, rows = planes.reshape(len(planes), math.prod(size)), np.arange(len(planes)).reshape(-1, *(1,) * len(size))
     best: Any = None
     where: Any = None
-    for cell in product(*map(range, kernel)):
+    for cell in product(*map(range, windows)):
         place: Any = 0
         for axis, (start, offset) in enumerate(zip(starts, cell)):
             shape = [len(planes)] + [1] * len(size)
@@ -250,7 +257,8 @@ def _fractional_indices(planes: np.ndarray, samples: np.ndarray, kernel: Sizes, 
             continue
         better = (values > best) | np.isnan(values)
         best, where = np.where(better, values, best), np.where(better, place, where)
-    return where
+    indices: np.ndarray = where.reshape(*self.shape[:-ndim], *out)
+    return indices
 
 
 def _fractional_row(ndim: int) -> Any:
@@ -278,13 +286,9 @@ def _fractional_pool(
     for n, k, o in zip(size, kernel, out):
         if o + k - 1 > n - (ndim == 3) or o < 1:
             raise RuntimeError(f"{name}: kernel size {kernel} and output size {out} do not fit input size {list(size)}")
-    lead = array.shape[:-ndim] if array.ndim == ndim + 2 else (1, array.shape[0])
-    if samples is None:
-        drawn = _random.default_generator.uniform((*lead, ndim), array.dtype)
-    else:
-        drawn = array_of(name, samples, "_random_samples").reshape(-1, lead[1], ndim)[: lead[0]]
-    planes = array.reshape(math.prod(lead), *size)
-    indices = _fractional_indices(planes, drawn.reshape(-1, ndim), kernel, out).reshape(*array.shape[:-ndim], *out)
+    if samples is not None:
+        array_of(name, samples, "_random_samples")
+    indices = _fractional_indices(input, *([] if samples is None else [samples]), windows=kernel, out=out)
     return pool._chosen(_fractional, ndim, input, indices, return_indices)
 
 

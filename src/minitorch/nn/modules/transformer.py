@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..._modes import grad_on
-from ..._runtime import wrap
 from ..._tensor import Tensor
 from ...ops.attention import additive_mask
 from ...ops.creation import full
@@ -289,17 +288,18 @@ class TransformerEncoder(Module):
         for layer in self.layers:
             output = layer(output, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
         if padding is not None and mask is None and self._drops_padding(src, padding):
-            output = output.masked_fill(wrap((padding._array != 0)[..., None]), 0.0)
+            output = output.masked_fill(padding.ne(0).unsqueeze(-1), 0.0)
         return output if self.norm is None else self.norm(output)
 
     def _drops_padding(self, src: Tensor, padding: Tensor) -> bool:
         """Whether PyTorch would work on sequences without their padding, and then fill in zeros."""
         if not self.use_nested_tensor or self.layers[0].training or src.dim() != 3:
             return False
-        if self.mask_check and (np.diff((padding._array != 0).astype(np.int8)) < 0).any():
-            return False
         tensors = [src, *self.layers[0].parameters()]
-        return not grad_on() or not any([tensor.requires_grad for tensor in tensors])
+        if grad_on() and any([tensor.requires_grad for tensor in tensors]):
+            return False
+        hidden = padding.ne(0)
+        return not self.mask_check or bool((hidden[..., 1:] >= hidden[..., :-1]).all())
 
 
 def _why_padded(layer: Any) -> str:
