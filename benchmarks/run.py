@@ -15,6 +15,7 @@ from harness import Table  # sets the number of threads, which NumPy and PyTorch
 
 # isort: split
 import looking
+import mapping
 import networks
 import processes
 import sections
@@ -33,6 +34,7 @@ GROUPS = {
     "memory": (networks.memory, 3, "Memory"),
     "long-chain": (processes.long_chain, 3, "A long chain"),
     "looking": (looking.looking, 41, "Looking at the tape (ratio to not looking, and to backward)"),
+    "vmap": (mapping.mapping, 41, "vmap (ratio to the loop)"),
     "import": (processes.importing, 11, "Importing"),
 }
 

@@ -496,6 +496,7 @@ _LATER = {
     "special": "special",
     "static": "static",
     "utils": "utils",
+    "vmap": "func",
     "xpu": "xpu",
 }
 
@@ -576,6 +577,6 @@ __all__ = [  # noqa: RUF022
     "triu_indices", "true_divide", "trunc", "trunc_", "typename", "types", "uint16", "uint32", "uint64", "uint8",
     "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique", "unique_consecutive", "unravel_index",
     "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy",
-    "use_deterministic_algorithms", "utils", "vander", "var", "var_mean", "vdot", "version", "view_copy", "vsplit",
+    "use_deterministic_algorithms", "utils", "vander", "var", "var_mean", "vdot", "version", "view_copy", "vmap", "vsplit",
     "vstack", "where", "xlogy", "xlogy_", "xpu", "zero_", "zeros", "zeros_like",
 ]  # fmt: skip

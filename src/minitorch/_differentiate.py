@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -384,12 +385,14 @@ def _batched(
             sizes.add(shape[0])
     if len(sizes) != 1:
         raise RuntimeError(f"is_grads_batched=True needs grad_outputs with one batch size, got {sorted(sizes)}")
-    (size,) = sizes
-    each = []
-    for i in range(size):
-        last = i == size - 1
-        vectors = [None if b is None else b[i] for b in batches]
-        each.append(_gradients(roots, wanted, tuple(vectors), retain or not last, create, unused, materialize))
-    if not each:
-        return tuple([wrap(np.zeros((0, *w.shape), w._array.dtype)) for w in wanted])
-    return tuple([None if parts[0] is None else traced.stack(list(parts), 0) for parts in zip(*each)])
+    mapped = import_module("._batching._vmap", __package__).vmap
+    dims = tuple([None if b is None else 0 for b in batches])
+    there: list[bool] = []
+
+    def one(*vectors: Any) -> list[Any]:
+        results = _gradients(roots, wanted, vectors, retain, create, unused, materialize)
+        there[:] = [r is not None for r in results]
+        return [r for r in results if r is not None]
+
+    found = iter(mapped(one, dims, randomness="different")(*batches))
+    return tuple([next(found) if t else None for t in there])

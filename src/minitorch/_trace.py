@@ -144,14 +144,18 @@ def _with_asides(row: Any, inputs: list[Any], params: tuple[Any, ...]) -> tuple[
         node = outputs[0]._node
         node = node if hasattr(node, "saved_aside") else node.edges[0]
         return (*outputs, *[_runtime.wrap(array) for array in node.saved_aside])
-    name = f"{row.name}, with asides"
-    if name not in _twins:
-        twin = _op.Row(name, "", row.kernel, row.inputs)
+    outputs = with_asides(row).call(*inputs, *params)
+    return outputs
+
+
+def with_asides(row: Any) -> Any:
+    """A row whose outputs are a row's and what its kernel sets aside."""
+    if row.name not in _twins:
+        twin = _op.Row(f"{row.name}, with asides", "", row.kernel, row.inputs)
         twin.outputs, twin.floats, twin.broadcasts, twin.numbers = True, row.floats, row.broadcasts, False
         twin.call = _op.recorder(twin, "call")
-        _twins[name] = twin
-    outputs = _twins[name].call(*inputs, *params)
-    return outputs
+        _twins[row.name] = twin
+    return _twins[row.name]
 
 
 _twins: dict[str, Any] = {}

@@ -18,8 +18,8 @@ from row_calls import SAMPLES, recorded
 
 EXAMPLES = 3
 LOOPED = """
-    as_strided as_strided_scatter copy_slices ctc_loss ctc_loss_backward lstsq masked_pack masked_place masked_scatter
-    ordered restride
+    as_strided as_strided_scatter ctc_loss ctc_loss_backward lstsq masked_pack masked_place masked_scatter
+    restride
 """.split()  # noqa: SIM905
 """Rows that are done example by example."""
 REFUSED = ["masked_select", "unique", "unique_consecutive", "unique_dim"]

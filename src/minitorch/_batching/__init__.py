@@ -11,21 +11,22 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from .._op import Row
+from .._op import Row, rows
 from .._pytree import tree_map
 from ._batch import Batch, Batched, Rule, call, to_front
 from ._shapes import elementwise
-from ._table import RULES
+from ._table import BARE, RULES, SHOWN, SUBSCRIPTS
 
-__all__ = ["Batched", "batched", "rule_of"]
+__all__ = ["Batched", "batched", "by_rule", "rule_of"]
 
 _warned: set[str] = set()
 
 
 def rule_of(row: Row) -> Rule | None:
     """A row's rule; None where it has none and is done example by example."""
-    found = RULES.get(row.name)
-    return elementwise if found is None and row.elementwise else found
+    name = row.name.removesuffix(", with asides")
+    found = RULES.get(name)
+    return elementwise if found is None and rows[name].elementwise else found
 
 
 def batched(
@@ -47,21 +48,26 @@ def batched(
         How many examples there are.
     """
     fronts = [t if d is None else to_front(t, d) for t, d in zip(tensors, dims)]
-    batch = Batch(row, fronts, [d is not None for d in dims], dict(zip(row.params, params)), size)
-    rule = rule_of(row)
-    if rule is None or (has_batched(params) and row.name not in ("index", "index_backward", "index_put")):
-        out = None
-    else:
-        out = rule(batch)
-    if out is None:
-        out = looped(batch)
+    out = by_rule(Batch(row, fronts, [d is not None for d in dims], dict(zip(row.params, params)), size))
     outputs = tuple(out) if isinstance(out, (tuple, list)) else (out,)
     return outputs, (0,) * len(outputs)
 
 
-def has_batched(params: Sequence[Any]) -> bool:
-    """Whether a tensor among the constants has a batch."""
-    return any([isinstance(p, Batched) or (isinstance(p, tuple) and has_batched(p)) for p in params])
+def by_rule(batch: Batch) -> Any:
+    """What the row gives, by its rule or example by example: a Tensor or a tuple, with the batch in front."""
+    rule = rule_of(batch.row)
+    out = None if rule is None or (batch.params and not knows(rule, batch.params)) else rule(batch)
+    return looped(batch) if out is None else out
+
+
+def knows(rule: Rule, params: dict[str, Any]) -> bool:
+    """Whether a rule knows the constants that have a batch, if any."""
+    read = [p for name, p in params.items() if name not in SHOWN]
+    within = [v for p in read if isinstance(p, (tuple, list)) for v in p if isinstance(v, Batched)]
+    alone = [p for p in read if isinstance(p, Batched)]
+    if within or not all([p.bare for p in alone]):
+        return rule in SUBSCRIPTS
+    return not alone or rule in BARE
 
 
 def looped(batch: Batch) -> Any:
@@ -90,4 +96,7 @@ def _part(tensor: Any, number: int) -> Any:
 
 
 def _part_of_constant(value: Any, number: int) -> Any:
-    return _part(value.tensor, number) if isinstance(value, Batched) else value
+    if not isinstance(value, Batched):
+        return value
+    tensor = _part(value.tensor, number)
+    return tensor._array if value.bare else tensor

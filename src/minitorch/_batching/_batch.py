@@ -31,10 +31,8 @@ class Batch:
 
     __slots__ = ("batched", "params", "row", "size", "tensors")
 
-    def __init__(
-        self, row: Row, tensors: Sequence[Any], batched: Sequence[bool], params: dict[str, Any], size: int
-    ) -> None:
-        self.row, self.tensors, self.batched = row, list(tensors), list(batched)
+    def __init__(self, row: Row, tensors: list[Any], batched: list[bool], params: dict[str, Any], size: int) -> None:
+        self.row, self.tensors, self.batched = row, tensors, batched
         self.params, self.size = params, size
 
     @property
@@ -67,16 +65,24 @@ class Batch:
 
     def again(self, tensors: Sequence[Any], **params: Any) -> Any:
         """The row's result for these inputs, and for other constants than the example's."""
-        return call(self.row, tensors, self.params | params)
+        return call(self.row, tensors, self.params | params if params else self.params)
 
 
 class Batched:
-    """A tensor among a row's constants that has a batch, in front."""
+    """A tensor among a row's constants that has a batch, in front; or the array of one.
 
-    __slots__ = ("tensor",)
+    Attributes
+    ----------
+    tensor : Tensor
+        For all examples.
+    bare : bool
+        Whether the row takes its array.
+    """
 
-    def __init__(self, tensor: Any) -> None:
-        self.tensor = tensor
+    __slots__ = ("bare", "tensor")
+
+    def __init__(self, tensor: Any, bare: bool = False) -> None:
+        self.tensor, self.bare = tensor, bare
 
 
 Rule = Callable[[Batch], Any]
@@ -85,7 +91,7 @@ Rule = Callable[[Batch], Any]
 def call(row: Row | str, tensors: Sequence[Any], params: dict[str, Any] | None = None) -> Any:
     """What a row gives."""
     found = rows[row] if isinstance(row, str) else row
-    values = (params or {}).values()
+    values = params.values() if params else ()
     return found.call(list(tensors), *values) if found.variadic else found.call(*tensors, *values)
 
 
@@ -114,8 +120,19 @@ def expanded(tensor: Any, size: int) -> Any:
 
 
 def spread(value: Any, size: int) -> Any:
-    """An array among the constants with a batch in front, in which every example is the same."""
-    return np.broadcast_to(value, (size, *value.shape)) if isinstance(value, np.ndarray) else value
+    """An array among the constants with a batch in front: one that has none is the same for every example.
+
+    Arrays are values too, which observers know; so the operations are those of rows.
+    """
+    if value.__class__ is Batched and value.bare:
+        return value.tensor._array
+    return expanded(_runtime.wrap(value), size)._array if isinstance(value, np.ndarray) else value
+
+
+def on_array(function: Callable[..., Any], array: np.ndarray, *args: Any) -> np.ndarray:
+    """What a function of tensors makes of an array."""
+    out: np.ndarray = function(_runtime.wrap(array), *args)._array
+    return out
 
 
 def reshaped(tensor: Any, *shape: int) -> Any:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
-from ._batch import Batch, call, padded, reshaped
+from ._batch import Batch, call, on_array, padded, reshaped, spread
 from ._shapes import flattened, settled, together
 
 
@@ -39,11 +37,10 @@ def by_rows(batch: Batch, tensors: list[Any], **changed: Any) -> Any:
     """The row on samples of all examples in one dimension, unreduced."""
     single = batch.ranks[-1] == 0  # one sample and its class
     params = batch.params | {"summed": False, "divisor": 1.0, "asked": (None, None, -100, 0, 0.0)} | changed
-    shape = batch.shape(-1)
     for name in ("weight", "kept"):
-        if isinstance(params[name], np.ndarray):
-            wide = np.broadcast_to(params[name], (batch.size, *shape))
-            params[name] = wide if single else wide.reshape(-1, *shape[1:])
+        if params[name] is not None:
+            wide = spread(params[name], batch.size)
+            params[name] = wide if single else on_array(flattened, wide)
     return call(batch.row, tensors if single else [flattened(t) for t in tensors], params)
 
 

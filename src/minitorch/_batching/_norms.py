@@ -105,7 +105,10 @@ def normalized(batch: Batch) -> Any:
     names = dict(zip(batch.row.inputs, zip(batch.tensors, batch.batched)))
     apart = plan.groups and any([names[n][1] for n in ("weight", "bias") if n in names])
     if not apart:
-        return elements(folded(batch), batch)
+        out = folded(batch)
+        if not isinstance(out, tuple):
+            return elements(out, batch)
+        return elements(out[0], batch), *[reshaped(t, batch.size, -1) for t in out[1:]]  # the statistics
     if batch.row.name == "normalized_backward":
         tensors, batched = list(batch.tensors), list(batch.batched)
         seen = by_channels(batch.whole(0), batch.size, plan.channels)
@@ -118,7 +121,10 @@ def normalized(batch: Batch) -> Any:
     y = by_name("standardized", batch, [own, mean, var], [batch.batched[0], batch.batched[0], batch.batched[0]])
     seen = by_channels(y if batch.batched[0] else expanded(y, batch.size), batch.size, plan.channels)
     seen = seen * places(*names["weight"], batch.size, plan.channels)
-    return like_first(seen + places(*names["bias"], batch.size, plan.channels), batch)
+    out = like_first(seen + places(*names["bias"], batch.size, plan.channels), batch)
+    if not batch.row.outputs:
+        return out
+    return out, *[t if batch.batched[0] else expanded(t, batch.size) for t in (mean, var)]
 
 
 def by_name(name: str, batch: Batch, tensors: list[Any], batched: list[bool]) -> Any:

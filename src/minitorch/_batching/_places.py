@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from .. import _runtime
+from .._inplace import write
+from ..ops import copies
 from ..ops.subscript import Indices
-from ._batch import Batch, Batched, call, expanded, padded, reshaped
+from ._batch import Batch, Batched, call, expanded, on_array, padded, reshaped
 from ._shapes import flattened, unfolded
 
 DYNAMIC = (
@@ -120,7 +122,7 @@ def gather(batch: Batch) -> Any:
     params, shape = batch.filled(), result_shape(batch)
     for name, value in params.items():
         if isinstance(value, np.ndarray) and value.ndim == 1:
-            params[name] = value[:, None]
+            params[name] = on_array(padded, value, 1)
     if "shape" in params:
         params["shape"] = (batch.size, *(shape or (1,)))
     rank = max(*batch.ranks, len(shape), 1)
@@ -266,3 +268,29 @@ def embedding_backward(batch: Batch) -> Any:
     shape = (batch.size * count, width)
     out = batch.again([grad, numbered(batch, 1, count)], shape=shape, padding_idx=-1)
     return unfolded(out, batch.size, count)
+
+
+# -- through views -----------------------------------------------------------------------------------------------------
+def copy_slices(batch: Batch) -> Any:
+    """A copy of which the part that a chain of views shows is overwritten: by the same views of the batch."""
+    from . import batched, rule_of
+
+    take = batch.params["take"]
+    if take.order is not None or any([rule_of(row) is None for row, _, _ in take.steps]):
+        return None
+    part = out = call("contiguous", [batch.whole(0)])
+    for row, params, number in take.steps:
+        found, _ = batched(row, [part], [0], params, batch.size)
+        part = found[number or 0]
+    value = (
+        padded(batch.tensors[1], part._array.ndim - batch.tensors[1]._array.ndim)
+        if batch.batched[1]
+        else batch.tensors[1]
+    )
+    write(part, copies.copy, (value,))
+    return out
+
+
+def ordered(batch: Batch) -> Any:
+    order = getattr(batch.params["take"], "order", None)
+    return call("contiguous", batch.tensors) if order is None else None

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ._batch import Batch, call, padded, reshaped
+from ._batch import Batch, Batched, call, on_array, padded, reshaped, spread
 from ._shapes import flattened, unfolded
 
 
@@ -176,8 +174,14 @@ def attention(batch: Batch) -> Any:
     """Attention of four dimensions: examples are further ones of the first."""
     mask = batch.params["attn_mask"]
     query = batch.whole(0)
-    if mask is not None and mask.ndim == 4:
-        wide = (batch.size, query._array.shape[1], *mask.shape[1:])
-        mask = np.broadcast_to(mask, wide).reshape(-1, *mask.shape[1:])
+    if mask is not None and (mask.__class__ is Batched or mask.ndim == 4):
+        mask = on_array(spread_mask, spread(mask, batch.size), batch.shape(0)[0])
     out = batch.again([flattened(t) for t in batch.wholes()], attn_mask=mask)
     return unfolded(out, *query._array.shape[:2])
+
+
+def spread_mask(mask: Any, count: int) -> Any:
+    """A batch of masks for as many examples as there are in queries of four dimensions."""
+    mask = padded(mask, 5 - mask._array.ndim)
+    size, _, *rest = mask._array.shape
+    return flattened(call("expand", [mask], {"size": (size, count, *rest)}))

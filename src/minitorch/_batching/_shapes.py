@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _runtime
 from .._dtypes import result_dtype
-from ._batch import Batch, call, mapped, padded, rank_of, reshaped
+from ._batch import Batch, call, mapped, on_array, padded, rank_of, reshaped
 
 DIMS = ("dim", "dims", "dim0", "dim1", "dim2", "dimension")
 """Constants that are dimensions, one or several."""
@@ -21,7 +21,9 @@ MORE = {"unsqueeze": 1, "unsqueeze_": 1, "stack": 1, "diag_embed": 1}
 # -- elementwise -------------------------------------------------------------------------------------------------------
 def elementwise(batch: Batch) -> Any:
     """The row on inputs that broadcast as those of one example do."""
-    if len(batch.tensors) > 1 and not batch.row.broadcasts:
+    if len(batch.tensors) == 1:
+        return batch.again(batch.tensors)
+    if not batch.row.broadcasts:
         return together(batch)
     return batch.again(settled(batch))
 
@@ -73,7 +75,7 @@ def shifted(batch: Batch) -> Any:
     tensors = batch.wholes()
     if scalar:
         tensors = [padded(t, 1) for t in tensors]
-        moved = {n: np.expand_dims(v, 1) if isinstance(v, np.ndarray) else v for n, v in moved.items()}
+        moved = {n: on_array(padded, v, 1) if isinstance(v, np.ndarray) else v for n, v in moved.items()}
     out = call(batch.row, tensors, moved)
     return mapped(lambda t: call("squeeze_dim", [t], {"dim": 1}) if t._array.ndim > 1 else t, out) if scalar else out
 
@@ -196,7 +198,7 @@ def folded(batch: Batch) -> Any:
     params = batch.filled()
     for name, value in params.items():
         if isinstance(value, np.ndarray):
-            params[name] = value.reshape(-1, *value.shape[2:])
+            params[name] = on_array(flattened, value)
         elif name == "shape":
             params[name] = (batch.size * value[0], *value[1:])
     return mapped(lambda t: unfolded(t, batch.size, count), call(batch.row, tensors, params))

@@ -10,34 +10,35 @@ from . import _losses, _norms, _places, _products, _shapes, _windows
 from ._batch import Rule
 
 KINDS: dict[Rule, str] = {
-    _shapes.elementwise: "to clone contiguous alias detach conv_recorded zeros_of scatter_prod_once keep where masked_fill "
-    "masked_fill_tensor fill fill_ zero_ bernoulli normal_mean normal_std normal_both",
+    _shapes.elementwise: "to clone contiguous alias detach conv_recorded zeros_of scatter_prod_once keep where "
+    "masked_fill masked_fill_tensor fill fill_ zero_",
     _shapes.written: "copy fill_tensor fill_tensor_ bernoulli_tensor eq_ ne_ lt_ le_ gt_ ge_",
-    _shapes.together: "placed uniform normal_ random random_below random_between bernoulli_number exponential cauchy "
-    "log_normal geometric standard_gamma sample_dirichlet poisson binomial where_not_positive cdist lu_solve cholesky_solve "
-    "solve_triangular",
-    _shapes.shifted: "unfold unfold_backward select select_backward slice slice_backward take_along take_repeatedly put_along "
-    "add_along shift linear_recurrence exclusive_cumprod cumsum cumprod logcumsumexp cummax cummin sum nansum mean prod "
-    "prod_backward logsumexp vector_norm unsafe_view unsqueeze squeeze_dim squeeze_dims transpose diagonal diagonal_backward "
-    "cat stack split split_with_sizes unsafe_split unsafe_split_with_sizes unbind amax amin aminmax max_dim min_dim sort "
-    "sort_stable topk kthvalue flip rot90 diag_embed cross softmax softmax_backward log_softmax log_softmax_backward half "
-    "half_of halves glu narrow_copy transpose_ unsqueeze_ squeeze_dim_ squeeze_dims_ select_scatter slice_scatter "
-    "diagonal_scatter var std var_mean std_mean median_dim nanmedian_dim mode",
+    _shapes.together: "placed bernoulli normal_mean normal_std normal_both uniform normal_ random random_below "
+    "random_between bernoulli_number exponential cauchy log_normal geometric standard_gamma sample_dirichlet poisson "
+    "binomial where_not_positive cdist lu_solve cholesky_solve solve_triangular",
+    _shapes.shifted: "unfold unfold_backward select select_backward slice slice_backward take_along take_repeatedly "
+    "put_along add_along shift linear_recurrence exclusive_cumprod cumsum cumprod logcumsumexp cummax cummin sum "
+    "nansum mean prod prod_backward logsumexp vector_norm unsafe_view unsqueeze squeeze_dim squeeze_dims transpose "
+    "diagonal diagonal_backward cat stack split split_with_sizes unsafe_split unsafe_split_with_sizes unbind amax "
+    "amin aminmax max_dim min_dim sort sort_stable topk kthvalue flip rot90 diag_embed cross softmax softmax_backward "
+    "log_softmax log_softmax_backward half half_of halves glu narrow_copy transpose_ unsqueeze_ squeeze_dim_ "
+    "squeeze_dims_ select_scatter slice_scatter diagonal_scatter var std var_mean std_mean median_dim nanmedian_dim "
+    "mode",
     _shapes.padded_and_shifted: "equal_share",
-    _shapes.leading: "mT tril triu det cofactor cofactor_slope slogdet cholesky_ex permutation lu_factor_ex lu lu_parts inv_ex "
-    "cholesky_inverse matrix_exp eigh eigvalsh svd svdvals qr constant_pad_nd reflection_pad1d reflection_pad1d_backward "
-    "reflection_pad2d reflection_pad2d_backward reflection_pad3d reflection_pad3d_backward replication_pad1d "
-    "replication_pad1d_backward replication_pad2d replication_pad2d_backward replication_pad3d replication_pad3d_backward "
-    "circular_pad circular_pad_backward safe_softmax pad_end crop_end max_pool_grad max_pool2d "
-    "max_pool3d adaptive_max_pool2d adaptive_max_pool3d avg_pool2d avg_pool3d avg_pool_grad adaptive_avg_pool2d "
-    "adaptive_avg_pool3d adaptive_avg_pool_grad pixel_shuffle pixel_unshuffle max_unpool2d max_unpool3d "
-    "fractional_max_pool2d fractional_max_pool3d",
+    _shapes.leading: "mT tril triu det cofactor cofactor_slope slogdet cholesky_ex permutation lu_factor_ex lu lu_parts "
+    "inv_ex cholesky_inverse matrix_exp eigh eigvalsh svd svdvals qr constant_pad_nd reflection_pad1d "
+    "reflection_pad1d_backward reflection_pad2d reflection_pad2d_backward reflection_pad3d reflection_pad3d_backward "
+    "replication_pad1d replication_pad1d_backward replication_pad2d replication_pad2d_backward replication_pad3d "
+    "replication_pad3d_backward circular_pad circular_pad_backward safe_softmax pad_end crop_end max_pool_grad "
+    "max_pool2d max_pool3d adaptive_max_pool2d adaptive_max_pool3d avg_pool2d avg_pool3d avg_pool_grad "
+    "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_avg_pool_grad pixel_shuffle pixel_unshuffle max_unpool2d "
+    "max_unpool3d fractional_max_pool2d fractional_max_pool3d",
     _shapes.folded: "im2col col2im upsample_nearest1d upsample_nearest1d_backward upsample_nearest2d "
     "upsample_nearest2d_backward upsample_nearest3d upsample_nearest3d_backward upsample_nearest_exact1d "
-    "upsample_nearest_exact1d_backward upsample_nearest_exact2d upsample_nearest_exact2d_backward upsample_nearest_exact3d "
-    "upsample_nearest_exact3d_backward upsample_linear1d upsample_linear1d_backward upsample_bilinear2d "
-    "upsample_bilinear2d_backward upsample_bicubic2d upsample_bicubic2d_backward upsample_trilinear3d "
-    "upsample_trilinear3d_backward",
+    "upsample_nearest_exact1d_backward upsample_nearest_exact2d upsample_nearest_exact2d_backward "
+    "upsample_nearest_exact3d upsample_nearest_exact3d_backward upsample_linear1d upsample_linear1d_backward "
+    "upsample_bilinear2d upsample_bilinear2d_backward upsample_bicubic2d upsample_bicubic2d_backward "
+    "upsample_trilinear3d upsample_trilinear3d_backward",
     _shapes.turned: "t T t_",
     _shapes.squeeze: "squeeze squeeze_",
     _products.product(): "mm folded_mm",
@@ -114,8 +115,27 @@ OWN: dict[str, Rule] = {
     "put_sum": _places.put_sum,
     "put": _places.put,
     "embedding_masked": _places.embedding_masked,
+    "copy_slices": _places.copy_slices,
+    "ordered": _places.ordered,
     "embedding_backward": _places.embedding_backward,
 }
 """Rows with rules of their own."""
 
 RULES: dict[str, Rule] = {name: rule for rule, names in KINDS.items() for name in names.split()} | OWN
+
+BARE: tuple[Rule, ...] = (
+    _shapes.shifted,
+    _shapes.padded_and_shifted,
+    _shapes.leading,
+    _shapes.together,
+    _shapes.folded,
+    _places.gather,
+    _losses.nll_loss,
+    _losses.nll_loss_backward,
+    _products.attention,
+)
+"""Rules that know arrays with a batch among the constants."""
+SHOWN = ("asked", "windows")
+"""Constants that no kernel reads: what people see of a node."""
+SUBSCRIPTS = (_places.index, _places.index_backward, _places.index_put)
+"""Rules that know tensors with a batch among them."""

@@ -220,6 +220,8 @@ class Function(metaclass=_FunctionMeta):
     """
 
     _node_type: type[FunctionNode]
+    generate_vmap_rule = False
+    """Whether ``vmap`` makes the rule itself, by mapping ``forward``, ``setup_context`` and ``backward``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
@@ -260,6 +262,17 @@ class Function(metaclass=_FunctionMeta):
         """The tangent of each output, for forward mode."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> Any:
+        """The outputs for a whole batch, and where they have it: what ``vmap`` calls in place of ``forward``.
+
+        *info* has ``batch_size`` and ``randomness``; *in_dims* says for each argument which dimension the examples lie along.
+        Returns ``(output, out_dims)``.
+        """
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
         )
 
     @classmethod

@@ -245,6 +245,56 @@ class Tape(Shown, Observer):
 
         return MemoryAccount(self)
 
+    def formula(self, of: Any = None, *, order: int = 1, gradient: Any = None) -> Any:
+        """The function that was recorded, and its derivatives, as expressions in its leaves.
+
+        The derivatives are what the backward formulas of the recorded operations compute, read as expressions and simplified
+        by the ordinary identities; parts that several lines share have lines of their own. Of a block (``with Tape() as
+        tape:``) everything is known; a tape that was read from a result knows what the graph kept, and constants that no
+        gradient needs are left open (``c``).
+
+        Parameters
+        ----------
+        of : Tensor or sequence of Tensor, optional
+            The results; those the tape was read from by default, or the last one made in the block.
+        order : {0, 1, 2}
+            Up to which derivative. Second derivatives by a tensor are those of its gradient's product with a direction ``v``.
+        gradient : Tensor, number or sequence of them, optional
+            What the results' derivative of the loss is, as for ``backward``. By default 1 for a single 0-d result; otherwise
+            a symbol, ``g``, and what is shown are the derivatives of a loss ``L``.
+
+        Returns
+        -------
+        Formula
+            Prints as text, renders as mathematics in notebooks; ``evaluate(**values)`` computes all of it. Leaves are named
+            by their ``name``, by the *params* of the tape, as parameters of models that ran under ``record_sites``, or ``x1``,
+            ``x2``, ….
+
+        Raises
+        ------
+        RuntimeError
+            If the block is empty, or the graph was freed by ``backward()``.
+
+        Examples
+        --------
+        >>> import minitorch as torch
+        >>> x, w, b = [torch.tensor(v, requires_grad=True) for v in (0.5, 2.0, 1.0)]
+        >>> x.name, w.name, b.name = "x", "w", "b"
+        >>> with torch.autograd.Tape() as tape:
+        ...     y = torch.sin(x) * w + b
+        >>> formula = tape.formula()
+        >>> print(formula)
+        y = w*sin(x) + b
+        dy/dx = w*cos(x)
+        dy/dw = sin(x)
+        dy/db = 1
+        >>> formula.evaluate(x=0.0)["dy/dx"]
+        tensor(2.)
+        """
+        from ._formula import formula
+
+        return formula(self, of, order, gradient)
+
     # -- backward
     def backward(
         self,

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .._batching._vmap import vmap
     from ..nn.utils._functional_call import functional_call
     from ._gradients import grad, grad_and_value, jvp, vjp
     from ._jacobians import hessian, jacfwd, jacrev
@@ -22,6 +23,7 @@ _LATER = {
     "replace_all_batch_norm_modules_": "._module_state",
     "stack_module_state": "._module_state",
     "vjp": "._gradients",
+    "vmap": ".._batching._vmap",
 }
 """What is imported when it is first used: name -> module."""
 
@@ -45,4 +47,5 @@ __all__ = [
     "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
+    "vmap",
 ]

@@ -503,6 +503,8 @@ def _assign(part: Any, value: Any) -> None:
     if value._array.ndim > target.ndim:
         value = _leading_ones_dropped(value, target.ndim)
     array = value._array
+    if observers:
+        tell_parts("written", part, value)
     count, position = edits.count, edits.position
     edited(part)
     try:
@@ -519,7 +521,6 @@ def _assign(part: Any, value: Any) -> None:
         if array.shape != target.shape:
             root._node.expects = layouts(root, value)
     if observers:
-        tell_parts("written", part, value)
         observe_write(rows["copy"], part, (part, value), (), root._node if recorded else None)
 
 

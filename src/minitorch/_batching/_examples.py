@@ -1,0 +1,445 @@
+"""What a function does to the first example of a batch, written down to be done to all of them.
+
+The function runs once, on tensors of one example.  What does not depend on the batch is done then, once, as anywhere; what does
+is written down as instructions and, afterwards, run on whole batches by the rules of the rows.  A value is an ndarray object:
+whatever Tensors wrap the same one are one value, which has a *slot* where it depends on the batch.  See
+docs/design/11-transforms.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _runtime
+from .._inplace import write
+from .._modes import Observer, grad_on, no_grad, observers, set_grad_enabled
+from .._op import rows
+from .._trace import Slot, _current, with_asides
+from .._views import current_node
+from . import _refusals, by_rule
+from ._batch import Batch, Batched, padded
+
+
+class Fixed:
+    """A tensor that does not depend on the batch, as an instruction reads it: where it is written later, a copy from before."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+
+# -- instructions ------------------------------------------------------------------------------------------------------
+class Called:
+    """A row was called.
+
+    Attributes
+    ----------
+    row : Row
+        The row.
+    inputs : list
+        A ``Slot`` or a ``Fixed`` each, or what is no tensor.
+    cut : list of bool
+        Which of them had no history.
+    params : tuple
+        The row's parameters; slots among them are ``Batched``, of a slot.
+    outputs, asides : list of Slot
+        What it returned, and what its kernel set aside for formulas.
+    records : bool
+        Whether grad mode was on.
+    """
+
+    def __init__(
+        self, row: Any, inputs: Any, cut: Any, params: Any, slots: list[Slot], outputs: Any, asides: Any
+    ) -> None:
+        self.row, self.inputs, self.cut, self.params = row, inputs, cut, params
+        self.outputs, self.asides, self.records = outputs, asides, grad_on()
+        self.batched = [i.__class__ is Slot for i in inputs]
+        self.reads = [i for i in inputs if i.__class__ is Slot] + slots
+        self.fixed = not slots
+
+    def run(self, values: dict[int, Any], size: int) -> None:
+        """Run the row, by its rule, on the values that the slots have now."""
+        tensors = [value_of(i, cut, values) for i, cut in zip(self.inputs, self.cut)]
+        params = self.params if self.fixed else [filled(p, values) for p in self.params]
+        batch = Batch(self.row, tensors, self.batched, dict(zip(self.row.params, params)), size)
+        found = by_rule(batch)
+        if found.__class__ is tuple:
+            values.update(zip(self.outputs, found))
+        else:
+            values[self.outputs[0]] = found
+        if self.asides:
+            batch.row = with_asides(self.row)
+            with no_grad():
+                values.update(zip(self.asides, by_rule(batch)[len(self.outputs) :]))
+
+
+def value_of(item: Any, cut: bool, values: dict[int, Any]) -> Any:
+    """What an instruction reads."""
+    if item.__class__ is Slot:
+        tensor = values[item]
+        return tensor.detach() if cut and current_node(tensor) is not None else tensor
+    return item.tensor if item.__class__ is Fixed else item
+
+
+def filled(value: Any, values: dict[int, Any]) -> Any:
+    """A parameter with the values that slots in it have now."""
+    if value.__class__ is Batched:
+        return Batched(values[value.tensor], value.bare)
+    if isinstance(value, tuple) and slots_in([value]):
+        return tuple([filled(v, values) for v in value])
+    return value
+
+
+def slots_in(items: Iterable[Any]) -> list[Slot]:
+    """The slots in parameters."""
+    found: list[Slot] = []
+    for item in items:
+        if item.__class__ is Batched:
+            found.append(item.tensor)
+        elif isinstance(item, tuple):
+            found += slots_in(item)
+    return found
+
+
+class Applied:
+    """A custom Function was applied."""
+
+    asides = ()
+
+    def __init__(self, function: Any, inputs: Any, cut: Any, outputs: Any, randomness: str) -> None:
+        self.randomness = randomness
+        self.function, self.inputs, self.cut, self.outputs, self.records = function, inputs, cut, outputs, grad_on()
+        self.reads = [i for i in inputs if isinstance(i, Slot)]
+
+    def run(self, values: dict[int, Any], size: int) -> None:
+        """Apply its rule."""
+        from ._functions import applied
+
+        tensors = [value_of(i, cut, values) for i, cut in zip(self.inputs, self.cut)]
+        places = [isinstance(i, Slot) for i in self.inputs]
+        values.update(zip(self.outputs, applied(self.function, tensors, places, size, self.randomness)))
+
+
+class Again(BaseException):
+    """Raised where the function must run again: something of the batch is written into what its *number*-th factory made.
+
+    That tensor is one for each example then.  (A BaseException, so that the function itself does not catch it.)
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class Made:
+    """A factory made a tensor, which is to be one for each example."""
+
+    records, reads, asides = False, (), ()
+
+    def __init__(self, target: Slot, array: np.ndarray) -> None:
+        self.outputs, self.array = [target], array.copy("K")
+
+    def run(self, values: dict[int, Any], size: int) -> None:
+        """Make them."""
+        values[self.outputs[0]] = _runtime.made(np.broadcast_to(self.array, (size, *self.array.shape)).copy())
+
+
+class Copied:
+    """The values that *source* has were copied into *target*."""
+
+    records, asides = False, ()
+
+    def __init__(self, source: Slot, target: Slot) -> None:
+        self.reads, self.outputs = [source], [target]
+
+    def run(self, values: dict[int, Any], size: int) -> None:
+        """Copy."""
+        tensor = values[self.reads[0]]
+        values[self.outputs[0]] = _runtime.wrap(tensor._array.copy(), current_node(tensor))
+
+
+class Writing:
+    """An in-place operation on *target* begins: until it is ``Written``, a copy with the same history is in its place."""
+
+    asides = ()
+
+    def __init__(self, target: Slot, held: Slot) -> None:
+        self.reads, self.outputs, self.records = [target], [held], grad_on()
+
+    def run(self, values: dict[int, Any], size: int) -> None:
+        """Put the copy, or a twin where nothing is recorded, in the tensor's place."""
+        (target,), (held,) = self.reads, self.outputs
+        values[held] = tensor = values[target]
+        array = tensor._array
+        values[target] = _runtime.wrap(array.copy() if self.records else array, current_node(tensor))
+
+
+class Written:
+    """The values of *source* were written into *target*; *held* is the tensor itself, where the operation had parts."""
+
+    outputs, asides = (), ()
+
+    def __init__(self, target: Slot, held: Slot | None, source: Any) -> None:
+        self.target, self.held, self.source, self.records = target, held, source, grad_on()
+        self.reads = [s for s in (target, held, source) if isinstance(s, Slot)]
+
+    def run(self, values: dict[int, Any], size: int) -> None:
+        """Write."""
+        if self.held is not None:
+            values[self.target] = values[self.held]
+        tensor = values[self.target]
+        source = self.source.tensor if isinstance(self.source, Fixed) else values[self.source]
+        if isinstance(self.source, Slot):
+            source = padded(source, tensor._array.ndim - source._array.ndim)
+        write(tensor, _fitted, (source,))
+
+
+def _fitted(tensor: Any, source: Any) -> Any:
+    if source._node is None and source._array.shape == tensor._array.shape:
+        return source  # otherwise a node of its own: that of *source* is older than the write
+    return rows["copy"].call(tensor, source, tensor._array.dtype)
+
+
+# -- the observer ------------------------------------------------------------------------------------------------------
+class Examples(Observer):
+    """Writes down what depends on the batch in its ``with`` block, and runs it on the whole batch.
+
+    Parameters
+    ----------
+    size : int
+        How many examples there are.
+    randomness : {"error", "same", "different"}
+        What random operations do.
+    apart : set of int
+        Of the tensors that factories make, in order, the numbers of those that are one for each example.
+    """
+
+    lifts = parts = True
+
+    def __init__(self, size: int, randomness: str, apart: frozenset[int] = frozenset()) -> None:
+        self.size, self.randomness, self.apart = size, randomness, apart
+        self._made: list[Any] = []
+        self._wrote = False  # into what is not of this function: running it again would write again
+        self.instructions: list[Any] = []
+        self._slots: dict[int, Slot] = {}
+        self._arrays: list[Any] = []  # one for each slot; held, so that no other array gets the same identity
+        self._fixed: dict[tuple[int, int], Fixed] = {}
+        self._writes: list[Writing] = []
+        self._blocks: list[tuple[Any, int]] = []
+
+    def __enter__(self) -> Examples:
+        self._outer = _current.get()
+        self._token = _current.set(self)
+        observers.append(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        observers.remove(self)
+        _current.reset(self._token)
+
+    def active(self) -> bool:
+        """Whether the function of this vmap runs here, and none within it."""
+        return _current.get() is self
+
+    # -- slots ---------------------------------------------------------------------------------------------------------
+    def add(self, array: Any) -> Slot:
+        """A new slot, of this array."""
+        slot = Slot(len(self._arrays))
+        self._arrays.append(array)
+        self._slots[id(array)] = slot
+        return slot
+
+    def slot_of(self, tensor: Any) -> Slot | None:
+        """The slot of a tensor that depends on the batch; None for others."""
+        return self._slots.get(id(tensor._array))
+
+    def _input(self, value: Any) -> Any:
+        """What stands for an input in an instruction."""
+        if not isinstance(value, _runtime.Tensor):
+            return value
+        array = value._array
+        slot = self._slots.get(id(array))
+        if slot is not None:
+            return slot
+        key = id(array), id(current_node(value))
+        fixed = self._fixed.get(key)
+        if fixed is None or fixed.tensor._array is not array:
+            self._fixed[key] = fixed = Fixed(value)
+        return fixed
+
+    def _param(self, value: Any) -> Any:
+        """What stands for a parameter."""
+        if value.__class__ is np.ndarray and id(value) in self._slots:
+            return Batched(self._slots[id(value)], bare=True)
+        if isinstance(value, _runtime.Tensor) and (slot := self.slot_of(value)) is not None:
+            return Batched(slot)
+        if isinstance(value, tuple):
+            found = tuple([self._param(v) for v in value])
+            return found if slots_in(found) else value
+        return value
+
+    # -- what it is told -----------------------------------------------------------------------------------------------
+    def recorded(self, call: Any) -> None:
+        """A row was called, or a custom Function has been applied."""
+        row, slots = call.row, self._slots
+        depends = any([id(i._array) in slots for i in call.inputs if isinstance(i, _runtime.Tensor)])
+        if isinstance(row, type):
+            self._applied(call, depends)
+            return
+        params, within = call.params, []
+        if not depends or row.params:
+            params = tuple([self._param(p) for p in params])
+            within = slots_in(params)
+            depends = depends or bool(within)
+            if "generator" in row.params:
+                depends = self._drawn(depends)
+        if not depends:
+            if self._outer is not None:
+                self._outer.recorded(call)
+            return
+        inputs, cut = self._read(call.inputs)
+        outputs = [self.add(o._array) for o in call.outputs]  # one may be an input's array
+        asides: list[Slot] = []
+        if "aside" in row.kept and call.node is not None:
+            asides = [self.add(array) for array in call.node.saved_aside]
+        self.instructions.append(Called(row, inputs, cut, params, within, outputs, asides))
+
+    def _read(self, inputs: Sequence[Any]) -> tuple[list[Any], list[bool]]:
+        cut = [isinstance(i, _runtime.Tensor) and current_node(i) is None for i in inputs]
+        return [self._input(i) for i in inputs], cut
+
+    def _drawn(self, depends: bool) -> bool:
+        """Whether what was drawn depends on the batch."""
+        if self.randomness == "error":
+            raise RuntimeError(_refusals.RANDOM)
+        if self.randomness == "same" and depends:
+            raise RuntimeError(_refusals.SAME_OF_BATCHED)
+        return self.randomness == "different"
+
+    def applying(self, function: Any, args: tuple[Any, ...]) -> None:
+        """A custom Function's forward begins."""
+        self._blocks.append((function, len(self.instructions)))
+        if self._outer is not None and not any(
+            [isinstance(a, _runtime.Tensor) and self.slot_of(a) is not None for a in args]
+        ):
+            self._outer.applying(function, args)
+
+    def _applied(self, call: Any, depends: bool) -> None:
+        while self._blocks and self._blocks.pop()[0] is not call.row:
+            pass
+        if not depends:
+            if self._outer is not None:
+                self._outer.recorded(call)
+            return
+        _refusals.check_function(call.row)
+        inputs, cut = self._read(call.inputs)
+        outputs = [self._slots.get(id(o._array), None) for o in call.outputs]
+        outputs = [self.add(o._array) if s is None else s for o, s in zip(call.outputs, outputs)]
+        self.instructions.append(Applied(call.row, inputs, cut, outputs, self.randomness))
+
+    def made(self, tensor: Any) -> None:
+        """A factory made a tensor."""
+        self._made.append(tensor._array)
+        if len(self._made) - 1 in self.apart:
+            self.instructions.append(Made(self.add(tensor._array), tensor._array))
+        elif self._outer is not None:
+            self._outer.made(tensor)
+
+    def writing(self, tensor: Any) -> None:
+        """An in-place operation begins."""
+        slot = self.slot_of(tensor)
+        if slot is not None:
+            begun = Writing(slot, self.add(None))
+            self._writes.append(begun)
+            self.instructions.append(begun)
+            return
+        self._keep_old(tensor)
+        if self._outer is not None:
+            self._outer.writing(tensor)
+
+    def _keep_old(self, tensor: Any) -> None:
+        """Give instructions that read a memory which is about to be written a copy of what is there."""
+        owner = owner_of(tensor._array)
+        for key, fixed in tuple(self._fixed.items()):
+            if owner_of(fixed.tensor._array) is owner:
+                fixed.tensor = _runtime.wrap(fixed.tensor._array.copy(), current_node(fixed.tensor))
+                del self._fixed[key]
+
+    def written(self, tensor: Any, out: Any) -> None:
+        """An in-place operation writes its result; one without parts, such as an assignment, begins here."""
+        slot = self.slot_of(tensor)
+        if slot is None:
+            owner = owner_of(tensor._array)
+            number = next((n for n, array in enumerate(self._made) if owner_of(array) is owner), None)
+            if self.slot_of(out) is not None:
+                if number is None or self._wrote:
+                    raise RuntimeError(_refusals.WRITE)
+                raise Again(number)
+            self._wrote = self._wrote or number is None
+            self._keep_old(tensor)
+            if self._outer is not None:
+                self._outer.written(tensor, out)
+            return
+        held = None
+        while self._writes:
+            begun = self._writes.pop()
+            if begun.reads[0] == slot:
+                held = begun.outputs[0]
+                break
+            self.instructions.remove(begun)
+        self.instructions.append(Written(slot, held, self._input(out)))
+
+    def copied(self, tensor: Any, array: Any) -> None:
+        """A tensor's values were copied into an array that stands for them from now on."""
+        slot = self.slot_of(tensor)
+        if slot is not None:
+            self.instructions.append(Copied(slot, self.add(array)))
+        elif self._outer is not None:
+            self._outer.copied(tensor, array)
+
+    def left(self, kind: str, tensor: Any) -> None:
+        """A value becomes Python's or NumPy's: refused where it depends on the batch."""
+        if self.slot_of(tensor) is not None:
+            _refusals.check_leaving(kind)
+        elif self._outer is not None:
+            self._outer.left(kind, tensor)
+
+    # -- the whole batch -----------------------------------------------------------------------------------------------
+    def run(self, batches: Sequence[Any], results: Sequence[Slot]) -> dict[int, Any]:
+        """The values, for the whole batch, of the results; *batches* are those of the first slots."""
+        values: dict[int, Any] = dict(enumerate(batches))
+        for instruction, dead in lived(self.instructions, set(results)):
+            if instruction.records is not grad_on():
+                with set_grad_enabled(instruction.records):
+                    instruction.run(values, self.size)
+            else:
+                instruction.run(values, self.size)
+            for slot in dead:
+                values.pop(slot, None)
+        return values
+
+
+def lived(instructions: list[Any], needed: set[Slot]) -> list[tuple[Any, list[Slot]]]:
+    """The instructions that results or writes need, each with the slots that nothing reads after it."""
+    found = []
+    for instruction in reversed(instructions):
+        if isinstance(instruction, Called) and not needed.intersection(instruction.asides):
+            instruction.asides = []
+        wanted = (Written, Writing)
+        if not isinstance(instruction, wanted) and not needed.intersection((*instruction.outputs, *instruction.asides)):
+            continue
+        dead = [slot for slot in {*instruction.reads, *instruction.outputs} if slot not in needed]
+        needed.update(instruction.reads)
+        found.append((instruction, dead))
+    return found[::-1]
+
+
+def owner_of(array: Any) -> Any:
+    """The array whose memory it is."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array

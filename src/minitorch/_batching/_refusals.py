@@ -1,0 +1,66 @@
+"""What vmap refuses, and what to do instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+RANDOM = (
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness "
+    "flags on vmap, or draw outside of vmap and map over what was drawn"
+)
+SAME_OF_BATCHED = (
+    "vmap: does not support same randomness with a batched tensor input: what is drawn depends on it. Please use "
+    "randomness='different', or draw outside of vmap"
+)
+WRITE = (
+    "vmap: an inplace operation is not possible because what is written is vmapped over and what it is written into is not, so "
+    "that every example would write into the same memory. Please use an out-of-place operator, or make the tensor that is "
+    "written inside of the function, or map over it too"
+)
+LEAVING = {
+    "item": (
+        "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, as it "
+        "has another value for each example: keep it a Tensor, and compute with it"
+    ),
+    "bool": (
+        "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that, as "
+        "the condition may differ from example to example: compute both branches and choose with torch.where(condition, a, b)"
+    ),
+    "numpy": (
+        "vmap: .numpy() cannot give one array of a Tensor that is vmapped over: keep to operations on Tensors, or return the "
+        "Tensor and convert the result of vmap"
+    ),
+    "tolist": (
+        "vmap: .tolist() cannot give one list of a Tensor that is vmapped over: keep to operations on Tensors, or return the "
+        "Tensor and convert the result of vmap"
+    ),
+}
+"""By the way in which a value becomes Python's or NumPy's."""
+
+
+def check_leaving(kind: str) -> None:
+    """Refuse a value that depends on the batch as Python's or NumPy's."""
+    if kind in LEAVING:
+        raise RuntimeError(LEAVING[kind])
+
+
+def check_function(function: Any) -> None:
+    """Refuse a custom Function that says nothing of vmap."""
+    from ..autograd.function import Function
+
+    own = function.vmap is not Function.vmap
+    if own and function.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {function.__name__}, but it has both generate_vmap_rule=True and an overridden vmap "
+            "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity."
+        )
+    if function.setup_context is Function.setup_context:
+        raise RuntimeError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
+            f"the setup_context staticmethod: {function.__name__} has a forward that takes ctx."
+        )
+    if not own and not function.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {function.__name__}, but it does not have vmap support. Please override and implement the "
+            "vmap staticmethod or set generate_vmap_rule=True."
+        )

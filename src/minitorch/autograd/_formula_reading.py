@@ -1,0 +1,402 @@
+"""From what was recorded to expressions: the calls of a block or the nodes of a result, and those of its backward pass.
+
+A value is an array: what made it last says how it reads.  What nothing made is a symbol: a leaf, or a constant.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from .. import _runtime
+from .._inplace import Take
+from .._modes import Observer, observers
+from .._op import Row
+from .._records import name_of, op_name
+from .._tape import AccumulateGrad, Output
+from .._views import path_to, root_of
+from ._expressions import Algebra, Expression, Number
+from ._formula_rows import RESHAPES, read
+from ._formula_text import Opaque
+
+_watching: ContextVar[Any] = ContextVar("watching", default=None)
+UNKNOWN = Opaque("...", None)
+"""A parameter that a node did not keep."""
+
+
+class Watch(Observer):
+    """Notes what is called while it is entered, parts of in-place calls too."""
+
+    parts = True
+
+    def __init__(self) -> None:
+        self.events: list[tuple[Any, ...]] = []
+
+    def __enter__(self) -> Watch:
+        self._token = _watching.set(self)
+        observers.append(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        observers.remove(self)
+        _watching.reset(self._token)
+
+    def active(self) -> bool:
+        return _watching.get() is self
+
+    def recorded(self, call: Any) -> None:
+        self.events.append(("read_call", call))
+
+    def written(self, tensor: Any, out: Any) -> None:
+        self.events.append(("write", tensor, out))
+
+    def copied(self, tensor: Any, array: Any) -> None:
+        self.events.append(("copy", tensor, array))
+
+
+class Symbol:
+    """A name in a formula, and the tensor that it stands for (None where the graph did not keep it).
+
+    *kind* is "variable", "constant" or "gradient"; *name* what the user called it.
+    """
+
+    def __init__(self, kind: str, tensor: Any, name: str | None) -> None:
+        self.kind, self.tensor, self.name = kind, tensor, name
+
+
+class Reading:
+    """Reads calls, writes and nodes, in the order in which they came.
+
+    Parameters
+    ----------
+    names : mapping of Node to str
+        What leaves are called.
+    """
+
+    def __init__(self, names: dict[Any, str]) -> None:
+        self.algebra = Algebra()
+        self.names = names
+        self.symbols: list[Symbol] = []
+        self.functions: dict[str, Any] = {}
+        self.uses: Counter[Any] = Counter()
+        self._values: dict[int, tuple[Expression, int]] = {}
+        self._memory: dict[Any, Expression] = {}
+        self._made: dict[Any, Expression] = {}
+        self._stale: dict[int, int] = {}
+        self._opaque: dict[Any, Opaque] = {}
+        self._alive: list[Any] = []
+        self._now = 0
+
+    def run(self, events: Iterable[tuple[Any, ...]]) -> None:
+        for event, *args in events:
+            self._now += 1
+            getattr(self, event)(*args)
+
+    # -- what a tensor is
+    def expression_of(self, tensor: Any) -> Expression:
+        """How the value of a tensor reads."""
+        array, alias = tensor._array, tensor._alias
+        known, since = self._values.get(id(array), (None, -1))
+        if alias is not None and alias.parent is not None and self._stale.get(id(alias.edits), -1) > since:
+            return self._taken_again(tensor)
+        if known is not None:
+            return known
+        found = self._made.get(_key(tensor._node)) or self._memory.get(_place(array))
+        if found is None:
+            found = self._outside(tensor)
+        self._set(array, found)
+        return found
+
+    def symbol(self, kind: str, tensor: Any, name: str | None, shape: Any = None, dtype: Any = None) -> Expression:
+        """A new symbol."""
+        self.symbols.append(Symbol(kind, tensor, name))
+        if tensor is not None:
+            shape, dtype = tensor._array.shape, tensor._array.dtype
+        made = self.algebra.symbol(len(self.symbols) - 1, shape, dtype)
+        if tensor is not None:
+            self._set(tensor._array, made)
+        return made
+
+    def _outside(self, tensor: Any) -> Expression:
+        node, array = tensor._node, tensor._array
+        name = self.names.get(node) or name_of(tensor)
+        if node is not None:
+            self._made[_key(node)] = made = self.symbol("variable", tensor, name)
+            return made
+        number = array.dtype.kind == "f" or getattr(tensor, "is_number", False)
+        if name is None and number and (value := _uniform(array)) is not None:
+            return self.algebra.constant(value, array.shape, array.dtype)
+        return self.symbol("constant", tensor, name)
+
+    def _set(self, array: np.ndarray, made: Expression, node: Any = None) -> None:
+        self._alive.append(array)
+        self._values[id(array)] = made, self._now
+        self._memory[_place(array)] = made
+        if node is not None and node.__class__ is not AccumulateGrad:
+            self._made[_key(node)] = made
+        if self.uses[id(array)] > 1:
+            self.algebra.shared.add(made.serial)
+
+    # -- calls
+    def read_call(self, call: Any) -> None:
+        if call.in_place:
+            return self._read_in_place(call)
+        outputs, row = call.outputs, call.row
+        if not isinstance(row, Row):
+            made = self._custom(row, call.inputs, outputs)
+        elif "generator" in row.params or any([t is UNKNOWN for t in call.params]):
+            for out in outputs:
+                self.symbol("constant", out, None)
+            return
+        else:
+            args = tuple([self.expression_of(t) for t in call.inputs])
+            node = call.node
+            known = node is not None and not node.several  # a tensor may have got another shape since: by ``t_``, say
+            layouts = [node.layout] if known else [_layout(out._array) for out in outputs]
+            made = self.of_row(row, args, dict(zip(row.params, call.params)), layouts)
+            if call.node is not None and "aside" in row.kept and call.node.saved_aside is not None:
+                self._read_aside(row, args, call.params, call.node)
+        for out, e in zip(outputs, made):
+            self._set(out._array, e, call.made if len(outputs) == 1 else out._node)
+
+    def of_row(self, row: Row, args: tuple[Expression, ...], params: dict[str, Any], layouts: Any) -> list[Expression]:
+        """A row's outputs, from its inputs."""
+        if len(layouts) == 1 and not row.outputs:
+            (layout,) = layouts
+            if row.elementwise and (value := _folded(row, args, params)) is not None:
+                return [self.algebra.constant(value, *layout)]
+            made = read(row, args, params, *layout)
+            return [self.algebra.call(row.name, args, self._shown(row, params), *layout) if made is None else made]
+        call = self.algebra.call(row.name, args, self._shown(row, params))
+        return [self.algebra.item(call, index, *layout) for index, layout in enumerate(layouts)]
+
+    def _shown(self, row: Row, params: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+        """A call's parameters, without those that have their default."""
+        if isinstance(params.get("end"), int) and "shape" in params:  # not 2**63 - 1
+            params = {**params, "end": min(params["end"], params["shape"][params["dim"]])}
+        shown = [(p, self.parameter(p, v)) for p, v in params.items() if row.params[p] != f"={v!r}"]
+        return (("*", True), *shown) if row.variadic else tuple(shown)
+
+    def parameter(self, name: str, value: Any) -> Any:
+        """A parameter as it is written: what is no number or word goes by a name."""
+        if value is None or value is UNKNOWN or isinstance(value, (bool, int, float, str, np.dtype)):
+            return value
+        if isinstance(value, np.generic):
+            return value.item()
+        if isinstance(value, (tuple, list)) and all([isinstance(v, int) for v in value]):
+            return tuple(value)
+        self._alive.append(value)
+        key: Any = id(value)
+        if isinstance(value, Take):
+            name, key = "place", (repr(value.steps), value.order)
+        if key not in self._opaque:
+            self._opaque[key] = Opaque(name, value)
+        return self._opaque[key]
+
+    def _read_aside(self, row: Row, args: Any, params: Any, node: Any) -> None:
+        """What a kernel keeps for its formulas besides its outputs."""
+        head = f"{row.name}_aside"
+        count = int(row.outputs) or 1
+        kernel = row.kernel
+
+        def aside(*inputs: Any, **params: Any) -> Any:
+            kept = kernel(*[t._array for t in inputs], **params)[count:]
+            return tuple([_runtime.wrap(a) for a in kept])
+
+        self.functions[head] = aside
+        call = self.algebra.call(head, args, self._shown(row, dict(zip(row.params, params))))
+        for index, array in enumerate(node.saved_aside):
+            if isinstance(array, np.ndarray):
+                self._set(array, self.algebra.item(call, index, *_layout(array)))
+
+    def _custom(self, function: Any, inputs: Any, outputs: Any) -> list[Expression]:
+        """A custom Function's outputs."""
+        name = function.__name__
+        self.functions[name] = getattr(function, "apply", function)
+        args = [self.expression_of(t) for t in inputs if isinstance(t, _runtime.Tensor)]
+        others = [t for t in inputs if not isinstance(t, _runtime.Tensor)]
+        if others:
+            order = [None if isinstance(t, _runtime.Tensor) else t for t in inputs]
+            self.functions[name] = _with_others(self.functions[name], order)
+        layouts = [_layout(out._array) for out in outputs]
+        if len(outputs) == 1:
+            return [self.algebra.call(name, args, (), *layouts[0])]
+        call = self.algebra.call(name, args)
+        return [self.algebra.item(call, i, *layout) for i, layout in enumerate(layouts)]
+
+    # -- writes
+    def _read_in_place(self, call: Any) -> None:
+        (tensor,), row = call.outputs, call.row
+        layout = _layout(tensor._array)
+        inputs = [i if isinstance(i, _runtime.Tensor) else None for i in call.inputs]
+        given = [self.expression_of(t) if t is not None else self.value(i, tensor) for t, i in zip(inputs, call.inputs)]
+        if any([e is None for e in given]) or (call.params and not isinstance(row, Row)):
+            made = None
+        elif op_name(row) == "copy":
+            made = given[1]
+        elif isinstance(row, Row):
+            params = _saved(row, call.node)
+            known = len(given) == len(row.inputs) and not set(row.params) - set(params)
+            made = self.of_row(row, tuple(given), params, [layout])[0] if known else None  # type: ignore[arg-type]
+        else:
+            self.functions[row.__name__] = row
+            made = self.algebra.call(row.__name__, given, (), *layout)  # type: ignore[arg-type]
+        if made is None:
+            made = self.symbol("constant", _runtime.wrap(tensor._array.copy()), None)
+        self._write(tensor, made)
+
+    def value(self, value: Any, like: Any) -> Expression | None:
+        """A number, among the arguments of an in-place call."""
+        return self.algebra.constant(value, (), like._array.dtype) if isinstance(value, (int, float)) else None
+
+    def write(self, tensor: Any, out: Any) -> None:
+        """The values of *out* were written into *tensor*."""
+        self._write(tensor, self.expression_of(out))
+
+    def copy(self, tensor: Any, array: Any) -> None:
+        """*array* has the values that *tensor* had then."""
+        self._set(array, self.expression_of(tensor))
+
+    def _write(self, tensor: Any, made: Expression) -> None:
+        made = self.algebra.fitted(made, *_layout(tensor._array))
+        root = root_of(tensor)
+        if root is not tensor:
+            take = self.parameter("place", Take(tensor))
+            whole = self.algebra.call(
+                "copy_slices", (self.expression_of(root), made), (("take", take),), *_layout(root._array)
+            )
+            self._set(root._array, whole, root._node)
+        self._set(tensor._array, made, tensor._node)
+        if tensor._alias is not None:
+            self._stale[id(tensor._alias.edits)] = self._now
+
+    def _taken_again(self, view: Any) -> Expression:
+        """A view, from its root as it is now."""
+        root, steps = path_to(view)
+        made, array = self.expression_of(root), root._array
+        for row, params, index in steps:
+            taken = row.apply(array, *params)
+            arrays = taken if index is not None else (taken,)
+            results = self.of_row(row, (made,), dict(zip(row.params, params)), [_layout(a) for a in arrays])
+            made, array = results[index or 0], arrays[index or 0]
+        self._set(view._array, made)
+        return made
+
+    # -- nodes
+    def read_node(self, node: Any) -> None:
+        """A node of a graph, of which its inputs are known by its edges and by what it saved."""
+        layouts = [known for known in (node.layout if node.several else [node.layout]) if known is not None]
+        row = getattr(node, "row", None)
+        if row is None:
+            args = [self._at(edge, (), layouts[0][1]) for edge in node.edges]
+            self.functions[node.function.__name__] = getattr(node.function, "apply", None)
+            made = [self.algebra.call(node.function.__name__, args, (), *layouts[0])]
+            if node.several:
+                call = self.algebra.call(node.function.__name__, args)
+                made = [self.algebra.item(call, i, *layout) for i, layout in enumerate(layouts)]
+        else:
+            args, params = self._inputs_of(node, row, layouts[0])
+            made = self.of_row(row, tuple(args), params, layouts)
+            if "aside" in row.kept and node.saved_aside is not None:
+                self._read_aside(row, tuple(args), params.values(), node)
+        for index, e in enumerate(made):
+            self._made[node, index if node.several else 0] = e
+            if self.uses[node] > 1:
+                self.algebra.shared.add(e.serial)
+
+    def _inputs_of(self, node: Any, row: Row, layout: Any) -> tuple[list[Expression], dict[str, Any]]:
+        edges = dict(zip(row.formulas, node.edges))
+        if row.variadic:
+            return [self._at(edge, *layout) for edge in node.edges], self._params_of(node, row, layout)
+        args: list[Any] = []
+        for name in row.inputs:
+            value = getattr(node, f"saved_{name}", None) if name in row.kept else None
+            if edges.get(name) is not None:
+                args.append(self._at(edges[name], *layout))
+            elif value is not None and value is not _runtime.unsaved:
+                args.append(self.expression_of(value))
+            else:
+                args.append(None)
+        whole = any([a is not None and a.shape == layout[0] for a in args])
+        for index, name in enumerate(row.inputs):
+            if args[index] is None:
+                shape = getattr(node, f"saved_{name}_shape", () if whole or not row.elementwise else layout[0])
+                args[index] = self.symbol("constant", None, None, shape, layout[1])
+        return args, self._params_of(node, row, layout)
+
+    def _params_of(self, node: Any, row: Row, layout: Any) -> dict[str, Any]:
+        """What a node kept of its parameters, and what its result tells of the others."""
+        kept = {"shape": layout[0], "dtype": layout[1], **_saved(row, node)}
+        if row.name in RESHAPES or row.name == "expand":
+            kept["size"] = layout[0]
+        return {p: kept.get(p, UNKNOWN) for p in row.params}
+
+    def _at(self, edge: Any, shape: Any, dtype: Any) -> Expression:
+        """What comes through an edge."""
+        if edge is None:
+            return self.symbol("constant", None, None, shape, dtype)
+        if (made := self._made.get(_key(edge))) is not None:
+            return made
+        return self.expression_of(edge.variable)
+
+
+def uses(events: Iterable[tuple[Any, ...]]) -> Counter[Any]:
+    """How often each array, and each node, is taken by an operation."""
+    found: Counter[Any] = Counter()
+    for event, first, *_ in events:
+        if event == "read_call":
+            found.update([id(t._array) for t in first.inputs if isinstance(t, _runtime.Tensor)])
+        elif event == "read_node":
+            found.update([_key(edge)[0] for edge in first.edges if edge is not None])
+    return found
+
+
+# -- helpers -----------------------------------------------------------------------------------------------------------
+def _saved(row: Row, node: Any) -> dict[str, Any]:
+    """The parameters that a node kept."""
+    if node is None or getattr(node, "row", None) is not row:
+        return {}
+    return {p: getattr(node, f"saved_{p}") for p in row.params if p in row.constants}
+
+
+def _key(node: Any) -> tuple[Any, int]:
+    return (node.edges[0], node.index) if node.__class__ is Output else (node, 0)
+
+
+def _layout(array: np.ndarray) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    return array.shape, array.dtype
+
+
+def _place(array: np.ndarray) -> Any:
+    """Where an array's elements lie: two arrays with one place are one value."""
+    return array.__array_interface__["data"][0] if array.size else id(array), array.shape, array.strides, array.dtype
+
+
+def _uniform(array: np.ndarray) -> Number | None:
+    """The number that all elements are; as people wrote it, where it was rounded to float32."""
+    if not array.size or (array != array.flat[0]).any():
+        return None
+    return float(str(array.flat[0])) if array.dtype.kind == "f" else int(array.flat[0])
+
+
+def _folded(row: Row, args: tuple[Expression, ...], params: dict[str, Any]) -> Number | None:
+    """An elementwise row's value where all inputs are numbers."""
+    if not all([a.kind == "number" and a.dtype.kind in "fb" for a in args]) or not args:
+        return None
+    with np.errstate(all="ignore"):
+        value = row.kernel(*[np.asarray(a.number, np.float64 if a.floats else bool) for a in args], **params)
+    return value.item() if np.ndim(value) == 0 and np.asarray(value).dtype.kind in "fb" else None
+
+
+def _with_others(function: Any, order: list[Any]) -> Any:
+    """A custom Function of its tensors alone, the other arguments as they were."""
+
+    def called(*tensors: Any) -> Any:
+        given = iter(tensors)
+        return function(*[next(given) if o is None else o for o in order])
+
+    return called

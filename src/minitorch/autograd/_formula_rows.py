@@ -1,0 +1,258 @@
+"""How rows read as expressions: what an operation is in the usual notation.
+
+A reading is written as the operation is defined: ``reading(*inputs, **params)`` of expressions gives one.  A row that is not
+here, or whose reading gives None for what it gets, is a call of a function that is named as the row is.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ._expressions import Expression
+
+Reading = Callable[..., Expression | None]
+
+
+# -- helpers -----------------------------------------------------------------------------------------------------------
+def compared(head: str, self: Expression, other: Any) -> Expression:
+    """A comparison, of bools."""
+    algebra = self.algebra
+    other = other if isinstance(other, Expression) else algebra.constant(other, (), self.dtype)
+    shape = np.broadcast_shapes(self.shape, other.shape)
+    if self.kind == other.kind == "number":
+        return algebra.constant(getattr(operator, head)(self.number, other.number), shape, np.dtype(bool))
+    return algebra.call(head, (self, other), (), shape, np.dtype(bool))
+
+
+def where(condition: Expression, self: Expression, other: Any) -> Expression:
+    """The choice between two."""
+    algebra = self.algebra
+    other = other if isinstance(other, Expression) else algebra.constant(other, (), self.dtype)
+    shape = np.broadcast_shapes(condition.shape, self.shape, other.shape)
+    if condition.kind == "number":
+        return algebra.fitted(self if condition.number else other, shape, self.dtype)
+    if self.kind == other.kind == "number" and self.floats and math.isfinite(self.number - other.number):
+        chosen = [(condition, 1)], shape, self.dtype
+        return algebra.product(self.number - other.number, *chosen) + other.number
+    return algebra.call("where", (condition, self, other), (), shape, self.dtype)
+
+
+def either(self: Expression, other: Expression, decides: bool) -> Expression | None:
+    """``|`` or ``&`` of bools, of which a known one may decide."""
+    for known, unknown in ((self, other), (other, self)):
+        if known.kind == "number" and known.dtype.kind == unknown.dtype.kind == "b":
+            shape = np.broadcast_shapes(self.shape, other.shape)
+            if bool(known.number) is decides:
+                return self.algebra.constant(decides, shape, known.dtype)
+            return self.algebra.fitted(unknown, shape, known.dtype)
+    return None
+
+
+def opposite(self: Expression) -> Expression | None:
+    """``~`` of a bool."""
+    return self.args[0] if self.head == "bitwise_not" and self.dtype.kind == "b" else None
+
+
+def stretched(e: Expression, dim: int) -> Expression:
+    """With a dimension of size 1 at *dim*."""
+    at = dim % (e.ndim + 1)
+    return e.algebra.reshaped(e, (*e.shape[:at], 1, *e.shape[at:]))
+
+
+def summed(e: Expression, dim: Any = None, keepdim: bool = False) -> Expression:
+    return e.algebra.sum_over(e, (dim,) if isinstance(dim, int) else dim, keepdim)
+
+
+def averaged(e: Expression, dim: Any = None, keepdim: bool = False) -> Expression | None:
+    dims = (dim,) if isinstance(dim, int) else dim
+    return e.algebra.sum_over(e, dims, keepdim, "mean") if e.floats and 0 not in e.shape else None
+
+
+def sum_to(e: Expression, shape: tuple[int, ...]) -> Expression:
+    """The sum over what broadcasting repeated."""
+    lead = e.ndim - len(shape)
+    leading = tuple(range(lead))
+    inner = tuple([lead + d for d, n in enumerate(shape) if n == 1 and e.shape[lead + d] != 1])
+    if not inner:
+        return e.algebra.sum_over(e, leading, False) if leading else e
+    total = e.algebra.sum_over(e, leading + inner, True)
+    return e.algebra.reshaped(total, shape)
+
+
+def permuted(e: Expression, dims: tuple[int, ...]) -> Expression:
+    """With the dimensions in another order; the exchange of the last two has a sign of its own."""
+    dims = tuple([d % e.ndim for d in dims]) if e.ndim else ()
+    if dims == tuple(range(e.ndim)):
+        return e
+    if e.ndim > 1 and dims == (*range(e.ndim - 2), e.ndim - 1, e.ndim - 2):
+        return e.mT
+    shape = tuple([e.shape[d] for d in dims])
+    return e.algebra.call("permute", (e,), (("dims", dims),), shape, e.dtype)
+
+
+def transposed(self: Expression, dim0: int, dim1: int) -> Expression:
+    dims = list(range(self.ndim))
+    if dims:
+        dims[dim0], dims[dim1] = dims[dim1], dims[dim0]
+    return permuted(self, tuple(dims))
+
+
+def product(self: Expression, other: Expression) -> Expression | None:
+    """A product of matrices or vectors, where it is one."""
+    return self @ other if self.ndim and other.ndim else None
+
+
+def of_rows(self: Expression, other: Expression) -> Expression | None:
+    """``self.mT @ other`` of matrices."""
+    return self.mT @ other if self.ndim == other.ndim == 2 else None
+
+
+def combined(self: Expression, first: Expression, second: Expression, beta: Any, alpha: Any) -> Expression:
+    return beta * self + alpha * (first @ second)
+
+
+def powered(self: Expression, exponent: Expression) -> Expression | None:
+    """A power whose exponent is the same number everywhere."""
+    return self**exponent.number if exponent.kind == "number" and self.floats else None
+
+
+def power_of_number(exponent: Expression, self: Any) -> Expression:
+    base = exponent.algebra.constant(self, (), exponent.dtype)
+    return exponent.algebra.call("pow", (base, exponent), (), exponent.shape, exponent.dtype)
+
+
+def positive(output: Expression) -> Expression:
+    """Where relu's result is more than 0."""
+    return compared("gt", output.args[0] if output.head == "relu" else output, 0)
+
+
+def sloped(grad: Expression, self: Expression, negative_slope: float) -> Expression:
+    return where(compared("gt", self, 0), grad, negative_slope * grad)
+
+
+def softmax_backward(grad: Expression, output: Expression, dim: int) -> Expression:
+    return output * (grad - summed(grad * output, dim, True)) if output.ndim else grad * 0
+
+
+def log_softmax_backward(grad: Expression, output: Expression, dim: int) -> Expression:
+    softmax = output.algebra.call("exp", (output,), (), output.shape, output.dtype)
+    return grad - softmax * summed(grad, dim, True) if output.ndim else grad * 0
+
+
+def squared_error(self: Expression, target: Expression, reduction: int) -> Expression | None:
+    square = (self - target) ** 2
+    return square if reduction == 0 else averaged(square) if reduction == 1 else summed(square)
+
+
+# -- readings ----------------------------------------------------------------------------------------------------------
+def _same(self: Expression, **params: Any) -> Expression:
+    return self
+
+
+ARITHMETIC: dict[str, Reading] = {
+    "add": lambda self, other: self + other,
+    "add_scaled": lambda self, other, alpha: self + alpha * other,
+    "sub": lambda self, other: self - other,
+    "sub_scaled": lambda self, other, alpha: self - alpha * other,
+    "rsub": lambda self, other: other - self,
+    "rsub_number": lambda self, other: other - self,
+    "mul": lambda self, other: self * other,
+    "neg": lambda self: -self,
+    "div": lambda self, other: self / other if self.floats or other.floats else None,
+    "reciprocal": lambda self: 1 / self if self.floats else None,
+    "addcmul": lambda self, tensor1, tensor2, value: self + value * tensor1 * tensor2,
+    "addcdiv": lambda self, tensor1, tensor2, value: self + value * tensor1 / tensor2 if tensor1.floats else None,
+    "lerp_number": lambda self, end, weight: self + weight * (end - self),
+    "lerp": lambda self, end, weight: self + weight * (end - self),
+    "pow_number": lambda self, exponent: self**exponent if self.floats else None,
+    "pow": powered,
+    "pow_of_number": power_of_number,
+    "sqrt": lambda self: self**0.5 if self.floats else None,
+    "rsqrt": lambda self: self**-0.5 if self.floats else None,
+    "tanh_backward": lambda grad, output: grad * (1 - output**2),
+    "sigmoid_backward": lambda grad, output: grad * output * (1 - output),
+    "relu_backward": lambda grad, output: grad * positive(output),
+    "threshold_backward": lambda grad, self, threshold: grad * compared("gt", self, threshold),
+    "leaky_relu_backward": lambda grad, self, negative_slope: sloped(grad, self, negative_slope),
+    "exp_difference": lambda self, other: (d := self - other).algebra.call("exp", (d,), (), d.shape, d.dtype),
+    "softmax_backward": softmax_backward,
+    "log_softmax_backward": log_softmax_backward,
+    "mse_loss": squared_error,
+}
+
+SHAPES: dict[str, Reading] = {
+    "alias": _same,
+    "clone": _same,
+    "contiguous": _same,
+    "sum_all": summed,
+    "sum": summed,
+    "sum_to": sum_to,
+    "mean_all": averaged,
+    "mean": averaged,
+    "expand": lambda self, size: self,  # what is left to do is to give it its shape
+    "T": lambda self: permuted(self, tuple(range(self.ndim))[::-1]),
+    "t": lambda self: permuted(self, tuple(range(self.ndim))[::-1]),
+    "mT": lambda self: self.mT,
+    "permute": lambda self, dims: permuted(self, tuple(dims)),
+    "transpose": transposed,
+    "bitwise_or": lambda self, other: either(self, other, True),
+    "bitwise_and": lambda self, other: either(self, other, False),
+    "bitwise_not": opposite,
+    "keep": lambda self, mask: where(mask, self, 0),
+    "where": lambda self, other, condition: where(condition, self, other),
+}
+
+PRODUCTS: dict[str, Reading] = {
+    "mm": product,
+    "bmm": product,
+    "matmul": product,
+    "folded_mm": product,
+    "mv": product,
+    "folded_mv": product,
+    "vm": product,
+    "mm_nt": lambda self, mat2: self @ mat2.mT,
+    "folded_mm_nt": lambda self, mat2: self @ mat2.mT,
+    "bmm_nt": lambda self, mat2: self @ mat2.mT,
+    "mm_tn": of_rows,
+    "bmm_tn": lambda self, mat2: self.mT @ mat2,
+    "mv_t": lambda self, vec: self.mT @ vec if self.ndim == 2 else None,
+    "rows_times": lambda self, vec: stretched(self, -1) * vec,
+    "dot": product,
+    "vdot": product,
+    "linear": lambda self, weight, bias: self @ weight.mT + bias,
+    "folded_linear": lambda self, weight, bias: self @ weight.mT + bias,
+    "vector_linear": lambda self, weight: self @ weight.mT,
+    "addmm": combined,
+    "addmv": combined,
+    "baddbmm": combined,
+    "addr": lambda self, vec1, vec2, beta, alpha: beta * self + alpha * (stretched(vec1, -1) * vec2),
+}
+
+RESHAPES = frozenset(["view", "unsafe_view", "unsqueeze", "unsqueeze_dims", "squeeze", "squeeze_dim", "squeeze_dims"])
+"""Rows that only say what shape the elements have."""
+
+READINGS: dict[str, Reading] = {
+    **ARITHMETIC,
+    **SHAPES,
+    **PRODUCTS,
+    **{name: functools.partial(compared, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+}
+
+
+def read(row: Any, args: tuple[Expression, ...], params: dict[str, Any], shape: Any, dtype: Any) -> Expression | None:
+    """The expression of a call of a row with one result; None where it is just that call."""
+    if row.name in RESHAPES:
+        made: Expression | None = args[0].algebra.reshaped(args[0], shape)
+    elif row.name == "to":
+        made = args[0] if dtype.kind == args[0].dtype.kind == "f" and args[0].kind == "number" else None
+    elif (reading := READINGS.get(row.name)) is not None and dtype is not None:
+        made = reading(*args, **params)
+    else:
+        made = None
+    return None if made is None else made.algebra.fitted(made, shape, dtype)

@@ -1,0 +1,352 @@
+"""Expressions as text: as Python, and as LaTeX.
+
+Both are written bottom up, in the order in which the expressions were made, so that no depth of nesting needs a deep stack.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ._expressions import Expression, Number, unexpanded
+
+CHOICE, SUM, MATMUL, PRODUCT, POWER, ATOM = range(6)
+"""How tightly the outermost operation binds."""
+COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+FILLED = {0: "zeros", 1: "ones"}
+Factors = list[tuple[Expression, Number]]
+
+
+class Opaque:
+    """A parameter that cannot be written out, such as a table of indices: it goes by a name."""
+
+    def __init__(self, base: str, content: Any) -> None:
+        self.base = self.name = base
+        self.content = content
+
+
+class Written:
+    """A text and how tightly its outermost operation binds."""
+
+    __slots__ = ("binds", "text")
+
+    def __init__(self, text: str, binds: int = ATOM) -> None:
+        self.text, self.binds = text, binds
+
+
+class PythonWriter:
+    """Writes expressions as Python."""
+
+    times_sign, parentheses = "*", ("(", ")")
+
+    def __init__(self, names: dict[Any, str]) -> None:
+        self.names = names
+        self.done: dict[int, Written] = {}
+
+    def write(self, e: Expression) -> Written:
+        """The text of an expression whose parts are written."""
+        written: Written = getattr(self, e.kind)(e)
+        return written
+
+    def of(self, e: Expression, binds: int = CHOICE) -> str:
+        """The text of a part, in parentheses where it binds less tightly."""
+        return self.within(self.done[e.serial], binds)
+
+    def within(self, written: Written, binds: int) -> str:
+        left, right = self.parentheses
+        return written.text if written.binds >= binds else f"{left}{written.text}{right}"
+
+    # -- atoms
+    def symbol(self, e: Expression) -> Written:
+        return Written(self.names[e.head])
+
+    def number(self, e: Expression) -> Written:
+        """A number that has a shape, as a tensor."""
+        if e.floats and e.number in FILLED and e.shape:
+            return Written(f"{FILLED[e.number]}({', '.join(map(str, e.shape))})")
+        kind = "" if e.floats else f", dtype={self.value(e.dtype)}"
+        return Written(f"full({self.value(e.shape)}, {self.plain(e.number).text}{kind})")
+
+    def whole(self, e: Expression) -> Written:
+        """A number that is all of a value."""
+        return self.number(e) if e.shape else self.plain(e.number)
+
+    def plain(self, value: Number) -> Written:
+        """A number beside tensors."""
+        above, below = fraction(abs(value))
+        written = self.quotient(above, [], below, [])
+        return Written(f"-{written.text}", SUM) if value < 0 else written
+
+    def beside(self, e: Expression, binds: int = CHOICE) -> str:
+        """An argument beside others that have its shape: a number is just that."""
+        return self.within(self.plain(e.number), binds) if e.kind == "number" else self.of(e, binds)
+
+    # -- sums and products
+    def sum(self, e: Expression) -> Written:
+        terms = sorted(zip(e.args, e.params), key=lambda term: (-degree(term[0]), not rank(term[0]), self.of(term[0])))
+        parts = [(self.term(a, abs(c)), c < 0) for a, c in terms]
+        if e.number:
+            parts.append((self.within(self.plain(abs(e.number)), MATMUL), e.number < 0))
+        first = next((i for i, part in enumerate(parts) if not part[1]), 0)
+        parts.insert(0, parts.pop(first))
+        text = ("-" if parts[0][1] else "") + parts[0][0]
+        return Written(text + "".join([f" {'-' if minus else '+'} {part}" for part, minus in parts[1:]]), SUM)
+
+    def term(self, e: Expression, size: Number) -> str:
+        if size == 1:
+            return self.of(e, MATMUL)
+        split = e.kind == "product" and e.number == 1 and self.done[e.serial].binds < ATOM
+        return self.times(size, list(zip(e.args, e.params)) if split else [(e, 1)]).text
+
+    def product(self, e: Expression) -> Written:
+        written = self.times(abs(e.number), list(zip(e.args, e.params)))
+        return Written(f"-{written.text}", SUM) if e.number < 0 else written
+
+    def times(self, size: Number, factors: Factors) -> Written:
+        """A positive number times powers."""
+        factors = sorted(factors, key=lambda factor: (rank(factor[0]), self.of(factor[0])))
+        above = [self.power(a, n) for a, n in factors if n > 0]
+        below = [self.power(a, -n) for a, n in factors if n < 0]
+        over, under = fraction(size)
+        if below and size and (1 / size).is_integer():  # x/(2*y), not 0.5*x/y
+            over, under = "1", str(int(1 / size))
+        return self.quotient(over, above, under, below)
+
+    def quotient(self, over: str, above: list[Written], under: str, below: list[Written]) -> Written:
+        top, bottom = self.multiplied(over, above), self.multiplied(under, below)
+        if bottom.text == "1":
+            return top
+        return Written(f"{self.within(top, PRODUCT)}/{self.within(bottom, POWER)}", PRODUCT)
+
+    def multiplied(self, number: str, factors: list[Written]) -> Written:
+        if number == "1" and len(factors) == 1:
+            return factors[0]
+        parts = [number] if number != "1" or not factors else []
+        parts += [self.within(w, PRODUCT + (w.binds == PRODUCT)) for w in factors]
+        return Written(self.times_sign.join(parts), PRODUCT if len(parts) > 1 else ATOM)
+
+    def power(self, base: Expression, exponent: Number) -> Written:
+        if exponent == 1:
+            return self.done[base.serial]
+        if exponent == 0.5:
+            return Written(f"sqrt({self.of(base)})")
+        return Written(f"{self.of(base, ATOM)}**{self.within(self.plain(exponent), ATOM)}", POWER)
+
+    # -- calls
+    def item(self, e: Expression) -> Written:
+        return Written(f"{self.of(e.args[0], ATOM)}[{e.head}]")
+
+    def call(self, e: Expression) -> Written:
+        if e.head in COMPARISONS:
+            a, b = e.args
+            return Written(f"{self.beside(a, SUM)} {COMPARISONS[e.head]} {self.beside(b, SUM)}", CHOICE)
+        special = getattr(self, f"call_{e.head}", None)
+        return self.plain_call(e) if special is None else special(e)
+
+    def plain_call(self, e: Expression) -> Written:
+        return Written(f"{e.head}({', '.join(self.arguments(e))})")
+
+    def arguments(self, e: Expression) -> list[str]:
+        params = dict(e.params)
+        given = [self.of(a) for a in e.args]
+        if params.pop("*", None):
+            given = [f"[{', '.join(given)}]"]
+        return given + [f"{name}={self.value(value)}" for name, value in params.items() if value is not None]
+
+    def call_matmul(self, e: Expression) -> Written:
+        first, second = [self.done[a.serial] for a in e.args]
+        left = first.text if first.binds == MATMUL else self.within(first, POWER)
+        return Written(f"{left} @ {self.within(second, POWER)}", MATMUL)
+
+    def call_mT(self, e: Expression) -> Written:
+        return Written(f"{self.of(e.args[0], ATOM)}.mT")
+
+    def call_bitwise_not(self, e: Expression) -> Written:
+        return Written(f"~{self.of(e.args[0], ATOM)}", POWER)
+
+    def call_bitwise_or(self, e: Expression) -> Written:
+        return Written(" | ".join([self.of(a, SUM) for a in e.args]), CHOICE)
+
+    def call_bitwise_and(self, e: Expression) -> Written:
+        return Written(" & ".join([self.of(a, SUM) for a in e.args]), CHOICE)
+
+    def call_pow(self, e: Expression) -> Written:
+        base, exponent = e.args
+        return Written(f"{self.beside(base, ATOM)}**{self.of(exponent, ATOM)}", POWER)
+
+    def call_where(self, e: Expression) -> Written:
+        return Written(f"where({', '.join([self.of(e.args[0]), *[self.beside(a) for a in e.args[1:]]])})")
+
+    def call_to(self, e: Expression) -> Written:
+        return Written(f"{self.of(e.args[0], ATOM)}.to({self.value(dict(e.params)['dtype'])})")
+
+    def call_expand(self, e: Expression) -> Written:
+        return Written(f"{self.of(unexpanded(e), ATOM)}.expand({self.value(e.shape)})")
+
+    def call_reshape(self, e: Expression) -> Written:
+        return Written(f"{self.of(e.args[0], ATOM)}.reshape({self.value(e.shape)})")
+
+    def call_select(self, e: Expression) -> Written:
+        params = dict(e.params)
+        return self.subscript(e.args[0], params["dim"], self.value(params["index"]))
+
+    def call_slice(self, e: Expression) -> Written:
+        params, (part,) = dict(e.params), e.args
+        dim, start = params.get("dim", 0), params.get("start", 0)
+        end = params.get("end", part.shape[dim])
+        text = f"{start or ''}:{'' if end >= part.shape[dim] else end}"
+        return self.subscript(part, dim, f"{text}:{params['step']}" if "step" in params else text)
+
+    def subscript(self, part: Expression, dim: int, text: str) -> Written:
+        return Written(f"{self.of(part, ATOM)}[{':, ' * (dim % part.ndim)}{text}]")
+
+    def value(self, value: Any) -> str:
+        """A parameter."""
+        if isinstance(value, np.dtype):
+            return value.name
+        if isinstance(value, tuple):
+            return f"({', '.join([self.value(v) for v in value])}{',' if len(value) == 1 else ''})"
+        return value.name if isinstance(value, Opaque) else repr(value)
+
+
+class LatexWriter(PythonWriter):
+    """Writes expressions as LaTeX."""
+
+    times_sign, parentheses = r" \, ", (r"\left(", r"\right)")
+
+    def symbol(self, e: Expression) -> Written:
+        return Written(latex_name(self.names[e.head]))
+
+    def number(self, e: Expression) -> Written:
+        text = self.plain(e.number).text
+        return Written(text if not e.shape else rf"\mathbf{{{text}}}")
+
+    def times(self, size: Number, factors: Factors) -> Written:
+        tensors = len([a for a, _ in factors if a.shape]) > 1
+        self.times_sign = r" \odot " if tensors else r" \, "
+        written = super().times(size, factors)
+        self.times_sign = r" \, "
+        return written
+
+    def quotient(self, over: str, above: list[Written], under: str, below: list[Written]) -> Written:
+        top, bottom = self.multiplied(over, above), self.multiplied(under, below)
+        return top if bottom.text == "1" else Written(rf"\frac{{{top.text}}}{{{bottom.text}}}", PRODUCT)
+
+    def power(self, base: Expression, exponent: Number) -> Written:
+        if exponent == 1:
+            return self.done[base.serial]
+        if exponent == 0.5:
+            return Written(rf"\sqrt{{{self.of(base)}}}")
+        if base.kind == "call" and base.head in LATEX_FUNCTIONS and isinstance(exponent, int):
+            name, _, rest = self.done[base.serial].text.partition(r"\left")
+            if rest:  # \sin^2(x)
+                return Written(rf"{name}^{{{exponent}}}\left{rest}", POWER)
+        return Written(f"{self.of(base, ATOM)}^{{{self.plain(exponent).text}}}", POWER)
+
+    def call(self, e: Expression) -> Written:
+        if e.head in COMPARISONS:
+            a, b = [self.beside(a, SUM) for a in e.args]
+            return Written(rf"\left[{a} {LATEX_COMPARISONS.get(e.head, COMPARISONS[e.head])} {b}\right]")
+        return super().call(e)
+
+    def plain_call(self, e: Expression) -> Written:
+        name = LATEX_FUNCTIONS.get(e.head, rf"\operatorname{{{latex_text(e.head)}}}")
+        return Written(rf"{name}\left({', '.join(self.arguments(e))}\right)")
+
+    def arguments(self, e: Expression) -> list[str]:
+        given = [self.of(a) for a in e.args]
+        return given + [rf"\text{{{latex_text(n)}={latex_text(self.value(v))}}}" for n, v in e.params if n != "*"]
+
+    def item(self, e: Expression) -> Written:
+        return Written(rf"{self.of(e.args[0], ATOM)}_{{[{e.head}]}}")
+
+    def call_exp(self, e: Expression) -> Written:
+        return Written(f"e^{{{self.of(e.args[0])}}}", POWER)
+
+    def call_bitwise_not(self, e: Expression) -> Written:
+        return Written(rf"\lnot {self.of(e.args[0], ATOM)}", POWER)
+
+    def call_bitwise_or(self, e: Expression) -> Written:
+        return Written(r" \lor ".join([self.of(a, SUM) for a in e.args]), CHOICE)
+
+    def call_bitwise_and(self, e: Expression) -> Written:
+        return Written(r" \land ".join([self.of(a, SUM) for a in e.args]), CHOICE)
+
+    def call_abs(self, e: Expression) -> Written:
+        return Written(rf"\left|{self.of(e.args[0])}\right|")
+
+    def call_sum(self, e: Expression) -> Written:
+        return Written(rf"\sum{self.over(e)} {self.of(e.args[0], MATMUL)}", MATMUL)
+
+    def call_mean(self, e: Expression) -> Written:
+        return Written(rf"\operatorname{{mean}}{self.over(e)}\left({self.of(e.args[0])}\right)")
+
+    def over(self, e: Expression) -> str:
+        dim = dict(e.params).get("dim")
+        return "" if dim is None else rf"_{{\text{{dim }}{self.value(dim)}}}"
+
+    def call_matmul(self, e: Expression) -> Written:
+        first, second = [self.done[a.serial] for a in e.args]
+        left = first.text if first.binds == MATMUL else self.within(first, POWER)
+        return Written(rf"{left} \, {self.within(second, POWER)}", MATMUL)
+
+    def call_mT(self, e: Expression) -> Written:
+        return Written(rf"{self.of(e.args[0], ATOM)}^{{\top}}", POWER)
+
+    def call_pow(self, e: Expression) -> Written:
+        base, exponent = e.args
+        return Written(f"{self.beside(base, ATOM)}^{{{self.of(exponent)}}}", POWER)
+
+    call_where = call_to = call_expand = call_reshape = plain_call
+
+    def subscript(self, part: Expression, dim: int, text: str) -> Written:
+        return Written(rf"{self.of(part, ATOM)}_{{[{':, ' * (dim % part.ndim)}{text}]}}")
+
+
+# -- order -------------------------------------------------------------------------------------------------------------
+def rank(e: Expression) -> int:
+    """Of factors: names, then calls, then sums."""
+    return {"symbol": 0, "number": 0, "product": 1, "item": 2, "call": 2, "sum": 3}[e.kind]
+
+
+def degree(e: Expression) -> Number:
+    """Of terms: higher powers and products first."""
+    if e.kind == "product":
+        return sum([n for n in e.params if n > 0]) or -1
+    return 2 if e.head == "matmul" else 1
+
+
+# -- numbers and names -------------------------------------------------------------------------------------------------
+def fraction(value: Number) -> tuple[str, str]:
+    """A positive number as numerator and denominator: written out where that is short, as a fraction where it is one."""
+    text = repr(value)
+    if len(text) > 4 and math.isfinite(value):
+        near = Fraction(value).limit_denominator(100_000)
+        if near.denominator > 1 and near.numerator < 1000 and near.numerator / near.denominator == value:
+            return str(near.numerator), str(near.denominator)
+    return text, "1"
+
+
+def latex_name(name: str) -> str:
+    """A name: a letter, a Greek letter or a word, with the digits at its end below it."""
+    word, digits = re.fullmatch(r"(.*?)_?(\d*)", name).groups()  # type: ignore[union-attr]
+    if not word:
+        word, digits = digits, ""
+    word = rf"\{word}" if word in GREEK else word if len(word) == 1 else rf"\mathrm{{{latex_text(word)}}}"
+    return f"{word}_{{{digits}}}" if digits else word
+
+
+def latex_text(text: str) -> str:
+    return re.sub(r"([_#%&{}$])", r"\\\1", text)
+
+
+_LETTERS = "alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau phi chi psi omega"
+GREEK = frozenset(_LETTERS.split(" "))
+LATEX_FUNCTIONS = {name: rf"\{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "det")}
+LATEX_FUNCTIONS |= {"asin": r"\arcsin", "acos": r"\arccos", "atan": r"\arctan", "maximum": r"\max", "minimum": r"\min"}
+LATEX_FUNCTIONS |= {"sigmoid": r"\sigma", "lgamma": r"\log\Gamma", "digamma": r"\psi"}
+LATEX_COMPARISONS = {"eq": "=", "ne": r"\ne", "le": r"\le", "ge": r"\ge"}

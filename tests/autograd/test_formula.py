@@ -1,0 +1,475 @@
+"""``Tape.formula()``: what it writes, and that what it writes evaluates to the tape's numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import minitorch as torch
+from minitorch import _op
+from minitorch.autograd import Tape, grad
+from samples import all_samples
+from samples.sample import Sample
+
+OUTSIDE = {"placed": "its values are found outside of the row"}
+"""Rows whose values at other inputs no formula can know."""
+
+
+def leaf(value: Any, name: str) -> Any:
+    tensor = torch.tensor(value, dtype=torch.float64, requires_grad=True)
+    tensor.name = name
+    return tensor
+
+
+def scalars(*names: str) -> list[Any]:
+    return [leaf(0.3 + 0.4 * i, name) for i, name in enumerate(names)]
+
+
+def written(function: Any, *leaves: Any, **options: Any) -> Any:
+    with Tape() as tape:
+        function(*leaves)
+    return tape.formula(**options)
+
+
+# -- what is written ---------------------------------------------------------------------------------------------------
+def test_the_example() -> None:
+    formula = written(lambda x, w, b: torch.sin(x) * w + b, *scalars("x", "w", "b"))
+    assert str(formula) == "y = w*sin(x) + b\ndy/dx = w*cos(x)\ndy/dw = sin(x)\ndy/db = 1"
+    assert formula["dy/dx"] == "w*cos(x)"
+    assert [line.name for line in formula.lines] == ["y", "dy/dx", "dy/dw", "dy/db"]
+    with pytest.raises(KeyError, match="the lines are y, dy/dx"):
+        formula["dy/dz"]
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda x, y: x * 1 + 0, "x"),
+        (lambda x, y: torch.neg(-x), "x"),
+        (lambda x, y: x * x, "x**2"),
+        (lambda x, y: x * y / y, "x"),
+        (lambda x, y: x * y * x, "x**2*y"),
+        (lambda x, y: torch.exp(torch.log(x)), "x"),
+        (lambda x, y: torch.log(torch.exp(x)), "x"),
+        (lambda x, y: 2 * x + 3 * x - x, "4*x"),
+        (lambda x, y: x - y + y, "x"),
+        (lambda x, y: x - x + y, "y"),
+        (lambda x, y: y + x, "x + y"),
+        (lambda x, y: y - (y - x), "x"),
+        (lambda x, y: (x + 1) ** 2 / (x + 1), "x + 1"),
+        (lambda x, y: torch.sqrt(x) * torch.sqrt(x), "x"),
+        (lambda x, y: 1 - x, "1 - x"),
+        (lambda x, y: -x - y, "-x - y"),
+        (lambda x, y: 2 * x + 2 * y, "2*(x + y)"),
+        (lambda x, y: x * y + x * torch.sin(y), "x*(sin(y) + y)"),
+        (lambda x, y: x / 3, "x/3"),
+        (lambda x, y: 0.1 * x, "0.1*x"),
+        (lambda x, y: torch.sin(-x), "-sin(x)"),
+        (lambda x, y: torch.cos(-x), "cos(x)"),
+        (lambda x, y: torch.sin(x) ** 2 + torch.cos(x) ** 2 + y, "y + 1"),
+        (lambda x, y: 1 / torch.sqrt(x), "1/sqrt(x)"),
+        (lambda x, y: torch.rsqrt(x) * x, "sqrt(x)"),
+        (lambda x, y: x ** 3 + 2 * x ** 2 - 3 * x + 1, "x**3 + 2*x**2 - 3*x + 1"),
+        (lambda x, y: (x**2) ** 0.5, "sqrt(x**2)"),
+        (lambda x, y: x / (y * 2), "x/(2*y)"),
+        (lambda x, y: x**y, "x**y"),
+        (lambda x, y: torch.sin(torch.tensor(0.0)) + x, "x"),
+        (lambda x, y: torch.maximum(x, y), "maximum(x, y)"),
+        (lambda x, y: x.reshape(1, 1).reshape(1).expand(1).squeeze(0).clone(), "x"),
+    ],
+)  # fmt: skip
+def test_identities(function: Any, text: str) -> None:
+    x, y = scalars("x", "y")
+    formula = written(function, x, y, order=0)
+    assert formula[formula.lines[-1].name] == text
+
+
+@pytest.mark.parametrize(
+    ("function", "lines"),
+    [
+        (lambda X, W, b: X @ W, ["X @ W", "g @ W.mT", "X.mT @ g"]),
+        (lambda X, W, b: (X @ W).sum(), ["sum(X @ W)", "ones(3, 2) @ W.mT", "X.mT @ ones(3, 2)"]),
+        (lambda X, W, b: X.mT.mT * 2, ["2*X", "2*g"]),
+        (lambda X, W, b: X + b, ["X + b", "g", "sum(g, dim=0)"]),
+        (lambda X, W, b: (2 * X).sum(1), ["2*sum(X, dim=1)", "(2*g.reshape((3, 1))).expand((3, 2))"]),
+        (lambda X, W, b: X.mean(), ["mean(X)", "full((3, 2), 1/6)"]),
+        (lambda X, W, b: (b * b).sum(), ["sum(b**2)", "2*b"]),
+        (lambda X, W, b: X[0] * b, ["b*X[0]", "select_backward(b*g, shape=(3, 2), dim=0, index=0)", "g*X[0]"]),
+        (lambda X, W, b: X[:, 1:].sum(),
+         ["sum(X[:, 1:])", "slice_backward(ones(3, 1), shape=(3, 2), dim=1, start=1, end=2, step=1)"]),
+        (lambda X, W, b: torch.relu(b), ["relu(b)", "g*(b > 0)"]),
+        (lambda X, W, b: torch.where(b > 0, b, 2.0), ["where(b > 0, b, 2)", "where(b > 0, g, 0)"]),
+        (lambda X, W, b: torch.sigmoid(b).sum(), ["sum(sigmoid(b))", "sigmoid(b)*(1 - sigmoid(b))"]),
+        (lambda X, W, b: torch.stack([b, b]).sum(), ["sum(stack([b, b]))", "2"]),
+    ],
+)  # fmt: skip
+def test_tensors(function: Any, lines: list[str]) -> None:
+    X, W, b = (
+        leaf([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], "X"),
+        leaf([[1.0, 2.0], [0.0, 1.0]], "W"),
+        leaf([0.5, 2.0], "b"),
+    )
+    formula = written(function, X, W, b)
+    texts = [line.text for line in formula.lines if not line.name.startswith("t")]
+    if lines[-1] == "2":
+        assert formula.evaluate()["dy/db"].tolist() == [2.0, 2.0]
+        lines = [lines[0], texts[1]]
+    assert texts == lines
+
+
+def test_a_layer() -> None:
+    x, W, b = leaf([[1.0, 2.0], [0.5, -1.0]], "x"), leaf([[1.0, -1.0], [0.3, 0.7]], "W"), leaf([0.1, 0.2], "b")
+    formula = written(lambda: (torch.relu(x @ W + b) ** 2).sum())
+    assert str(formula) == (
+        "t1 = x @ W + b\ny = sum(relu(t1)**2)\nt2 = relu(t1)*(t1 > 0)\n"
+        "dy/dx = 2*(t2 @ W.mT)\ndy/dW = 2*(x.mT @ t2)\ndy/db = 2*sum(t2, dim=0)"
+    )
+    assert formula.operations < formula.expanded
+
+
+def test_second_derivatives() -> None:
+    (x, w) = scalars("x", "w")
+    formula = written(lambda: x**3 * torch.sin(w), order=2)
+    assert formula["d2y/dx2"] == "6*x*sin(w)"
+    assert formula["d2y/dxdw"] == "3*x**2*cos(w)"
+    assert formula["d2y/dw2"] == "-x**3*sin(w)"
+    a = leaf([1.0, 2.0], "a")
+    formula = written(lambda: (a**3).sum(), order=2)
+    assert formula["d(v*dy/da)/da"] == "6*a*v"
+    assert formula.evaluate(v=torch.tensor([1.0, 0.0]))["d(v*dy/da)/da"].tolist() == [6.0, 0.0]
+
+
+def test_a_derivative_has_a_formula_too() -> None:
+    (x,) = scalars("x")
+    with Tape() as tape:
+        (slope,) = grad(x**4, x, create_graph=True)
+    formula = tape.formula(slope)
+    assert (formula["y"], formula["dy/dx"]) == ("4*x**3", "12*x**2")
+
+
+def test_results_and_gradients_that_are_given() -> None:
+    a = leaf([1.0, 2.0], "a")
+    with Tape() as tape:
+        y, z = a.sin(), a.cos()
+    both = tape.formula([y, z])
+    assert str(both).startswith("# g1 = dL/dy1\n# g2 = dL/dy2\n")
+    assert both["dL/da"] == "g1*cos(a) - g2*sin(a)"
+    assert tape.formula(y, gradient=1)["dy/da"] == "cos(a)"
+    assert tape.formula(y, gradient=torch.tensor([2.0, 2.0]).double())["dy/da"] == "2*cos(a)"
+    y.name = "energy"
+    assert tape.formula(y, gradient=1)["denergy/da"] == "cos(a)"
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+def test_names() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    w = torch.tensor([3.0, 4.0], requires_grad=True)
+    c = torch.tensor([5.0, 6.0])
+    assert written(lambda: (x * x).sum())["y"] == "sum(x**2)"
+    assert written(lambda: (x * w * c).sum())["y"] == "sum(c*x1*x2)"
+    x.name, w.name, c.name = "lambda", "sum", "data.scale"
+    formula = written(lambda: (x * w * c).sum())
+    assert formula["y"] == "sum(data_scale*lambda_*sum1)"
+    assert formula.names == {"lambda_": x, "sum1": w, "data_scale": c}
+    value = formula.evaluate(**{"data.scale": torch.tensor([1.0, 0.0])})["y"]
+    assert value.item() == 3.0
+
+
+def test_names_of_parameters() -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
+    with Tape(params=dict(model.named_parameters())) as tape:
+        loss = model(torch.randn(4, 2)).sum()
+    formula = tape.formula(loss)
+    assert set(formula.names) == {"weight_0", "bias_0", "weight_2", "bias_2", "c"}
+    loss.backward()
+    found = formula.evaluate()
+    for number, layer in ((0, model[0]), (2, model[2])):
+        for kind in ("weight", "bias"):
+            assert torch.allclose(found[f"dy/d{kind}_{number}"], getattr(layer, kind).grad, atol=1e-6)
+
+
+# -- LaTeX -------------------------------------------------------------------------------------------------------------
+def test_latex() -> None:
+    formula = written(lambda x, w, b: torch.sin(x) * w / 3 + b**2, *scalars("x", "w_1", "beta"))
+    assert formula.latex == (
+        "\\begin{aligned}\n"
+        "y &= \\beta^{2} + \\frac{w_{1} \\, \\sin\\left(x\\right)}{3} \\\\\n"
+        "\\frac{\\partial y}{\\partial x} &= \\frac{w_{1} \\, \\cos\\left(x\\right)}{3} \\\\\n"
+        "\\frac{\\partial y}{\\partial w_{1}} &= \\frac{\\sin\\left(x\\right)}{3} \\\\\n"
+        "\\frac{\\partial y}{\\partial \\beta} &= 2 \\, \\beta\n"
+        "\\end{aligned}"
+    )
+    assert formula._repr_latex_().startswith("$$\n\\begin{aligned}")
+
+
+def test_latex_of_matrices_and_functions() -> None:
+    X, W = leaf([[1.0, 2.0]], "X"), leaf([[1.0], [2.0]], "weight")
+    latex = written(lambda: torch.exp(X @ W).sum(1).mean() + torch.sqrt(X.abs()).sum()).latex
+    for part in (r"X \, \mathrm{weight}", r"e^{", r"\sum", r"\sqrt{\left|X\right|}", r"X^{\top}"):
+        assert part in latex
+    assert r"\odot" in written(lambda: (X * X.sin()).sum()).latex
+
+
+def test_latex_braces_match_for_every_sample() -> None:
+    for cases in DIFFERENTIABLE.values():
+        for case in cases[:1]:
+            latex = recorded(case, case.inputs)[1].latex
+            assert latex.count("{") == latex.count("}")
+            assert latex.count(r"\left") == latex.count(r"\right")
+
+
+# -- it evaluates to what the tape says --------------------------------------------------------------------------------
+def recorded(case: Sample, arrays: Any, order: int = 1) -> tuple[list[Any], Any, list[Any], list[Any]]:
+    """The inputs, the formula, the results, and a gradient for each."""
+    inputs = [torch.from_numpy(np.array(a)).requires_grad_() for a in arrays]
+    with Tape() as tape:
+        out = case.call(torch, *inputs)
+    results = [o for o in (out if isinstance(out, (tuple, list)) else (out,)) if o.requires_grad]
+    rng = np.random.default_rng(7)
+    starts = [torch.from_numpy(rng.normal(size=tuple(r.shape))) for r in results]
+    return inputs, tape.formula(results, gradient=starts, order=order), results, starts
+
+
+def check(formula: Any, found: Any, inputs: list[Any], theirs: list[Any], results: list[Any], gradients: Any) -> None:
+    """The values of a formula's lines against results and gradients; *inputs* are the leaves that it was made from."""
+    names = {id(tensor): name for name, tensor in formula.names.items()}
+    for value, result in zip(found.values(), results):
+        close(value, result)
+    derivatives = {name.partition("/d")[2]: value for name, value in found.items() if "/d" in name}
+    for ours, gradient in zip(inputs, gradients):
+        value = derivatives.get(names.get(id(ours), ""))
+        if gradient is None or value is None:
+            known = gradient if value is None else value
+            assert known is None or not known.detach().numpy().any()
+        else:
+            close(value, gradient)
+
+
+def close(ours: Any, theirs: Any) -> None:
+    assert ours.dtype is theirs.dtype
+    a, b = ours.detach().numpy(), theirs.detach().numpy()
+    assert a.shape == b.shape
+    scale = max(1.0, float(np.abs(b[np.isfinite(b)]).max(initial=0.0)))
+    np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9 * scale)
+
+
+DIFFERENTIABLE = {
+    name: [c for c in cases if c.order and _op.rows[name].formulas] for name, cases in sorted(all_samples().items())
+}
+
+
+@pytest.mark.parametrize("name", [name for name, cases in DIFFERENTIABLE.items() if cases])
+def test_every_row_evaluates_to_the_tapes_numbers_at_other_values(name: str) -> None:
+    for case in DIFFERENTIABLE[name]:
+        inputs, formula, results, starts = recorded(case, case.inputs)
+        if name in OUTSIDE:
+            found, theirs = formula.evaluate(), inputs
+        else:
+            moved = [np.asarray(a * (1 + 1e-3 * np.cos(np.arange(a.size).reshape(a.shape)))) for a in case.inputs]
+            theirs, _, results, _ = recorded(case, moved, order=0)
+            names = {id(tensor): n for n, tensor in formula.names.items()}
+            found = formula.evaluate(**{names[id(i)]: t for i, t in zip(inputs, theirs) if id(i) in names})
+        check(formula, found, inputs, theirs, results, grad(results, theirs, starts, allow_unused=True))
+
+
+@pytest.mark.parametrize("name", [name for name, cases in DIFFERENTIABLE.items() if cases])
+def test_every_row_has_second_derivatives_that_evaluate(name: str) -> None:
+    case = DIFFERENTIABLE[name][0]
+    if case.order < 2:
+        return
+    inputs, formula, results, starts = recorded(case, case.inputs, order=2)
+    found = formula.evaluate()
+    names = [{id(t): n for n, t in formula.names.items()}.get(id(i)) for i in inputs]
+    first = grad(results, inputs, starts, allow_unused=True, create_graph=True)
+    for i, slope in enumerate(first):
+        if slope is None or not slope.requires_grad:
+            continue
+        second = grad(slope, inputs, torch.ones_like(slope), allow_unused=True, retain_graph=True)
+        for j, curvature in enumerate(second):
+            if curvature is None or (j < i and not inputs[i].ndim and not inputs[j].ndim):
+                continue
+            ends = (f"/d{names[i]})/d{names[j]}", f"/d{names[i]}d{names[j]}", f"/d{names[i]}2" if i == j else "")
+            values = [
+                v for n, v in found.items() if any([e and n.endswith(e) for e in ends]) and (n[:2] in ("d(", "d2"))
+            ]
+            if not values:
+                assert not curvature.numpy().any()
+            else:
+                close(values[0], curvature)
+
+
+UNARY = [
+    torch.sin, torch.tanh, torch.sigmoid, torch.neg, torch.square, torch.relu, torch.abs, torch.clone,
+    lambda a: torch.exp(torch.tanh(a)),
+    lambda a: torch.log(a * a + 1),
+    lambda a: torch.sqrt(a * a + 1),
+    lambda a: torch.rsqrt(a * a + 1),
+    lambda a: a * 3 - 1,
+    lambda a: a / 4,
+    lambda a: a**3,
+    lambda a: 1 / (a * a + 2),
+    lambda a: a - a.detach(),
+    lambda a: torch.where(a > 0.2, a, 0.5),
+    lambda a: a.reshape(-1),
+    lambda a: a.mT @ a if a.ndim == 2 else a,
+    lambda a: a.mean(-1, keepdim=True) if a.ndim else a,
+    lambda a: a.sum(0) if a.ndim else a,
+    lambda a: torch.softmax(a, -1) if a.ndim else a,
+    lambda a: a[..., :1] if a.ndim else a,
+    lambda a: a.var() if a.numel() > 1 else a,
+]  # fmt: skip
+BINARY = [
+    torch.add, torch.sub, torch.mul, torch.maximum, torch.matmul,
+    lambda a, b: a / (b * b + 1),
+    lambda a, b: a * b / (1 + b**2),
+    lambda a, b: torch.atan2(a, b * b + 1),
+    lambda a, b: torch.lerp(a, b, 0.25),
+]  # fmt: skip
+STEP = st.tuples(st.integers(0, len(UNARY) + len(BINARY) - 1), st.integers(0, 30), st.integers(0, 30))
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(steps=st.lists(STEP, max_size=10), seed=st.integers(0, 2**16))
+def test_random_graphs(steps: list[tuple[int, int, int]], seed: int) -> None:
+    def function(leaves: list[Any]) -> Any:
+        values = list(leaves)
+        for which, first, second in steps:
+            a, b = values[-1 - first % len(values)], values[-1 - second % len(values)]
+            try:
+                made = UNARY[which](a) if which < len(UNARY) else BINARY[which - len(UNARY)](a, b)
+            except RuntimeError:  # shapes that do not go together
+                continue
+            if made.numel() and made.abs().max().item() < 50:
+                values.append(made)
+        return sum([v.sum() for v in values[-3:]])
+
+    def leaves(seed: int) -> list[Any]:
+        rng = np.random.default_rng(seed)
+        return [torch.from_numpy(rng.uniform(0.3, 1.5, shape)).requires_grad_() for shape in ((2, 2), (2,), ())]
+
+    inputs = leaves(seed)
+    with Tape() as tape:
+        result = function(inputs)
+    formula = tape.formula(result)
+    check(formula, formula.evaluate(), inputs, inputs, [result], grad(result, inputs, allow_unused=True))
+
+
+# -- what is not known, and what is wrong ------------------------------------------------------------------------------
+def test_a_tape_that_was_read_from_a_result() -> None:
+    x, w = scalars("x", "w")
+    tape = Tape(torch.sin(x) * w + 1)
+    formula = tape.formula()
+    assert str(formula) == "y = w*sin(x) + c\ndy/dx = w*cos(x)\ndy/dw = sin(x)"
+    with pytest.raises(TypeError, match="c must be given: a graph keeps only what gradients need"):
+        formula.evaluate()
+    assert formula.evaluate(c=1.0)["dy/dw"].item() == pytest.approx(np.sin(0.3))
+    x = torch.tensor([1.0, -1.0], requires_grad=True)
+    formula = Tape(torch.nn.functional.threshold(x, 0.1, 20.0).sum()).formula()
+    assert formula["y"] == "sum(threshold(x, threshold=0.1, value=...))"
+    with pytest.raises(TypeError, match="the value of threshold is not known"):
+        formula.evaluate()
+
+
+def test_wrong_uses() -> None:
+    x = torch.tensor(2.0, requires_grad=True)
+    with pytest.raises(RuntimeError, match="nothing was recorded in this block"):
+        Tape().formula()
+    with Tape() as tape:
+        y = x * x
+    with pytest.raises(ValueError, match="order must be 0, 1 or 2, not 3"):
+        tape.formula(order=3)
+    with pytest.raises(TypeError, match="element 0 of the results must be a Tensor, not int"):
+        tape.formula(3)
+    with pytest.raises(TypeError, match="'z' is no name of this formula; it has x"):
+        tape.formula().evaluate(z=1.0)
+    y.backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        tape.formula()
+
+
+def test_nothing_is_changed() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with Tape() as tape:
+        y = (x * x).sum()
+    before = len(tape)
+    tape.formula(order=2)
+    assert (len(tape), x.grad) == (before, None)
+    y.backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_in_place_and_custom_functions() -> None:
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, a: Any, scale: float) -> Any:
+            ctx.save_for_backward(a)
+            ctx.scale = scale
+            return scale * a**3
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (a,) = ctx.saved_tensors
+            return 3 * ctx.scale * g * a**2, None
+
+    a, b = leaf([1.0, 2.0, 3.0], "a"), leaf([0.5, 0.25], "b")
+
+    def function(a: Any, b: Any) -> Any:
+        y = a * 1
+        y.mul_(2)
+        y[1:] = b
+        y[0].add_(b[0])
+        return Cube.apply(y, 0.5).sum()
+
+    with Tape() as tape:
+        result = function(a, b)
+    formula = tape.formula()
+    check(formula, formula.evaluate(), [a, b], [a, b], [result], grad(result, [a, b]))
+    moved = [leaf([2.0, 1.0, 1.0], "a"), leaf([1.5, 3.0], "b")]
+    result = function(*moved)
+    check(formula, formula.evaluate(a=moved[0], b=moved[1]), [a, b], moved, [result], grad(result, moved))
+
+
+def test_float32_stays_float32() -> None:
+    x = torch.tensor([0.5, 2.0], requires_grad=True)
+    with Tape() as tape:
+        y = (torch.exp(x) * 0.1).mean()
+    found = tape.formula().evaluate()
+    assert [v.dtype for v in found.values()] == [torch.float32] * 2
+    assert torch.equal(found["y"], y.detach())
+    assert "0.1" in tape.formula()["y"]
+
+
+def test_deep_graphs_have_short_lines() -> None:
+    x = leaf(0.4, "x")
+
+    def function(x: Any) -> Any:
+        y = x
+        for _ in range(300):
+            y = torch.sin(y) + y * 0.5
+        return y
+
+    formula = written(function, x)
+    assert max([len(line.text) for line in formula.lines]) < 500
+    assert formula.operations < 6000 < formula.expanded
+    close(formula.evaluate()["dy/dx"], grad(function(x), x)[0])
+
+
+def test_random_numbers_stay_those_that_were_drawn() -> None:
+    x = leaf([1.0, 2.0, 3.0, 4.0], "x")
+    with Tape() as tape:
+        y = torch.nn.functional.dropout(x, 0.5).sum()
+    assert torch.equal(tape.formula().evaluate()["y"], y.detach())
+
+
+def test_evaluated_values_can_be_differentiated() -> None:
+    x = leaf(0.7, "x")
+    formula = written(lambda: torch.exp(x) * x)
+    z = torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
+    found = formula.evaluate(x=z)
+    (slope,) = grad(found["y"], z)
+    close(found["dy/dx"], slope)
