@@ -154,12 +154,11 @@ def op(
         Whether the operands after the first may be numbers; "either": the first of two may be instead.
     instead : dict
         What the generated code calls in place of ``_runtime``'s and ``_layouts``'s functions of these names.
-    tangent : str, callable, dict or None
-        How forward mode goes: see `tangent rules <docs/design/11-transforms.md>`.  "linear" applies the op to the tangents,
-        "multilinear" to each in its input's place, and adds; "formulas" adds what each formula gives for its input's tangent
-        (the Jacobian is symmetric); ``function(F, t, *saved)``, for several inputs in a dict, says what an input's tangent
-        *t* adds to the result's; "transpose" does all by a second reverse pass.  None: "formulas" where the op is
-        elementwise, else "transpose".
+    tangent : str, callable, dict or Composition
+        How forward mode goes, see docs/design/11-transforms.md.  "linear" applies the op to the tangents, "multilinear" to
+        each in its input's place; "formulas" (which elementwise ops need not say) adds what the formulas give for the
+        tangents; "reduction" sums that as the op reduces; ``function(F, t, *saved)``, in a dict where there are several inputs,
+        is what an input's tangent adds to the result's; "transpose" does it by a second reverse pass.
     rarely : dict
         Keyword-only arguments of an elementwise op, each with its default and the function that is called instead where it
         differs: ``function(*inputs, value, out=out)``.
@@ -188,7 +187,7 @@ def op(
     row.elementwise = row.is_ufunc and kernel.signature is None if elementwise is None else elementwise  # type: ignore[attr-defined]
     row.broadcasts = row.elementwise and len(inputs) > 1 if broadcasts is None else broadcasts
     row.rarely, row.shows, row.hides = rarely or {}, shows or {}, hides
-    row.tangent = tangent or ("formulas" if row.elementwise else "transpose")
+    row.tangent = tangent or ("formulas" if row.elementwise else None)
     row.formulas = {i: formula for i, formula in formulas.items() if formula is not None}
     row.absent = len(formulas) - len(row.formulas)
     row.reads = {i: _codegen.parameters(f)[2:] for i, f in row.formulas.items()}

@@ -18,10 +18,11 @@ from ._differentiate import grad
 from ._engine import fitted
 from ._modes import enable_grad, grad_on
 from ._op import Row
-from ._runtime import traced, wrap
+from ._runtime import raw, silent, traced, wrap
 from ._tape import Outputs
+from .ops._composition import Composition
 
-KINDS = ("formulas", "linear", "multilinear", "transpose", "view", "written")
+KINDS = ("composition", "formulas", "linear", "multilinear", "reduction", "transpose", "view", "written")
 """How a row's tangents may be computed."""
 
 
@@ -47,7 +48,7 @@ class Rule:
     def __init__(self, row: Row) -> None:
         self.kind = kind_of(row)
         self.fits = len(row.inputs) > 1 and (row.elementwise or row.broadcasts)
-        self.recorded = self.kind in ("transpose", "view")
+        self.recorded = self.kind in ("composition", "transpose", "view")
         self.places = tuple([row.inputs.index(i) for i in row.inputs if i in differentiable(row)])
         self.source = "\n".join(lines(row, self.kind)) + "\n"
         names = _names(row, self.kind)
@@ -67,7 +68,9 @@ def kind_of(row: Row) -> str:
     """Which of ``KINDS`` a row is."""
     if row.view is True:
         return "view"
-    return row.tangent if isinstance(row.tangent, str) else "written"
+    if isinstance(row.tangent, Composition):
+        return "composition"
+    return "written" if callable(row.tangent) or isinstance(row.tangent, dict) else row.tangent or "transpose"
 
 
 def differentiable(row: Row) -> Any:
@@ -79,12 +82,14 @@ def differentiable(row: Row) -> Any:
 def lines(row: Row, kind: str) -> Iterator[str]:
     """The source of a row's tangent function."""
     yield "def tangent(F, tangents, inputs, params, result):"
-    body = _VARIADIC[kind] if row.variadic else {
+    body = {
         "view": _view_lines,
-        "linear": _linear_lines,
+        "linear": _all_linear_lines if row.variadic else _linear_lines,
         "multilinear": _multilinear_lines,
+        "reduction": _reduction_lines,
         "transpose": _transpose_lines,
-    }.get(kind, _sum_lines)  # fmt: skip
+        "composition": _composition_lines,
+    }.get(kind, _sum_lines)
     yield from _codegen.indented(body(row))
 
 
@@ -97,7 +102,9 @@ def _unpacked(row: Row, names: set[str]) -> Iterator[str]:
     if row.params:
         yield f"{', '.join(row.params)}, = params"
     for name in sorted(names):
-        if name.endswith("_shape") and name not in row.params:
+        if name == "aside":
+            yield "aside = aside_of(F, row, inputs, params)"
+        elif name.endswith("_shape") and name not in row.params:
             yield f"{name} = F.constant({name[:-6]}).shape"
         elif name.startswith("result") and name != "result":
             yield f"{name} = result[{name[6:]}]"
@@ -147,6 +154,22 @@ def _multilinear_lines(row: Row) -> Iterator[str]:
     yield from _summed({i: _call(row, {i}) for i in row.inputs if i in row.formulas})
 
 
+def _reduction_lines(row: Row) -> Iterator[str]:
+    """Each element counts for one result: each one's derivative times its tangent, summed as the row reduces."""
+    names = {name for reads in row.reads.values() for name in reads}
+    yield from _unpacked(row, names)
+    yield f"{', '.join(_tangents_of(row))}, = tangents"
+    yield "one = ones(F, result)"
+    calls = {i: f"{i}_rule({', '.join(['F', 'one', *reads])}) * {i}_t" for i, reads in row.reads.items()}
+    dims = ", dim, keepdim" if {"dim", "keepdim"} <= set(row.params) else ""
+    if len(calls) == 1:
+        yield f"return reduced(F, {next(iter(calls.values()))}, result{dims})"
+        return
+    *summing, _ = _summed(calls)
+    yield from summing
+    yield f"return reduced(F, out, result{dims})"
+
+
 def _call(row: Row, replaced: set[str]) -> str:
     """A call of the row in which some inputs are replaced by their tangents."""
     given = [f"{i}_t" if i in replaced else i for i in row.inputs]
@@ -164,12 +187,15 @@ def _view_lines(row: Row) -> Iterator[str]:
     yield "return row.call(tangents[0], *params)"
 
 
+def _composition_lines(row: Row) -> Iterator[str]:
+    """The composition's tangent, at a level of its own."""
+    yield "return through(row.tangent.compose, tangents, inputs, dict(zip(row.params, params)))"
+
+
 def _transpose_lines(row: Row) -> Iterator[str]:
     """The formulas, as a function of the gradient, in which they are linear, and its gradient for the tangents."""
     reads = {i: row.reads[i] for i in row.formulas}
     yield from _unpacked(row, {name for names in reads.values() for name in names})
-    if any("aside" in names for names in reads.values()):
-        yield "aside = aside_of(row, inputs, params)"
     yield "def vjp(g, needed):"
     if row.together:
         names = next(iter(reads.values()))
@@ -185,9 +211,6 @@ def _transpose_lines(row: Row) -> Iterator[str]:
     yield "return transposed(row, vjp, inputs, tangents, result)"
 
 
-_VARIADIC = {"linear": _all_linear_lines}
-
-
 # -- what the source calls ---------------------------------------------------------------------------------------------
 def _functions(row: Row) -> dict[str, Callable[..., Any]]:
     """What gives a term of the tangent, by input."""
@@ -197,10 +220,15 @@ def _functions(row: Row) -> dict[str, Callable[..., Any]]:
 
 
 def _names(row: Row, kind: str) -> dict[str, Any]:
-    names: dict[str, Any] = {"row": row, "plus": plus, "transposed": transposed, "aside_of": aside_of}
+    called = (aside_of, ones, plus, reduced, transposed, through)
+    names: dict[str, Any] = {"row": row} | {function.__name__: function for function in called}
     if kind == "transpose":
         return names | {f"{i}_formula": formula for i, formula in row.formulas.items()}
-    return names | {f"{i}_rule": function for i, function in _functions(row).items() if kind not in ("linear", "view")}
+    return names | {
+        f"{i}_rule": function
+        for i, function in _functions(row).items()
+        if kind not in ("linear", "view", "composition")
+    }
 
 
 def plus(one: Any, two: Any) -> Any:
@@ -212,10 +240,28 @@ def plus(one: Any, two: Any) -> Any:
     return one + two
 
 
-def aside_of(row: Row, inputs: Any, params: tuple[Any, ...]) -> list[Any]:
+def aside_of(F: Any, row: Row, inputs: Any, params: tuple[Any, ...]) -> Any:
     """What the kernel set aside, by another run of it."""
-    made = row.kernel(*[t._array for t in inputs], **dict(zip(row.params, params)))
-    return [wrap(array) for array in made[int(row.outputs) or 1 :]]
+    made = silent(row.kernel, *[F.constant(t) for t in inputs], **dict(zip(row.params, params)))
+    aside = made[int(row.outputs) or 1 :]
+    return aside if F is raw else [wrap(array) for array in aside]
+
+
+def ones(F: Any, result: Any) -> Any:
+    """Ones in the place of a gradient of the result."""
+    array = np.ones_like(F.constant(result))
+    return array if F is raw else wrap(array)
+
+
+def reduced(F: Any, terms: Any, result: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Terms, one for each element of the input, summed as the result is made of them."""
+    shape, given = F.constant(result).shape, F.constant(terms).shape
+    if given == shape:
+        return terms
+    if dim is None and not keepdim:
+        return F.sum_all(terms)
+    dims = tuple(range(len(given))) if dim is None else dim if isinstance(dim, tuple) else (dim,)
+    return F.sum(terms, dim=dims, keepdim=keepdim)
 
 
 def transposed(row: Row, vjp: Any, inputs: Any, tangents: Any, result: Any) -> Any:
@@ -244,6 +290,18 @@ def transposed(row: Row, vjp: Any, inputs: Any, tangents: Any, result: Any) -> A
     by_leaf = dict(zip(map(id, leaves), gradients))
     ordered = tuple([by_leaf.get(id(start)) for start in starts])
     return ordered if row.outputs else ordered[0]
+
+
+def through(compose: Any, tangents: Any, inputs: Any, params: dict[str, Any]) -> Any:
+    """What forward mode gives for the operations that a function is composed of."""
+    from ._tangents import Level, active_levels, computing, dual  # which stands above
+
+    outer = active_levels()
+    level = Level(outer)
+    duals = [x if t is None else dual(level, x, t) for x, t in zip(inputs, tangents)]
+    with computing((*outer, level)):
+        found = compose(*duals, **params)
+    return tuple([level.of(out) for out in found]) if isinstance(found, tuple) else level.of(found)
 
 
 def fit(F: Any, tangent: Any, array: np.ndarray, shapes: bool) -> Any:

@@ -109,7 +109,7 @@ class Level:
         if given.dtype is not array.dtype or given.strides != array.strides:
             given = Like(array).ordered(given)
         elif given.base is not None or any([given is t for t in used]):
-            given = given.copy()
+            given = given.copy("K")
         self.tangents[array] = wrap(given)
 
 

@@ -15,6 +15,15 @@ from .._runtime import raw, traced
 from . import shape
 
 
+class Composition:
+    """A row's function composed of other rows, ``compose(*inputs, **params)``: how forward mode goes through the row."""
+
+    __slots__ = ("compose",)
+
+    def __init__(self, compose: Callable[..., Any]) -> None:
+        self.compose = compose
+
+
 def gradients_of_composition(
     compose: Callable[..., Sequence[Any]], g: dict[int, Any], needed: list[bool], inputs: Sequence[Any]
 ) -> list[Any]:

@@ -351,7 +351,7 @@ op("halves", "CatBackward0", lambda first, second, *, dim: np.concatenate((first
    first=lambda F, g, dim: F.half(g, dim=dim, second=False),
    second=lambda F, g, dim: F.half(g, dim=dim, second=True))  # fmt: skip
 
-_glu = op("glu", "GluBackward0", _glu_kernel, ("self",), self=_glu_self)
+_glu = op("glu", "GluBackward0", _glu_kernel, ("self",), tangent="transpose", self=_glu_self)
 
 
 # -- public functions --------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from .._runtime import wrap
 from . import arrange, broadcast, join, linalg, pad, pointwise, softmax
 from . import reduce as reductions
 from . import shape as shapes
-from ._composition import gradients_of_composition, way_back
+from ._composition import Composition, gradients_of_composition, way_back
 from .dropout import dropout
 from .linear import linear
 
@@ -32,6 +32,7 @@ KERNELS = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "o
 
 # -- scaled dot products -----------------------------------------------------------------------------------------------
 _safe_softmax = op("safe_softmax", "SafeSoftmaxBackward0", lambda self: kernels.safe_softmax(self), ("self",),
+                   tangent="formulas",
                    self=lambda F, g, result: F.softmax_backward(g, result, dim=-1))  # fmt: skip
 
 
@@ -71,17 +72,21 @@ def _backward_by_composition(
     g: Any, needed: Any, *inputs: Any, kept: Any, attn_mask: Any, is_causal: bool, scale: float
 ) -> list[Any]:
     def compose(query: Any, key: Any, value: Any) -> tuple[Any]:
-        mask = _mask_of(query._array, key._array, attn_mask, is_causal)
-        return (_composed(query, key, value, None if mask is None else wrap(mask), scale),)
+        return (_composed_row(query, key, value, attn_mask, is_causal, scale),)
 
     return gradients_of_composition(compose, {0: g}, needed, inputs)
+
+
+def _composed_row(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool, scale: float) -> Any:
+    mask = _mask_of(query._array, key._array, attn_mask, is_causal)
+    return _composed(query, key, value, None if mask is None else wrap(mask), scale)
 
 
 way_back("attention_backward", _attention_backward, _backward_by_composition)
 
 _attention_row = op(
     "scaled_dot_product_attention", "ScaledDotProductFlashAttentionForCpuBackward0", _attention_kernel,
-    ("query", "key", "value"), shows={"output": "result", "dropout_p": lambda node: 0.0},
+    ("query", "key", "value"), tangent=Composition(_composed_row), shows={"output": "result", "dropout_p": lambda node: 0.0},
     together=lambda F, g, needed, query, key, value, result, aside, attn_mask, is_causal, scale: F.attention_backward(
         g, needed, query, key, value, kept=(result, *aside), attn_mask=attn_mask, is_causal=is_causal,
         scale=scale))  # fmt: skip

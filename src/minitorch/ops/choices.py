@@ -53,6 +53,7 @@ _where = op("where", "WhereBackward0", _where_kernel, ("self", "other", "conditi
             other=lambda F, g, condition: F.keep(g, ~condition))  # fmt: skip
 
 _masked_fill = op("masked_fill", "MaskedFillBackward0", _masked_fill_kernel, ("self", "mask"), broadcasts=True,
+                  tangent="formulas",
                   self=lambda F, g, mask: F.keep(g, ~mask))  # fmt: skip
 _masked_fill_tensor = op("masked_fill_tensor", "MaskedFillBackward1", _masked_fill_tensor_kernel,
                          ("self", "value", "mask"), broadcasts=True, tangent="linear",

@@ -108,11 +108,19 @@ _shown: dict[str, Any] = {
 _internal = ("asked", "divisor", "kept", "summed")
 
 _nll = op(
-    "nll_loss", "NllLossBackward0", _nll_kernel, ("self", "target"), shows=_shown, hides=_internal, self=_nll_self
+    "nll_loss",
+    "NllLossBackward0",
+    _nll_kernel,
+    ("self", "target"),
+    shows=_shown,
+    hides=_internal,
+    tangent="linear",
+    self=_nll_self,
 )
 _nll2d = op("nll_loss2d", "NllLoss2DBackward0", _nll_kernel, ("self", "target"), shows=_shown, hides=_internal,
+            tangent="linear",
             self=_nll_self)  # fmt: skip
-op("nll_loss_backward", "NllLossBackwardBackward0", _nll_backward_kernel, ("grad", "self", "target"),
+op("nll_loss_backward", "NllLossBackwardBackward0", _nll_backward_kernel, ("grad", "self", "target"), tangent="linear",
    grad=_nll_backward_grad, self=flat)  # fmt: skip
 
 

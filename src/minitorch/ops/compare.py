@@ -36,7 +36,7 @@ def _compared(row: Any, node_name: str) -> Any:
         common = _dtypes.result_dtype((self, other))
         return compare(self.astype(common, copy=False), other.astype(common, copy=False), out=...).astype(self.dtype)
 
-    into = op(f"{row.row.name}_", node_name, kernel, ("self", "other"), self=no_gradient,
+    into = op(f"{row.row.name}_", node_name, kernel, ("self", "other"), tangent="formulas", self=no_gradient,
               other=lambda F, g, other: F.zeros_like(other))  # fmt: skip
 
     def compared(input: Tensor, other: Tensor | Number) -> Tensor:

@@ -129,6 +129,30 @@ def _self_of_weight_grad(
     )
 
 
+def _self_tangent_of_conv(F: Any, t: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    return F.conv(t, weight, stride=stride, padding=padding, dilation=dilation, groups=groups)
+
+
+def _weight_tangent_of_conv(F: Any, t: Any, self: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    return F.conv(self, t, stride=stride, padding=padding, dilation=dilation, groups=groups)
+
+
+def _self_tangent_of_grad(
+    F: Any, t: Any, weight: Any, shape: Sizes, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
+    return F.conv_input_grad(t, weight, shape=shape, stride=stride, padding=padding, dilation=dilation, groups=groups)
+
+
+def _weight_tangent_of_grad(
+    F: Any, t: Any, self: Any, shape: Sizes, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
+    return F.conv_input_grad(self, t, shape=shape, stride=stride, padding=padding, dilation=dilation, groups=groups)
+
+
+def _bias_tangent(F: Any, t: Any, result: Any) -> Any:
+    return F.channel_spread(t, shape=F.constant(result).shape)
+
+
 _biasless: dict[str, Any] = {"input": "self", "bias_sym_sizes_opt": lambda node: (0,)}
 _with_bias: dict[str, Any] = {"input": "self", "bias_sym_sizes_opt": lambda node: (node.layout[0][1],)}
 _forward: dict[str, Any] = {
@@ -138,19 +162,21 @@ _forward: dict[str, Any] = {
 _backward: dict[str, Any] = {"transposed": lambda node: True}
 
 _conv_row = op("conv", "ConvolutionBackward0", _conv, ("self", "weight"),
-               shows=_biasless | _forward, hides=("self_shape", "weight_shape"),
+               shows=_biasless | _forward, hides=("self_shape", "weight_shape"), tangent="multilinear",
                self=_self_of_conv, weight=_weight_of_conv, bias=None)  # fmt: skip
 _conv_bias_row = op("conv_bias", "ConvolutionBackward0", _conv_bias, ("self", "weight", "bias"),
                     shows=_with_bias | _forward, hides=("self_shape", "weight_shape"),
+                    tangent={"self": _self_tangent_of_conv, "weight": _weight_tangent_of_conv, "bias": _bias_tangent},
                     self=_self_of_conv, weight=_weight_of_conv, bias=lambda F, g: F.channel_sum(g))  # fmt: skip
 _transposed = op("conv_input_grad", "ConvolutionBackward0", _input_grad, ("self", "weight"),
-                 shows=_biasless | _backward, hides=("weight_shape",),
+                 shows=_biasless | _backward, hides=("weight_shape",), tangent="multilinear",
                  self=_self_of_input_grad, weight=_weight_of_input_grad, bias=None)  # fmt: skip
 _transposed_bias = op("conv_input_grad_bias", "ConvolutionBackward0", _input_grad_bias, ("self", "weight", "bias"),
                       shows=_with_bias | _backward, hides=("weight_shape",),
+                      tangent={"self": _self_tangent_of_grad, "weight": _weight_tangent_of_grad, "bias": _bias_tangent},
                       self=_self_of_input_grad, weight=_weight_of_input_grad,
                       bias=lambda F, g: F.channel_sum(g))  # fmt: skip
-op("conv_weight_grad", "ConvolutionBackwardBackward0", _weight_grad, ("grad", "self"),
+op("conv_weight_grad", "ConvolutionBackwardBackward0", _weight_grad, ("grad", "self"), tangent="multilinear",
    grad=_grad_of_weight_grad, self=_self_of_weight_grad)  # fmt: skip
 
 # A gradient of a convolution requires grad where its input does, as in PyTorch, though it is constant in that input.

@@ -177,14 +177,21 @@ def _fill_value(F: Any, g: Any, value_shape: tuple[int, ...]) -> Any:
     return F.sum_to(g, shape=value_shape)
 
 
-_fill = op("fill", "FillBackward0", _fill_kernel, ("self",), self=no_gradient)
-_fill_tensor = op("fill_tensor", "FillBackward1", _fill_tensor_kernel, ("self", "value"),
+_fill = op("fill", "FillBackward0", _fill_kernel, ("self",), tangent="formulas", self=no_gradient)
+_fill_tensor = op("fill_tensor", "FillBackward1", _fill_tensor_kernel, ("self", "value"), tangent="linear",
                   self=no_gradient, value=_fill_value)  # fmt: skip
 # In place, where the result is copied into the tensor at once.
-_written = op("fill_", "FillBackward2", _written_kernel, ("self",), self=no_gradient)
-_written_tensor = op("fill_tensor_", "FillBackward3", _fill_tensor_kernel, ("self", "value"),
+_written = op("fill_", "FillBackward2", _written_kernel, ("self",), tangent="formulas", self=no_gradient)
+_written_tensor = op("fill_tensor_", "FillBackward3", _fill_tensor_kernel, ("self", "value"), tangent="linear",
                      self=no_gradient, value=_fill_value)  # fmt: skip
-zero = op("zero_", "ZeroBackward0", lambda self: _written_kernel(self, value=0), ("self",), self=no_gradient)
+zero = op(
+    "zero_",
+    "ZeroBackward0",
+    lambda self: _written_kernel(self, value=0),
+    ("self",),
+    tangent="formulas",
+    self=no_gradient,
+)
 
 
 def fill(input: Tensor, value: Tensor | Number) -> Tensor:

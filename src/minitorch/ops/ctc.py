@@ -106,9 +106,17 @@ def _once(F: Any, g: Any) -> Any:
     raise RuntimeError("derivative for ctc_loss_backward is not implemented: ctc_loss can be differentiated once")
 
 
-op("ctc_loss_backward", "CtcLossBackwardBackward0", _ctc_backward_kernel, ("grad", "log_probs", "loss"),
+def _ctc_tangent(F: Any, t: Any, log_probs: Any, result: Any, states: Any, skips: Any, lengths: Any,
+                 zero_infinity: bool) -> Any:  # fmt: skip
+    slopes = F.ctc_loss_backward(F.zeros_like(result) + 1, log_probs, result, states=states, skips=skips,
+                                 lengths=lengths, zero_infinity=zero_infinity)  # fmt: skip
+    return F.sum(slopes * t, dim=(0, 2), keepdim=False)
+
+
+op("ctc_loss_backward", "CtcLossBackwardBackward0", _ctc_backward_kernel, ("grad", "log_probs", "loss"), tangent="transpose",
    grad=_once, log_probs=_once)  # fmt: skip
 _ctc = op("ctc_loss", "CtcLossBackward0", _ctc_kernel, ("log_probs",), hides=("states", "skips", "lengths"),
+          tangent=_ctc_tangent,
           log_probs=lambda F, g, log_probs, result, states, skips, lengths, zero_infinity: F.ctc_loss_backward(
               g, log_probs, result, states=states, skips=skips, lengths=lengths, zero_infinity=zero_infinity
           ))  # fmt: skip

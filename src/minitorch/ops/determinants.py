@@ -25,9 +25,9 @@ def _slogdet(self: np.ndarray) -> list[np.ndarray]:
     return [np.asarray(part) for part in np.linalg.slogdet(self)]
 
 
-def _product(F: Any, a: Any, b: Any) -> Any:
+def _product(F: Any, a: Any, b: Any, keepdim: bool = True) -> Any:
     """The inner product of matrices, to multiply matrices with."""
-    return F.sum(a * b, dim=(len(a.shape) - 2, len(a.shape) - 1), keepdim=True)
+    return F.sum(a * b, dim=(len(a.shape) - 2, len(a.shape) - 1), keepdim=keepdim)
 
 
 def _slope_self(F: Any, g: Any, self: Any, grad: Any) -> Any:
@@ -40,16 +40,19 @@ def _slope_self(F: Any, g: Any, self: Any, grad: Any) -> Any:
 
 
 _det_row = op("det", "LinalgDetBackward0", _det, ("self",),
+              tangent=lambda F, t, self: _product(F, F.cofactor(self), t, False),
               self=lambda F, g, self: over_matrices(F, g) * F.cofactor(self))  # fmt: skip
 
-op("cofactor", "CofactorBackward0", lambda self: kernels.cofactor(self), ("self",),
+op("cofactor", "CofactorBackward0", lambda self: kernels.cofactor(self), ("self",), tangent="formulas",
    self=lambda F, g, self: F.cofactor_slope(self, g))  # fmt: skip
 
 op("cofactor_slope", "CofactorSlopeBackward0", lambda self, grad: kernels.cofactor_slope(self, grad), ("self", "grad"),
+   tangent="formulas",
    self=_slope_self,
    grad=lambda F, g, self: F.cofactor_slope(self, g))  # fmt: skip
 
 _slogdet_row = op("slogdet", "LinalgSlogdetBackward0", _slogdet, ("self",), outputs=True,
+                  tangent=lambda F, t, self: (None, _product(F, F.mT(F.inv_ex(self)[0]), t, False)),
                   self=lambda F, g, self: over_matrices(F, g[1]) * F.mT(F.inv_ex(self)[0]))  # fmt: skip
 
 

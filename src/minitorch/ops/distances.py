@@ -94,7 +94,25 @@ def _cdist_other(F: Any, g: Any, self: Any, other: Any, result: Any, p: float) -
     return _cdist_part(F, F.mT(g), other, self, F.mT(result), p)
 
 
+def _cdist_tangent(F: Any, t: Any, self: Any, other: Any, result: Any, p: float) -> Any:
+    """What moving the points of *self* adds to the distances."""
+    if p == 0:
+        return F.zeros_like(result)
+    last = len(t.shape) - 1
+    if p == 2:
+        return F.divide_or_zero(F.sum(t * self, dim=(last,), keepdim=True) - F.matmul(t, F.mT(other)), result)
+    difference = F.unsqueeze(self, dim=-2) - F.unsqueeze(other, dim=-3)
+    slopes = _weights(F, F.zeros_like(result) + 1, difference, result, p)
+    moved = slopes * F.unsqueeze(t, dim=-2)
+    return F.sum(moved, dim=(len(moved.shape) - 1,), keepdim=False)
+
+
+def _cdist_other_tangent(F: Any, t: Any, self: Any, other: Any, result: Any, p: float) -> Any:
+    return F.mT(_cdist_tangent(F, t, other, self, F.mT(result), p))
+
+
 _cdist_row = op("cdist", "CdistBackward0", _cdist, ("self", "other"), broadcasts=True, numbers=False,
+                tangent={"self": _cdist_tangent, "other": _cdist_other_tangent},
                 self=_cdist_part, other=_cdist_other)  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def _spread(array: np.ndarray, labels: Labels, out: Labels) -> np.ndarray:
 
 
 contract = op("contract", "ViewBackward0", _contract, ("self", "other"),
-              hides=("self", "other", "left", "right", "kept"),
+              hides=("self", "other", "left", "right", "kept"), tangent="multilinear",
               self=lambda F, g, other, left, right, kept: F.contract(g, other, left=kept, right=right, kept=left),
               other=lambda F, g, self, left, right, kept:
                   F.contract(g, self, left=kept, right=left, kept=right))  # fmt: skip

@@ -37,14 +37,14 @@ op("equal_share", "", _equal_share, ("self", "value"))
 
 def _extreme_all(name: str, node_name: str, ufunc: np.ufunc) -> Any:
     return op(name, node_name, lambda self: ufunc.reduce(self, None, out=...), ("self",),
-              self=lambda F, g, self, result: g * F.equal_share(self, result))  # fmt: skip
+              tangent="reduction", self=lambda F, g, self, result: g * F.equal_share(self, result))  # fmt: skip
 
 
 def _extreme_dims(name: str, node_name: str, ufunc: np.ufunc) -> Any:
     def kernel(self: np.ndarray, *, dim: tuple[int, ...], keepdim: bool = False) -> np.ndarray:
         return ufunc.reduce(self, dim, out=..., keepdims=keepdim)
 
-    return op(name, node_name, kernel, ("self",), self=_extreme_self)
+    return op(name, node_name, kernel, ("self",), tangent="reduction", self=_extreme_self)
 
 
 def _extreme_self(F: Any, g: Any, self: Any, result: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
@@ -62,11 +62,18 @@ def _aminmax_self(F: Any, g: Any, self: Any, result: Any, dim: tuple[int, ...], 
     return least + most
 
 
+def _aminmax_tangent(F: Any, t: Any, self: Any, result: Any, dim: tuple[int, ...], keepdim: bool) -> tuple[Any, ...]:
+    shares = [F.equal_share(self, kept(F, r, dim, keepdim), dim=dim, nan=False) for r in result]
+    return tuple([F.sum(t * share, dim=dim, keepdim=keepdim) for share in shares])
+
+
 _max_all = _extreme_all("max_all", "MaxBackward1", np.maximum)
 _min_all = _extreme_all("min_all", "MinBackward1", np.minimum)
 _amax = _extreme_dims("amax", "AmaxBackward0", np.maximum)
 _amin = _extreme_dims("amin", "AminBackward0", np.minimum)
-_aminmax_row = op("aminmax", "AminmaxBackward0", _aminmax, ("self",), outputs=True, self=_aminmax_self)
+_aminmax_row = op(
+    "aminmax", "AminmaxBackward0", _aminmax, ("self",), outputs=True, tangent=_aminmax_tangent, self=_aminmax_self
+)
 _max_dim = choosing("max_dim", "MaxBackward0")
 _min_dim = choosing("min_dim", "MinBackward0")
 

@@ -52,7 +52,17 @@ def cholesky_self(F: Any, g: Any, result: Any, upper: bool) -> Any:
     return F.solve_triangular(F.mT(factor), right, upper=True)
 
 
+def _cholesky_tangent(F: Any, t: Any, result: Any, upper: bool) -> tuple[Any, None]:
+    """``L P(L^-1 t L^-T)``: P takes the lower triangle, with half the diagonal.  Murray (2016), 2."""
+    factor = F.mT(result[0]) if upper else result[0]
+    middle = F.solve_triangular(factor, (t + F.mT(t)) * 0.5, upper=False)
+    middle = F.solve_triangular(F.mT(factor), middle, upper=True, left=False)
+    moved = F.matmul(factor, (F.tril(middle) + F.tril(middle, diagonal=-1)) * 0.5)
+    return F.mT(moved) if upper else moved, None
+
+
 _cholesky_row = op("cholesky_ex", "LinalgCholeskyExBackward0", _cholesky_ex, ("self",), outputs=True,
+                   tangent=_cholesky_tangent,
                    self=lambda F, g, result, upper: cholesky_self(F, g[0], result[0], upper))  # fmt: skip
 
 
@@ -219,14 +229,14 @@ def _parts_self(F: Any, g: Any, self_shape: tuple[int, ...]) -> Any:
 
 op("permutation", "PermutationBackward0", _permutation, ("self",))
 
-_lu_factor_row = op("lu_factor_ex", "LinalgLuFactorExBackward0", _lu_factor_ex, ("self",), outputs=True,
+_lu_factor_row = op("lu_factor_ex", "LinalgLuFactorExBackward0", _lu_factor_ex, ("self",), outputs=True, tangent="transpose",
                     self=_packed_self)  # fmt: skip
 
-_lu_row = op("lu", "LinalgLuBackward0", _lu, ("self",), outputs=True,
+_lu_row = op("lu", "LinalgLuBackward0", _lu, ("self",), outputs=True, tangent="transpose",
              self=lambda F, g, result: lu_gradient(
                  F, F.tril(g[1], diagonal=-1), F.triu(g[2]), result[0], result[1], result[2]))  # fmt: skip
 
-_parts_row = op("lu_parts", "LuUnpackBackward0", _parts, ("self",), outputs=True, self=_parts_self)
+_parts_row = op("lu_parts", "LuUnpackBackward0", _parts, ("self",), outputs=True, tangent="transpose", self=_parts_self)
 
 
 def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> _returns.linalg_lu_factor:
@@ -407,7 +417,8 @@ def _lu_solve_self(F: Any, g: Any, self: Any, turn: Any, result: Any, adjoint: b
 
 
 _lu_solve_row = op("lu_solve", "LinalgLuSolveBackward0", _lu_solve, ("self", "other", "turn"),
-                   broadcasts=True, numbers=False, self=_lu_solve_self,
+                   broadcasts=True, numbers=False, tangent="transpose",
+                   self=_lu_solve_self,
                    other=lambda F, g, self, turn, adjoint:
                        F.lu_solve(self, g, turn, adjoint=not adjoint))  # fmt: skip
 

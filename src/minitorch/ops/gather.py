@@ -120,8 +120,7 @@ op("scatter_sum", "ScatterAddBackward0", _scatter_sum_kernel, ("src", "index"), 
 _scatter = op("scatter", "ScatterBackward0", _scatter_kernel, ("self", "index", "src"), tangent="linear",
               self=_overwritten,
               src=_gathered)  # fmt: skip
-_scatter_value = op("scatter_value", "ScatterBackward1", _scatter_value_kernel, ("self", "index"),
-                    tangent="formulas",
+_scatter_value = op("scatter_value", "ScatterBackward1", _scatter_value_kernel, ("self", "index"), tangent="formulas",
                     self=_overwritten)  # fmt: skip
 _scatter_add = op("scatter_add", "ScatterAddBackward0", _scatter_add_kernel, ("self", "index", "src"), tangent="linear",
                   self=_kept,
@@ -151,8 +150,16 @@ def _scatter_extreme_src(
     return F.gather(g, index, dim=dim) * shares
 
 
+def _scatter_extreme_tangent(
+    F: Any, t: Any, self: Any, index: Any, src: Any, result: Any, dim: int, include_self: bool
+) -> Any:
+    shares = F.scatter_extreme_shares(self, index, src, result, dim=dim, include_self=include_self, of="src")
+    return F.scatter_sum(t * shares, index, dim=dim, shape=F.constant(result).shape)
+
+
 _scatter_extreme = op("scatter_reduce_extreme", "ScatterReduceBackward0", _scatter_extreme_kernel,
                       ("self", "index", "src"),
+                      tangent={"self": _scatter_extreme_self, "src": _scatter_extreme_tangent},
                       self=_scatter_extreme_self,
                       src=_scatter_extreme_src)  # fmt: skip
 
@@ -188,9 +195,10 @@ def _no_second_derivative(F: Any, g: Any) -> Any:
 
 
 op("zeros_of", "", _zeros_kernel, ("src",))
-op("scatter_prod_once", "Error", lambda grad: grad.copy(), ("grad",), grad=_no_second_derivative)
+op("scatter_prod_once", "Error", lambda grad: grad.copy(), ("grad",), tangent="linear", grad=_no_second_derivative)
 op("scatter_lone_zeros", "", _lone_zeros_kernel, ("self", "index", "src"))
 _scatter_prod = op("scatter_reduce_prod", "ScatterReduceBackward0", _scatter_prod_kernel, ("self", "index", "src"),
+                   tangent="transpose",
                    self=_scatter_prod_self,
                    src=_scatter_prod_src)  # fmt: skip
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MODES, PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
 
 # A piecewise linear function, found outside: its values, and its slopes there.
-_placed = op("placed", "GridPlacesBackward0", lambda self, *, value, slope: value, ("self",),
+_placed = op("placed", "GridPlacesBackward0", lambda self, *, value, slope: value, ("self",), tangent="formulas",
              self=lambda F, g, slope: g * slope)  # fmt: skip
 
 

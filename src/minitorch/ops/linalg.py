@@ -19,8 +19,9 @@ from .._op import op, rows
 from .._runtime import deliver
 from .._saved import reveal
 from .._types import Number
-from . import pointwise
+from . import _affine, pointwise
 from . import shape as shapes
+from ._affine import scaled
 from .copies import filler
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _mm_tn(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
     return self.T.dot(mat2)
 
 
-mm_row = op("mm", "MmBackward0", _mm, ("self", "mat2"),
+mm_row = op("mm", "MmBackward0", _mm, ("self", "mat2"), tangent="multilinear",
             self=lambda F, g, mat2: F.mm_nt(g, mat2),
             mat2=lambda F, g, self: F.mm_tn(self, g))  # fmt: skip
 
@@ -91,19 +92,20 @@ def transposed(name: str) -> Callable[[Any], Any]:
     return get
 
 
-mm_nt = op("mm_nt", "MmBackward0", _mm_nt, ("self", "mat2"), shows={"mat2": transposed("mat2")},
+mm_nt = op("mm_nt", "MmBackward0", _mm_nt, ("self", "mat2"), shows={"mat2": transposed("mat2")}, tangent="multilinear",
            self=lambda F, g, mat2: F.mm(g, mat2),
            mat2=lambda F, g, self: F.mm_tn(g, self))  # fmt: skip
 
-mm_tn = op("mm_tn", "MmBackward0", _mm_tn, ("self", "mat2"), shows={"self": transposed("self")},
+mm_tn = op("mm_tn", "MmBackward0", _mm_tn, ("self", "mat2"), shows={"self": transposed("self")}, tangent="multilinear",
            self=lambda F, g, mat2: F.mm_nt(mat2, g),
            mat2=lambda F, g, self: F.mm(self, g))  # fmt: skip
 
-_folded_mm = op("folded_mm", "UnsafeViewBackward0", _mm, ("self", "mat2"), hides=("self", "mat2"),
+_folded_mm = op("folded_mm", "UnsafeViewBackward0", _mm, ("self", "mat2"), hides=("self", "mat2"), tangent="multilinear",
                 self=lambda F, g, mat2: F.mm_nt(g, mat2),
                 mat2=lambda F, g, self: F.mm_tn(self, g))  # fmt: skip
 
 folded_mm_nt = op("folded_mm_nt", "UnsafeViewBackward0", _mm_nt, ("self", "mat2"), hides=("self", "mat2"),
+                  tangent="multilinear",
                   self=lambda F, g, mat2: F.mm(g, mat2),
                   mat2=lambda F, g, self: F.mm_tn(g, self))  # fmt: skip
 
@@ -145,31 +147,31 @@ def _dot(self: np.ndarray, tensor: np.ndarray) -> np.ndarray:
     return np.asarray(self.dot(tensor))
 
 
-_mv_row = op("mv", "MvBackward0", _mv, ("self", "vec"),
+_mv_row = op("mv", "MvBackward0", _mv, ("self", "vec"), tangent="multilinear",
              self=lambda F, g, vec: F.rows_times(g, vec),
              vec=lambda F, g, self: F.mv_t(self, g))  # fmt: skip
 
-_folded_mv = op("folded_mv", "UnsafeViewBackward0", _mv, ("self", "vec"),
+_folded_mv = op("folded_mv", "UnsafeViewBackward0", _mv, ("self", "vec"), tangent="multilinear",
                 self=lambda F, g, vec: F.rows_times(g, vec),
                 vec=lambda F, g, self: F.mv_t(self, g))  # fmt: skip
 
-op("mv_t", "MvBackward0", _mv_t, ("self", "vec"),
+op("mv_t", "MvBackward0", _mv_t, ("self", "vec"), tangent="multilinear",
    self=lambda F, g, vec: F.rows_times(vec, g),
    vec=lambda F, g, self: F.mv(self, g))  # fmt: skip
 
-op("rows_times", "MulBackward0", lambda self, vec: self[..., None] * vec, ("self", "vec"),
+op("rows_times", "MulBackward0", lambda self, vec: self[..., None] * vec, ("self", "vec"), tangent="multilinear",
    self=lambda F, g, vec: F.mv(g, vec),
    vec=lambda F, g, self: F.mv_t(g, self))  # fmt: skip
 
-vm = op("vm", "SqueezeBackward4", _vm, ("self", "mat2"),
+vm = op("vm", "SqueezeBackward4", _vm, ("self", "mat2"), tangent="multilinear",
         self=lambda F, g, mat2: F.mv(mat2, g),
         mat2=lambda F, g, self: F.rows_times(self, g))  # fmt: skip
 
-_dot_row = op("dot", "DotBackward0", _dot, ("self", "tensor"),
+_dot_row = op("dot", "DotBackward0", _dot, ("self", "tensor"), tangent="multilinear",
               self=lambda F, g, tensor: g * tensor,
               tensor=lambda F, g, self: g * self)  # fmt: skip
 
-_vdot_row = op("vdot", "VdotBackward0", _dot, ("self", "other"),
+_vdot_row = op("vdot", "VdotBackward0", _dot, ("self", "other"), tangent="multilinear",
                self=lambda F, g, other: g * other,
                other=lambda F, g, self: g * self)  # fmt: skip
 
@@ -190,20 +192,21 @@ def _bmm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
 
 
 op("bmm_nt", "BmmBackward0", lambda self, mat2: np.matmul(self, mat2.swapaxes(-1, -2)), ("self", "mat2"),
-   broadcasts=True,
+   broadcasts=True, tangent="multilinear",
    self=lambda F, g, mat2: F.matmul(g, mat2),
    mat2=lambda F, g, self: F.bmm_tn(g, self))  # fmt: skip
 
 op("bmm_tn", "BmmBackward0", lambda self, mat2: np.matmul(self.swapaxes(-1, -2), mat2), ("self", "mat2"),
-   broadcasts=True,
+   broadcasts=True, tangent="multilinear",
    self=lambda F, g, mat2: F.bmm_nt(mat2, g),
    mat2=lambda F, g, self: F.matmul(self, g))  # fmt: skip
 
 _matmul = op("matmul", "UnsafeViewBackward0", _bmm, ("self", "other"), broadcasts=True, hides=("self", "other"),
+             tangent="multilinear",
              self=lambda F, g, other: F.bmm_nt(g, other),
              other=lambda F, g, self: F.bmm_tn(self, g))  # fmt: skip
 
-_bmm_row = op("bmm", "BmmBackward0", _bmm, ("self", "mat2"),
+_bmm_row = op("bmm", "BmmBackward0", _bmm, ("self", "mat2"), tangent="multilinear",
               self=lambda F, g, mat2: F.bmm_nt(g, mat2),
               mat2=lambda F, g, self: F.bmm_tn(self, g))  # fmt: skip
 
@@ -403,10 +406,6 @@ ger = outer
 
 
 # -- sums with products ------------------------------------------------------------------------------------------------
-def _times(g: Any, factor: Number) -> Any:
-    return g if factor == 1 else g * factor
-
-
 def _plus(product: np.ndarray, self: np.ndarray, beta: Number, alpha: Number) -> np.ndarray:
     """``alpha * product + beta * self``, in the place of *product*; zero times NaN is then nothing."""
     if product.dtype.kind != "f":
@@ -441,30 +440,31 @@ def _addbmm(self: np.ndarray, batch1: np.ndarray, batch2: np.ndarray, *, beta: N
     return _plus(_mm(side_by_side, batch2.reshape(side_by_side.shape[1], batch2.shape[2])), self, beta, alpha)
 
 
-_addmm_row = op("addmm", "AddmmBackward0", _addmm, ("self", "mat1", "mat2"), broadcasts=True,
-                self=lambda F, g, beta: _times(g, beta),
-                mat1=lambda F, g, mat2, alpha: _times(F.mm_nt(g, mat2), alpha),
-                mat2=lambda F, g, mat1, alpha: _times(F.mm_tn(mat1, g), alpha))  # fmt: skip
+_addmm_row = op("addmm", "AddmmBackward0", _addmm, ("self", "mat1", "mat2"), broadcasts=True, tangent=_affine.addmm,
+                self=lambda F, g, beta: scaled(g, beta),
+                mat1=lambda F, g, mat2, alpha: scaled(F.mm_nt(g, mat2), alpha),
+                mat2=lambda F, g, mat1, alpha: scaled(F.mm_tn(mat1, g), alpha))  # fmt: skip
 
-_addmv_row = op("addmv", "AddmvBackward0", _addmv, ("self", "mat", "vec"), broadcasts=True,
-                self=lambda F, g, beta: _times(g, beta),
-                mat=lambda F, g, vec, alpha: _times(F.rows_times(g, vec), alpha),
-                vec=lambda F, g, mat, alpha: _times(F.mv_t(mat, g), alpha))  # fmt: skip
+_addmv_row = op("addmv", "AddmvBackward0", _addmv, ("self", "mat", "vec"), broadcasts=True, tangent=_affine.addmv,
+                self=lambda F, g, beta: scaled(g, beta),
+                mat=lambda F, g, vec, alpha: scaled(F.rows_times(g, vec), alpha),
+                vec=lambda F, g, mat, alpha: scaled(F.mv_t(mat, g), alpha))  # fmt: skip
 
-_addr_row = op("addr", "AddrBackward0", _addr, ("self", "vec1", "vec2"), broadcasts=True,
-               self=lambda F, g, beta: _times(g, beta),
-               vec1=lambda F, g, vec2, alpha: _times(F.mv(g, vec2), alpha),
-               vec2=lambda F, g, vec1, alpha: _times(F.mv_t(g, vec1), alpha))  # fmt: skip
+_addr_row = op("addr", "AddrBackward0", _addr, ("self", "vec1", "vec2"), broadcasts=True, tangent=_affine.addr,
+               self=lambda F, g, beta: scaled(g, beta),
+               vec1=lambda F, g, vec2, alpha: scaled(F.mv(g, vec2), alpha),
+               vec2=lambda F, g, vec1, alpha: scaled(F.mv_t(g, vec1), alpha))  # fmt: skip
 
 _baddbmm_row = op("baddbmm", "BaddbmmBackward0", _baddbmm, ("self", "batch1", "batch2"), broadcasts=True,
-                  self=lambda F, g, beta: _times(g, beta),
-                  batch1=lambda F, g, batch2, alpha: _times(F.bmm_nt(g, batch2), alpha),
-                  batch2=lambda F, g, batch1, alpha: _times(F.bmm_tn(batch1, g), alpha))  # fmt: skip
+                  tangent=_affine.baddbmm,
+                  self=lambda F, g, beta: scaled(g, beta),
+                  batch1=lambda F, g, batch2, alpha: scaled(F.bmm_nt(g, batch2), alpha),
+                  batch2=lambda F, g, batch1, alpha: scaled(F.bmm_tn(batch1, g), alpha))  # fmt: skip
 
-_addbmm_row = op("addbmm", "AddbmmBackward0", _addbmm, ("self", "batch1", "batch2"), broadcasts=True,
-                 self=lambda F, g, beta: _times(g, beta),
-                 batch1=lambda F, g, batch2, alpha: _times(F.bmm_nt(g, batch2), alpha),
-                 batch2=lambda F, g, batch1, alpha: _times(F.bmm_tn(batch1, g), alpha))  # fmt: skip
+_addbmm_row = op("addbmm", "AddbmmBackward0", _addbmm, ("self", "batch1", "batch2"), broadcasts=True, tangent=_affine.addbmm,
+                 self=lambda F, g, beta: scaled(g, beta),
+                 batch1=lambda F, g, batch2, alpha: scaled(F.bmm_nt(g, batch2), alpha),
+                 batch2=lambda F, g, batch1, alpha: scaled(F.bmm_tn(batch1, g), alpha))  # fmt: skip
 
 
 def _add(

@@ -9,7 +9,7 @@ import numpy as np
 from .._args import array_of
 from .._errors import not_a_tensor, scalar_name
 from .._op import op, rows
-from . import linalg
+from . import _affine, linalg
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -41,19 +41,20 @@ def _input_gradient(F: Any, g: Any, weight: Any) -> Any:
 _matrix_linear = op("linear", "AddmmBackward0", _linear, ("self", "weight", "bias"),
                     shows={"mat1": "self", "mat2": linalg.transposed("weight"),
                            "alpha": lambda node: 1, "beta": lambda node: 1},
-                    hides=("weight", "bias_shape"),
+                    hides=("weight", "bias_shape"), tangent=_affine.linear,
                     bias=lambda F, g, bias_shape: F.sum_to(g, shape=bias_shape),
                     self=lambda F, g, weight: F.mm(g, weight),
                     weight=lambda F, g, self: F.mm_tn(g, self))  # fmt: skip
 
 _folded_linear = op("folded_linear", "ViewBackward0", _linear, ("self", "weight", "bias"),
-                    hides=("self", "weight", "bias_shape"),
+                    hides=("self", "weight", "bias_shape"), tangent=_affine.linear,
                     bias=lambda F, g, bias_shape: F.sum_to(g, shape=bias_shape),
                     self=_input_gradient,
                     weight=_weight_gradient)  # fmt: skip
 
 _vector_linear = op("vector_linear", "SqueezeBackward4",
                     lambda self, weight: linalg._vm(self, weight.T), ("self", "weight"), hides=("self", "weight"),
+                    tangent="multilinear",
                     self=lambda F, g, weight: F.vm(g, weight),
                     weight=lambda F, g, self: F.rows_times(g, self))  # fmt: skip
 

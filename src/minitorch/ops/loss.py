@@ -134,18 +134,18 @@ def _smooth_slope(F: Any, g: Any, self: Any, target: Any, beta: float, factor: f
     return F.hardtanh(self - target, min_val=-beta, max_val=beta) * (g * factor)
 
 
-_mse = op("mse_loss", "MseLossBackward0", _mse_kernel, ("self", "target"), broadcasts=True,
+_mse = op("mse_loss", "MseLossBackward0", _mse_kernel, ("self", "target"), broadcasts=True, tangent="reduction",
           self=lambda F, g, self, target, reduction: _mse_slope(g, self - target, reduction),
           target=lambda F, g, self, target, reduction: _mse_slope(g, target - self, reduction))  # fmt: skip
 
 _smooth_l1 = op("smooth_l1_loss", "SmoothL1LossBackward0", _smooth_l1_kernel, ("self", "target"), broadcasts=True,
-                hides=("scale",),
+                hides=("scale",), tangent="reduction",
                 self=lambda F, g, self, target, beta, scale: _smooth_slope(F, g, self, target, beta, scale / beta),
                 target=lambda F, g, self, target, beta, scale:
                     _smooth_slope(F, g, target, self, beta, scale / beta))  # fmt: skip
 
 _huber = op("huber_loss", "HuberLossBackward0", _huber_kernel, ("self", "target"), broadcasts=True,
-            hides=("scale",),
+            hides=("scale",), tangent="reduction",
             self=lambda F, g, self, target, delta, scale: _smooth_slope(F, g, self, target, delta, scale),
             target=lambda F, g, self, target, delta, scale:
                 _smooth_slope(F, g, target, self, delta, scale))  # fmt: skip
@@ -294,7 +294,7 @@ op("bce_slope", "BinaryCrossEntropyBackwardBackward0", _bce_slope_kernel, ("self
    self=lambda F, g, self, target: g * (target / (self * self) + (1.0 - target) / ((1.0 - self) * (1.0 - self))),
    target=lambda F, g, self: -g / (self * (1.0 - self)))  # fmt: skip
 
-_bce = op("binary_cross_entropy", "BinaryCrossEntropyBackward0", _bce_kernel, ("self", "target"), tangent="transpose",
+_bce = op("binary_cross_entropy", "BinaryCrossEntropyBackward0", _bce_kernel, ("self", "target"), tangent="reduction",
           hides=("scale",),
           self=lambda F, g, self, target, weight, scale: _times_weight(F.bce_slope(self, target), g, weight, scale),
           target=_bce_target)  # fmt: skip
@@ -324,7 +324,7 @@ def _bce_logits_target(F: Any, g: Any, self: Any, weight: Any, pos_weight: Any, 
 
 
 _bce_logits = op("binary_cross_entropy_with_logits", "BinaryCrossEntropyWithLogitsBackward0", _bce_logits_kernel,
-                 ("self", "target"), broadcasts=True, hides=("scale",),
+                 ("self", "target"), broadcasts=True, hides=("scale",), tangent="reduction",
                  self=_bce_logits_self, target=_bce_logits_target)  # fmt: skip
 
 

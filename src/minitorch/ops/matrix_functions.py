@@ -75,20 +75,26 @@ def _matrix_exp(self: np.ndarray) -> np.ndarray:
     return kernels.matrix_exp(self)
 
 
-def _matrix_exp_self(F: Any, g: Any, self: Any) -> Any:
-    """The upper right block of ``exp([[A^T, g], [0, A^T]])``.
+def _matrix_exp_tangent(F: Any, t: Any, self: Any) -> Any:
+    """The upper right block of ``exp([[A, t], [0, A]])``.
 
     R. Mathias, "A chain rule for matrix functions and applications" (1996).
     """
     ndim, size = len(self.shape), self.shape[-1]
-    turned = F.mT(self)
-    upper = F.cat([turned, g], dim=ndim - 1)
-    lower = F.cat([F.zeros_like(turned), turned], dim=ndim - 1)
+    upper = F.cat([self, t], dim=ndim - 1)
+    lower = F.cat([F.zeros_like(self), self], dim=ndim - 1)
     whole = F.matrix_exp(F.cat([upper, lower], dim=ndim - 2))
     return F.slice(matrix_rows(F, whole, 0, size), dim=ndim - 1, start=size, end=2 * size)
 
 
-_matrix_exp_row = op("matrix_exp", "LinalgMatrixExpBackward0", _matrix_exp, ("self",), self=_matrix_exp_self)
+def _matrix_exp_self(F: Any, g: Any, self: Any) -> Any:
+    """The same of the transpose."""
+    return _matrix_exp_tangent(F, g, F.mT(self))
+
+
+_matrix_exp_row = op(
+    "matrix_exp", "LinalgMatrixExpBackward0", _matrix_exp, ("self",), tangent=_matrix_exp_tangent, self=_matrix_exp_self
+)
 
 
 def matrix_exp(input: Tensor) -> Tensor:
@@ -149,7 +155,7 @@ def pinv_gradient(F: Any, g: Any, matrix: Any, inverse: Any) -> Any:
     return left + right - main
 
 
-_pinv_row = op("pinv", "LinalgPinvBackward0", _pinv, ("self",), hides=("rtol", "atol", "hermitian"),
+_pinv_row = op("pinv", "LinalgPinvBackward0", _pinv, ("self",), hides=("rtol", "atol", "hermitian"), tangent="transpose",
                self=lambda F, g, self, result: pinv_gradient(F, g, self, result))  # fmt: skip
 
 
@@ -347,7 +353,8 @@ def _lstsq_other(F: Any, g: Any, self: Any, other: Any, result: Any, rcond: floa
 
 
 _lstsq_row = op("lstsq", "LinalgLstsqBackward0", _lstsq, ("self", "other"), outputs=True, broadcasts=True,
-                numbers=False, self=_lstsq_self, other=_lstsq_other)  # fmt: skip
+                numbers=False, tangent="transpose",
+                self=_lstsq_self, other=_lstsq_other)  # fmt: skip
 
 
 def lstsq(

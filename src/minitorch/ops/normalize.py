@@ -52,7 +52,7 @@ def _over_deviation(self: np.ndarray, var: np.ndarray, *, channels: Sizes, eps: 
     return (self.reshape(channels) / deviation.reshape(_place(channels))).reshape(self.shape)
 
 
-op("channel_scaled", "MulBackward0", _channel_scaled, ("self", "weight"),
+op("channel_scaled", "MulBackward0", _channel_scaled, ("self", "weight"), tangent="multilinear",
    self=lambda F, g, weight, channels: F.channel_scaled(g, weight, channels=channels),
    weight=lambda F, g, self, weight_shape, channels:
        F.channel_total(g * self, channels=channels, size=weight_shape))  # fmt: skip
@@ -60,7 +60,7 @@ op("channel_total", "SumBackward1", _channel_total, ("self",), tangent="linear",
    self=lambda F, g, self_shape, channels: F.channel_fill(g, channels=channels, shape=self_shape))  # fmt: skip
 op("channel_fill", "ExpandBackward0", _channel_fill, ("self",), view="maybe", tangent="linear",
    self=lambda F, g, self_shape, channels: F.channel_total(g, channels=channels, size=self_shape))  # fmt: skip
-op("over_deviation", "DivBackward0", _over_deviation, ("self", "var"),
+op("over_deviation", "DivBackward0", _over_deviation, ("self", "var"), tangent="formulas",
    self=lambda F, g, var, channels, eps: F.over_deviation(g, var, channels=channels, eps=eps))  # fmt: skip
 
 
@@ -103,9 +103,10 @@ def _curvature(F: Any, g: Any, grad: Any, self: Any, mean: Any, var: Any, plan: 
 
 
 _moments = op("norm_moments", "", _moments_kernel, ("self",), outputs=True)
-op("standardized", "NativeBatchNormBackward0", _standardized, ("self", "mean", "var"),
+op("standardized", "NativeBatchNormBackward0", _standardized, ("self", "mean", "var"), tangent="formulas",
    self=lambda F, g, self, mean, var, plan: F.standardized_backward(g, self, mean, var, plan=plan))  # fmt: skip
 op("standardized_backward", "NativeBatchNormBackwardBackward0", _standardized_backward, ("grad", "self", "mean", "var"),
+   tangent="formulas",
    grad=lambda F, g, self, mean, var, plan: F.standardized_backward(g, self, mean, var, plan=plan),
    self=_curvature)  # fmt: skip
 
@@ -144,10 +145,24 @@ def _weight_of_backward(
     return F.channel_total(product, channels=plan.channels, size=weight_shape)
 
 
+_backward_tangents: dict[str, Any] = {
+    "grad": lambda F, t, self, weight, mean, var, plan: F.normalized_backward(t, self, weight, mean, var, plan=plan),
+    "self": _self_of_backward,
+    "weight": lambda F, t, grad, self, mean, var, plan: F.normalized_backward(grad, self, t, mean, var, plan=plan),
+}
+
+
+def _weight_grad_self(F: Any, t: Any, grad: Any, self: Any, mean: Any, var: Any, plan: Plan, size: Sizes) -> Any:
+    product = grad * F.standardized_backward(t, self, mean, var, plan=plan)
+    return F.channel_total(product, channels=plan.channels, size=size)
+
+
 op("normalized_backward", "NativeLayerNormBackwardBackward0", _normalized_backward,
-   ("grad", "self", "weight", "mean", "var"),
+   ("grad", "self", "weight", "mean", "var"), tangent=_backward_tangents,
    grad=_grad_of_backward, self=_self_of_backward, weight=_weight_of_backward)  # fmt: skip
 op("norm_weight_grad", "NativeLayerNormBackwardBackward0", _weight_grad, ("grad", "self", "mean", "var"),
+   tangent={"grad": lambda F, t, self, mean, var, plan, size: F.norm_weight_grad(t, self, mean, var, plan=plan, size=size),
+            "self": _weight_grad_self},
    grad=lambda F, g, self, mean, var, plan:
        F.channel_scaled(F.standardized(self, mean, var, plan=plan), g, channels=plan.channels),
    self=lambda F, g, grad, self, mean, var, plan:
@@ -198,6 +213,25 @@ def _gradients_by_rows(
 way_back("norm_gradients", kernels.gradients, _gradients_by_rows)
 
 
+def _self_tangent(F: Any, t: Any, self: Any, weight: Any, mean: Any, var: Any, plan: Plan) -> Any:
+    return F.channel_scaled(F.standardized_backward(t, self, mean, var, plan=plan), weight, channels=plan.channels)
+
+
+def _weight_tangent(F: Any, t: Any, self: Any, mean: Any, var: Any, plan: Plan) -> Any:
+    return F.channel_scaled(F.standardized(self, mean, var, plan=plan), t, channels=plan.channels)
+
+
+def _bias_tangent(F: Any, t: Any, self_shape: Sizes, plan: Plan) -> Any:
+    return F.channel_fill(t, channels=plan.channels, shape=self_shape)
+
+
+_own_tangents: dict[str, Any] = {
+    "self": lambda F, t, self, weight, aside, plan: _self_tangent(F, t, self, weight, aside[0], aside[1], plan),
+    "weight": lambda F, t, self, aside, plan: _weight_tangent(F, t, self, aside[0], aside[1], plan),
+    "bias": _bias_tangent,
+}
+
+
 def _bias_of_normalized(F: Any, g: Any, bias_shape: Sizes, plan: Plan) -> Any:
     return F.channel_total(g, channels=plan.channels, size=bias_shape)
 
@@ -206,7 +240,7 @@ def _norm_row(name: str, node_name: str, shape: Callable[[Any], Sizes], **shows:
     """Declare a normalisation by the input's own statistics, which its kernel finds and nodes show in this shape."""
     return op(name, node_name, kernels.normalized_by_own, ("self", "weight", "bias"),
               shows={"input": "self", "weight": _given_weight, **_statistics(shape), **shows}, hides=_internal,
-              together=lambda F, g, needed, self, weight, aside, weight_shape, plan:
+              tangent=_own_tangents, together=lambda F, g, needed, self, weight, aside, weight_shape, plan:
                   F.norm_gradients(g, needed, self, weight, *aside, plan=plan, size=weight_shape))  # fmt: skip
 
 
@@ -223,6 +257,12 @@ def _weight_of_evaluated(
     return F.channel_total(g * y, channels=plan.channels, size=weight_shape)
 
 
+def _weight_tangent_evaluated(F: Any, t: Any, self: Any, mean: Any, var: Any, self_shape: Sizes, plan: Plan) -> Any:
+    centered = self - F.channel_fill(mean, channels=plan.channels, shape=self_shape)
+    y = F.over_deviation(centered, var, channels=plan.channels, eps=plan.eps)
+    return F.channel_scaled(y, t, channels=plan.channels)
+
+
 _layer_norm = _norm_row("layer_norm", "NativeLayerNormBackward0", _row_statistics_shape,
                         normalized_shape=lambda node: node.saved_weight_shape)  # fmt: skip
 _group_norm = _norm_row("group_norm", "NativeGroupNormBackward0",
@@ -236,6 +276,7 @@ _batch_norm = op("batch_norm", "NativeBatchNormBackward0", _normalized, ("self",
                  shows={"input": "self", "weight": _given_weight, "eps": lambda node: node.saved_plan.eps,
                         "training": lambda node: True, **_statistics(lambda node: node.saved_weight_shape)},
                  hides=_internal,
+                 tangent={"self": _self_tangent, "weight": _weight_tangent, "bias": _bias_tangent},
                  self=lambda F, g, self, weight, mean, var, plan:
                      F.normalized_backward(g, self, weight, mean, var, plan=plan),
                  weight=lambda F, g, self, mean, var, weight_shape, plan:
@@ -246,6 +287,7 @@ _batch_norm_evaluated = op("batch_norm_evaluated", "NativeBatchNormBackward0", _
                            shows={"input": "self", "weight": _given_weight, "running_mean": "mean", "running_var": "var",
                                   "eps": lambda node: node.saved_plan.eps, "training": lambda node: False},
                            hides=("bias_shape", "plan", "self_shape", "weight_shape"),
+                           tangent={"self": _self_of_evaluated, "weight": _weight_tangent_evaluated, "bias": _bias_tangent},
                            self=_self_of_evaluated, weight=_weight_of_evaluated,
                            bias=_bias_of_normalized)  # fmt: skip
 

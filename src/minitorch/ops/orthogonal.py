@@ -57,7 +57,9 @@ def _qr_self(F: Any, g: Any, result: Any, self_shape: tuple[int, ...], mode: str
     return F.cat([slope, F.matmul(q, g_right)], dim=len(self_shape) - 1) if n > m else slope
 
 
-_qr_row = op("qr", "LinalgQrBackward0", _qr, ("self",), outputs=True, hides=("self_shape",), self=_qr_self)
+_qr_row = op(
+    "qr", "LinalgQrBackward0", _qr, ("self",), outputs=True, hides=("self_shape",), tangent="transpose", self=_qr_self
+)
 
 
 def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> _returns.linalg_qr:

@@ -47,6 +47,7 @@ def _opposite(pads: Pads) -> Pads:
 
 _constant_row = op("constant_pad_nd", "ConstantPadNdBackward0", _constant, ("self",),
                    shows={"pad": lambda node: tuple([n for pad in reversed(node.saved_pads) for n in pad])},
+                   tangent=lambda F, t, pads: F.constant_pad_nd(t, pads=pads, value=0),
                    self=lambda F, g, pads: F.constant_pad_nd(g, pads=_opposite(pads), value=0))  # fmt: skip
 
 

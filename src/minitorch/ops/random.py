@@ -115,9 +115,18 @@ def _normal_kernel(mean: np.ndarray, std: np.ndarray, *, generator: Generator) -
     return out
 
 
-_normal_mean = op("normal_mean", "NormalBackward1", _normal_mean_kernel, ("mean",), mean=lambda F, g: F.zeros_like(g))
-_normal_std = op("normal_std", "NormalBackward2", _normal_std_kernel, ("std",), std=lambda F, g: F.zeros_like(g))
-_normal_both = op("normal_both", "NormalBackward3", _normal_kernel, ("mean", "std"),
+_normal_mean = op(
+    "normal_mean",
+    "NormalBackward1",
+    _normal_mean_kernel,
+    ("mean",),
+    tangent="formulas",
+    mean=lambda F, g: F.zeros_like(g),
+)
+_normal_std = op(
+    "normal_std", "NormalBackward2", _normal_std_kernel, ("std",), tangent="formulas", std=lambda F, g: F.zeros_like(g)
+)
+_normal_both = op("normal_both", "NormalBackward3", _normal_kernel, ("mean", "std"), tangent="formulas",
                   mean=lambda F, g, mean: F.zeros_like(mean),
                   std=lambda F, g, std: F.zeros_like(std))  # fmt: skip
 

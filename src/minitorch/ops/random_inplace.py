@@ -30,7 +30,7 @@ def source(name: str, generator: Any) -> Generator:
 
 def drawing(name: str, node_name: str, kernel: Callable[..., np.ndarray]) -> Any:
     """A row that replaces values: its input gets no gradient."""
-    return op(name, node_name, kernel, ("self",), self=lambda F, g: F.zeros_like(g))
+    return op(name, node_name, kernel, ("self",), tangent="formulas", self=lambda F, g: F.zeros_like(g))
 
 
 _uniform = drawing(
@@ -93,7 +93,7 @@ def _bernoulli_tensor_kernel(self: np.ndarray, p: np.ndarray, *, generator: Gene
     return generator.bernoulli_tensor(p.transpose(order), self.dtype).transpose(np.argsort(order))
 
 
-_bernoulli_tensor = op("bernoulli_tensor", "BernoulliBackward1", _bernoulli_tensor_kernel, ("self", "p"),
+_bernoulli_tensor = op("bernoulli_tensor", "BernoulliBackward1", _bernoulli_tensor_kernel, ("self", "p"), tangent="formulas",
                        self=lambda F, g: F.zeros_like(g),
                        p=lambda F, g, p: F.zeros_like(p))  # fmt: skip
 

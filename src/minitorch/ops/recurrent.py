@@ -19,7 +19,7 @@ from .._kernels.recurrent import Sizes
 from .._op import op
 from .._runtime import wrap
 from . import activation, elementary, join, linear, special
-from ._composition import gradients_of_composition, way_back
+from ._composition import Composition, gradients_of_composition, way_back
 from .dropout import dropout
 
 if TYPE_CHECKING:
@@ -94,6 +94,15 @@ def _by_composition(step: Cell, states: int) -> Callable[..., Any]:
     return backward
 
 
+def _layer_of(step: Cell, states: int) -> Composition:
+    """A layer's row as a composition."""
+
+    def compose(x: Any, *rest: Any, batch_sizes: Sizes, reverse: bool) -> States:
+        return _composed(step, x, rest[:states], rest[states:], batch_sizes, reverse)
+
+    return Composition(compose)
+
+
 def _raw_backward(kernel: Callable[..., Any]) -> Callable[..., Any]:
     def backward(g: Any, needed: list[bool], *inputs: Any, kept: Any, **params: Any) -> Any:
         return kernel(g, needed, *inputs[:-2], *kept, **params)  # biases do not matter
@@ -115,23 +124,28 @@ way_back("rnn_relu_backward", _raw_backward(kernels.rnn_relu_backward), _by_comp
 # Edits of outputs are refused where PyTorch refuses them: those of an LSTM's hidden states, and of a plain cell's.
 _lstm_row = op(
     "lstm_layer", "LstmBackward0", kernels.lstm, ("self", "hx", "cx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=3,
+    tangent=_layer_of(_lstm_step, 2),
     together=lambda F, g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, result0, aside, batch_sizes, reverse:
         F.lstm_backward(g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, kept=(result0, *aside),
                         batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
 _cell_row = op(
     "lstm_cell", "LstmCellBackward0", kernels.lstm_cell, ("self", "hx", "cx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=2,
+    tangent=Composition(lambda x, h, c, *weights: _lstm_step(weights, x, h, c)),
     together=lambda F, g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, aside: F.lstm_cell_backward(
         g, needed, self, hx, cx, w_ih, w_hh, b_ih, b_hh, kept=aside))  # fmt: skip
 _gru_row = op(
     "gru_layer", "GruBackward0", kernels.gru, ("self", "hx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=2,
+    tangent=_layer_of(_gru_step, 1),
     together=lambda F, g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, aside, batch_sizes, reverse: F.gru_backward(
         g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, kept=aside, batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
 _tanh_row = op(
     "rnn_tanh_layer", "RnnTanhBackward0", kernels.rnn_tanh, ("self", "hx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=2,
+    tangent=_layer_of(_tanh_step, 1),
     together=lambda F, g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, aside, batch_sizes, reverse: F.rnn_tanh_backward(
         g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, kept=aside, batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
 _relu_row = op(
     "rnn_relu_layer", "RnnReluBackward0", kernels.rnn_relu, ("self", "hx", "w_ih", "w_hh", "b_ih", "b_hh"), outputs=2,
+    tangent=_layer_of(_relu_step, 1),
     together=lambda F, g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, aside, batch_sizes, reverse: F.rnn_relu_backward(
         g, needed, self, hx, w_ih, w_hh, b_ih, b_hh, kept=aside, batch_sizes=batch_sizes, reverse=reverse))  # fmt: skip
 

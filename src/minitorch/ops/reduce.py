@@ -130,7 +130,7 @@ def _nansum(self: np.ndarray, *, dim: tuple[int, ...], keepdim: bool = False) ->
     return kernels.sum(np.where(np.isnan(self), self.dtype.type(0), self), dim, keepdim)
 
 
-_nansum_dims = op("nansum", "NansumBackward0", _nansum, ("self",),
+_nansum_dims = op("nansum", "NansumBackward0", _nansum, ("self",), tangent="reduction",
                   self=lambda F, g, self, dim, keepdim: kept(F, g, dim, keepdim) * (self == self))  # fmt: skip
 
 
@@ -295,11 +295,18 @@ def _prod_backward_self(F: Any, g: Any, grad: Any, self: Any, dim: int) -> Any:
     return through_before + exclusive_cumprod_self(F, g * before, self, after, dim, True)
 
 
-_prod_all = op("prod_all", "ProdBackward0", lambda self: _prod(self.reshape(-1), dim=0), ("self",), self=_prod_all_self)
-_prod_dim = op("prod", "ProdBackward1", _prod, ("self",), self=_prod_self)
+_prod_all = op(
+    "prod_all",
+    "ProdBackward0",
+    lambda self: _prod(self.reshape(-1), dim=0),
+    ("self",),
+    tangent="reduction",
+    self=_prod_all_self,
+)
+_prod_dim = op("prod", "ProdBackward1", _prod, ("self",), tangent="reduction", self=_prod_self)
 
 op("prod_backward", "ProdBackwardBackward0", lambda grad, self, *, dim: kernels.prod_backward(grad, self, dim),
-   ("grad", "self"),
+   ("grad", "self"), tangent="transpose",
    grad=lambda F, g, self, dim: F.sum(g * _others(F, self, dim), dim=(dim,), keepdim=True),
    self=_prod_backward_self)  # fmt: skip
 
@@ -428,7 +435,9 @@ def _logsumexp_self(F: Any, g: Any, self: Any, result: Any, dim: tuple[int, ...]
     return kept(F, g, dim, keepdim) * F.exp(self - kept(F, result, dim, keepdim))
 
 
-_logsumexp_dims = op("logsumexp", "LogsumexpBackward0", _logsumexp, ("self",), floats=True, self=_logsumexp_self)
+_logsumexp_dims = op(
+    "logsumexp", "LogsumexpBackward0", _logsumexp, ("self",), floats=True, tangent="reduction", self=_logsumexp_self
+)
 
 
 def logsumexp(

@@ -75,7 +75,7 @@ def _dirichlet_self(F: Any, g: Any, self: Any, result: Any) -> Any:
     return slopes * (g - F.sum(result * g, dim=last, keepdim=True))
 
 
-_gamma = op("standard_gamma", "StandardGammaBackward0", _gamma_kernel, ("self",),
+_gamma = op("standard_gamma", "StandardGammaBackward0", _gamma_kernel, ("self",), tangent="formulas",
             self=lambda F, g, self, result: g * F.standard_gamma_grad(self, result))  # fmt: skip
 standard_gamma_grad = op(
     "standard_gamma_grad", "NotImplemented",
@@ -83,7 +83,9 @@ standard_gamma_grad = op(
     ("self", "output"), elementwise=True, numbers=False,
     self=_once("_standard_gamma_grad"), output=_once("_standard_gamma_grad"),
 )  # fmt: skip
-_dirichlet = op("sample_dirichlet", "_DirichletBackward", _dirichlet_kernel, ("self",), self=_dirichlet_self)
+_dirichlet = op(
+    "sample_dirichlet", "_DirichletBackward", _dirichlet_kernel, ("self",), tangent="transpose", self=_dirichlet_self
+)
 dirichlet_grad = op(
     "dirichlet_grad", "NotImplemented",
     lambda x, alpha, total: _gradients().dirichlet_grad(x, alpha, total),
@@ -91,7 +93,7 @@ dirichlet_grad = op(
     x=_once("_dirichlet_grad"), alpha=_once("_dirichlet_grad"), total=_once("_dirichlet_grad"),
 )  # fmt: skip
 _poisson = drawing("poisson", "PoissonBackward0", _poisson_kernel)
-_binomial = op("binomial", "BinomialBackward0", _binomial_kernel, ("count", "prob"), casts=False,
+_binomial = op("binomial", "BinomialBackward0", _binomial_kernel, ("count", "prob"), casts=False, tangent="formulas",
                count=lambda F, g, count: F.zeros_like(count),
                prob=lambda F, g, prob: F.zeros_like(prob))  # fmt: skip
 

@@ -53,14 +53,29 @@ def exclusive_cumprod_self(F: Any, g: Any, self: Any, result: Any, dim: int, rev
     return result * F.shift(later, dim=dim, by=1 if reverse else -1)
 
 
+def _recurrence_tangent(F: Any, t: Any, factor: Any, dim: int, reverse: bool) -> Any:
+    return F.linear_recurrence(factor, t, dim=dim, reverse=reverse)
+
+
+def _factor_tangent(F: Any, t: Any, factor: Any, result: Any, dim: int, reverse: bool) -> Any:
+    return _recurrence_tangent(F, t * F.shift(result, dim=dim, by=-1 if reverse else 1), factor, dim, reverse)
+
+
+def _exclusive_tangent(F: Any, t: Any, self: Any, result: Any, dim: int, reverse: bool) -> Any:
+    """That of the running product, one place later."""
+    return F.shift(_recurrence_tangent(F, result * t, self, dim, reverse), dim=dim, by=-1 if reverse else 1)
+
+
 op("shift", "ShiftBackward0", _shift, ("self",), tangent="linear",
    self=lambda F, g, dim, by: F.shift(g, dim=dim, by=-by))  # fmt: skip
 
 op("linear_recurrence", "LinearRecurrenceBackward0", _linear_recurrence, ("factor", "self"),
+   tangent={"factor": _factor_tangent, "self": _recurrence_tangent},
    factor=_recurrence_factor, self=_recurrence_self)  # fmt: skip
 
 op("exclusive_cumprod", "ExclusiveCumprodBackward0",
    lambda self, *, dim, reverse=False: kernels.exclusive_cumprod(self, dim, reverse), ("self",),
+   tangent=_exclusive_tangent,
    self=exclusive_cumprod_self)  # fmt: skip
 
 
@@ -91,6 +106,10 @@ def _cumprod_self(F: Any, g: Any, self: Any, self_shape: tuple[int, ...], dim: i
     return F.exclusive_cumprod(self, dim=dim) * later
 
 
+def _cumprod_tangent(F: Any, t: Any, self: Any, dim: int) -> Any:
+    return _recurrence_tangent(F, F.exclusive_cumprod(self, dim=dim) * t, self, dim, False) if len(t.shape) else t
+
+
 def _logcumsumexp(self: np.ndarray, *, dim: int) -> np.ndarray:
     return kernels.logcumsumexp(self, dim)
 
@@ -101,11 +120,24 @@ def _logcumsumexp_self(F: Any, g: Any, self: Any, result: Any, dim: int) -> Any:
     return F.exp_difference(self, result) * F.linear_recurrence(decay, g, dim=dim, reverse=True)
 
 
+def _logcumsumexp_tangent(F: Any, t: Any, self: Any, result: Any, dim: int) -> Any:
+    decay = F.exp_difference(F.shift(result, dim=dim, by=1), result)
+    return _recurrence_tangent(F, F.exp_difference(self, result) * t, decay, dim, False)
+
+
 _cumsum_row = op("cumsum", "CumsumBackward0", _cumsum, ("self",), tangent="linear", hides=("reverse",),
                  self=lambda F, g, dim, reverse: F.cumsum(g, dim=dim, reverse=not reverse))  # fmt: skip
 _cumprod_row = op("cumprod", "CumprodBackward0", lambda self, *, dim: kernels.cumprod(self, dim), ("self",),
+                  tangent=_cumprod_tangent,
                   self=_cumprod_self)  # fmt: skip
-_logcumsumexp_row = op("logcumsumexp", "LogcumsumexpBackward0", _logcumsumexp, ("self",), self=_logcumsumexp_self)
+_logcumsumexp_row = op(
+    "logcumsumexp",
+    "LogcumsumexpBackward0",
+    _logcumsumexp,
+    ("self",),
+    tangent=_logcumsumexp_tangent,
+    self=_logcumsumexp_self,
+)
 
 
 def _scan(name: str, row: Any, input: Tensor, dim: Any, dtype: Any, out: Tensor | None) -> Tensor:

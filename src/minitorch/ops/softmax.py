@@ -39,20 +39,28 @@ def _sum(F: Any, x: Any, dim: int) -> Any:
     return F.sum(x, dim=(dim,), keepdim=True) if len(x.shape) else x
 
 
-_softmax = op("softmax", "SoftmaxBackward0", _softmax_kernel, ("self",),
+def _output_tangent(F: Any, t: Any, grad: Any, output: Any, dim: int) -> Any:
+    return t * (grad - _sum(F, grad * output, dim)) - output * _sum(F, grad * t, dim)
+
+
+_softmax = op("softmax", "SoftmaxBackward0", _softmax_kernel, ("self",), tangent="formulas",
               self=lambda F, g, result, dim: F.softmax_backward(g, result, dim=dim))  # fmt: skip
 
 # Of output * (grad - sum(grad * output)).
 op("softmax_backward", "SoftmaxBackwardBackward0", _softmax_backward_kernel, ("grad", "output"),
+   tangent={"grad": lambda F, t, output, dim: F.softmax_backward(t, output, dim=dim), "output": _output_tangent},
    grad=lambda F, g, output, dim: F.softmax_backward(g, output, dim=dim),
    output=lambda F, g, grad, output, dim:
        g * (grad - _sum(F, grad * output, dim)) - grad * _sum(F, g * output, dim))  # fmt: skip
 
 _log_softmax = op("log_softmax", "LogSoftmaxBackward0", _log_softmax_kernel, ("self",),
+                  tangent=lambda F, t, result, dim: t - _sum(F, t * F.exp(result), dim),
                   self=lambda F, g, result, dim: F.log_softmax_backward(g, result, dim=dim))  # fmt: skip
 
 # Of grad - exp(output) * sum(grad).
 op("log_softmax_backward", "LogSoftmaxBackwardBackward0", _log_softmax_backward_kernel, ("grad", "output"),
+   tangent={"grad": lambda F, t, output, dim: F.log_softmax_backward(t, output, dim=dim),
+            "output": lambda F, t, grad, output, dim: -(t * F.exp(output) * _sum(F, grad, dim))},
    grad=lambda F, g, output, dim: g - _sum(F, g * F.exp(output), dim),
    output=lambda F, g, grad, output, dim: -(g * F.exp(output) * _sum(F, grad, dim)))  # fmt: skip
 

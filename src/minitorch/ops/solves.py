@@ -76,11 +76,28 @@ def _triangle_self(F: Any, g: Any, self: Any, result: Any, upper: bool, left: bo
     return F.triu(full, diagonal=int(unitriangular)) if upper else F.tril(full, diagonal=-int(unitriangular))
 
 
+def _solve_tangent(F: Any, t: Any, self: Any, result: Any, left: bool) -> tuple[Any, None]:
+    moved = F.matmul(t, result[0]) if left else F.matmul(result[0], t)
+    return -F.solve_ex(self, moved, left=left)[0], None
+
+
+def _triangle_tangent(F: Any, t: Any, self: Any, result: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
+    t = F.triu(t, diagonal=int(unitriangular)) if upper else F.tril(t, diagonal=-int(unitriangular))
+    moved = F.matmul(t, result) if left else F.matmul(result, t)
+    return -F.solve_triangular(self, moved, upper=upper, left=left, unitriangular=unitriangular)
+
+
+def _triangle_other_tangent(F: Any, t: Any, self: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
+    return F.solve_triangular(self, t, upper=upper, left=left, unitriangular=unitriangular)
+
+
 _inv_row = op("inv_ex", "LinalgInvExBackward0", _inv_ex, ("self",), outputs=True,
+              tangent=lambda F, t, result: (-F.matmul(result[0], F.matmul(t, result[0])), None),
               self=lambda F, g, result: -F.bmm_nt(F.bmm_tn(result[0], g[0]), result[0]))  # fmt: skip
 
 _solve_row = op("solve_ex", "LinalgSolveExBackward0", _solve_ex, ("self", "other"),
                 outputs=True, broadcasts=True, numbers=False,
+                tangent={"self": _solve_tangent, "other": lambda F, t, self, left: F.solve_ex(self, t, left=left)},
                 self=lambda F, g, self, result, left: _solve_self(F, g[0], self, result, left),
                 other=lambda F, g, self, left: F.solve_ex(F.mT(self), g[0], left=left)[0])  # fmt: skip
 
@@ -112,15 +129,17 @@ def _cholesky_inverse_self(F: Any, g: Any, self: Any, result: Any, upper: bool) 
 
 
 _cholesky_solve_row = op("cholesky_solve", "CholeskySolveBackward0", _cholesky_solve, ("self", "input2"),
-                         broadcasts=True, numbers=False,
+                         broadcasts=True, numbers=False, tangent="transpose",
                          self=lambda F, g, input2, upper: F.cholesky_solve(g, input2, upper=upper),
                          input2=_cholesky_solve_factor)  # fmt: skip
 
-_cholesky_inverse_row = op("cholesky_inverse", "CholeskyInverseBackward0", _cholesky_inverse, ("self",),
+_cholesky_inverse_row = op("cholesky_inverse", "CholeskyInverseBackward0", _cholesky_inverse, ("self",), tangent="transpose",
                            self=_cholesky_inverse_self)  # fmt: skip
 
 _triangle_row = op("solve_triangular", "LinalgSolveTriangularBackward0", _solve_triangular, ("self", "other"),
-                   broadcasts=True, numbers=False, self=_triangle_self,
+                   broadcasts=True, numbers=False,
+                   tangent={"self": _triangle_tangent, "other": _triangle_other_tangent},
+                   self=_triangle_self,
                    other=lambda F, g, self, upper, left, unitriangular: F.solve_triangular(
                        F.mT(self), g, upper=not upper, left=left, unitriangular=unitriangular))  # fmt: skip
 

@@ -269,7 +269,15 @@ def _no_derivative(F: Any, g: Any) -> Any:
 
 def _found_values(name: str, node_name: str) -> Any:
     """A row of values that are found beforehand and have no derivative, as in PyTorch."""
-    return op(name, node_name, lambda self, *, values: values, ("self",), hides=("values",), self=_no_derivative)
+    return op(
+        name,
+        node_name,
+        lambda self, *, values: values,
+        ("self",),
+        hides=("values",),
+        tangent="transpose",
+        self=_no_derivative,
+    )
 
 
 _unique, _unique_dim = _found_values("unique", "Unique2Backward0"), _found_values("unique_dim", "UniqueDimBackward0")

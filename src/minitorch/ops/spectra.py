@@ -69,8 +69,25 @@ def _eigvalsh_self(F: Any, g: Any, self: Any, UPLO: str) -> Any:
     return F.bmm_nt(vectors * over_columns(F, g), vectors)
 
 
-_eigh_row = op("eigh", "LinalgEighBackward0", _eigh, ("self",), outputs=True, self=_eigh_self)
-_eigvalsh_row = op("eigvalsh", "LinalgEighBackward0", _eigvalsh, ("self",), self=_eigvalsh_self)
+def _eigh_tangent(F: Any, t: Any, result: Any) -> tuple[Any, Any]:
+    """With K = V^T t V: the diagonal of K, and V times the rest of K over the gaps.  Giles (2008), 3.1."""
+    values, vectors = result
+    eye = identity(F, values)
+    turned = F.bmm_tn(vectors, F.matmul((t + F.mT(t)) * 0.5, vectors))
+    gaps = over_columns(F, values) - over_rows(F, values) + eye
+    moved = F.matmul(vectors, F.divide_nonzero(turned * (1.0 - eye), gaps))
+    return F.sum(turned * eye, dim=(len(t.shape) - 1,), keepdim=False), moved
+
+
+def _eigvalsh_tangent(F: Any, t: Any, self: Any, UPLO: str) -> Any:
+    vectors = F.eigh(self, UPLO=UPLO)[1]
+    return F.sum(vectors * F.matmul(t, vectors), dim=(len(t.shape) - 2,), keepdim=False)
+
+
+_eigh_row = op("eigh", "LinalgEighBackward0", _eigh, ("self",), outputs=True, tangent=_eigh_tangent, self=_eigh_self)
+_eigvalsh_row = op(
+    "eigvalsh", "LinalgEighBackward0", _eigvalsh, ("self",), tangent=_eigvalsh_tangent, self=_eigvalsh_self
+)
 
 
 def _triangle(UPLO: str) -> str:
@@ -195,8 +212,22 @@ def _svdvals_self(F: Any, g: Any, self: Any) -> Any:
     return F.matmul(u * over_columns(F, g), vh)
 
 
-_svd_row = op("svd", "LinalgSvdBackward0", _svd, ("self",), outputs=True, hides=("self_shape",), self=_svd_self)
-_svdvals_row = op("svdvals", "LinalgSvdBackward0", _svdvals, ("self",), self=_svdvals_self)
+def _svdvals_tangent(F: Any, t: Any, self: Any) -> Any:
+    u, _, vh = F.svd(self, full_matrices=False)
+    return F.sum(F.bmm_tn(u, t) * vh, dim=(len(t.shape) - 1,), keepdim=False)
+
+
+_svd_row = op(
+    "svd",
+    "LinalgSvdBackward0",
+    _svd,
+    ("self",),
+    outputs=True,
+    hides=("self_shape",),
+    tangent="transpose",
+    self=_svd_self,
+)
+_svdvals_row = op("svdvals", "LinalgSvdBackward0", _svdvals, ("self",), tangent=_svdvals_tangent, self=_svdvals_self)
 
 
 def _check_svd(A: Tensor, driver: str | None = None) -> None:

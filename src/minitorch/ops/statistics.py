@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -77,12 +78,33 @@ def _std_mean_self(
     return spread + _mean_part(F, g[1], self_shape, dim, keepdim)
 
 
-_var_row = op("var", "VarBackward0", _var, ("self",), hides=("self_shape",), self=_var_self)
-_std_row = op("std", "StdBackward0", _std, ("self",), hides=("self_shape",), self=_std_self)
+def _spread_tangents(slope: Callable[..., Any]) -> Callable[..., Any]:
+    """The tangents of a variance or deviation, and of the mean beside it."""
+
+    def tangent(
+        F: Any, t: Any, self: Any, result: Any, self_shape: tuple[int, ...], dim: _Dim, correction: float, keepdim: bool
+    ) -> tuple[Any, Any]:
+        dims = tuple(range(len(self_shape))) if dim is None else dim
+        slopes = slope(F, F.zeros_like(result[0]) + 1, self, result[0], self_shape, dim, correction, keepdim)
+        return F.sum(slopes * t, dim=dims, keepdim=keepdim), F.mean(t, dim=dims, keepdim=keepdim)
+
+    return tangent
+
+
+def _var_slope(F: Any, g: Any, self: Any, result: Any, *rest: Any) -> Any:
+    return _var_self(F, g, self, *rest)
+
+
+_var_row = op("var", "VarBackward0", _var, ("self",), hides=("self_shape",), tangent="reduction", self=_var_self)
+_std_row = op("std", "StdBackward0", _std, ("self",), hides=("self_shape",), tangent="reduction", self=_std_self)
 _var_mean_row = op("var_mean", "VarMeanBackward0", _var_mean, ("self",), outputs=True,
-                     hides=("self_shape",), self=_var_mean_self)  # fmt: skip
+                     hides=("self_shape",),
+                   tangent=_spread_tangents(_var_slope),
+                   self=_var_mean_self)  # fmt: skip
 _std_mean_row = op("std_mean", "StdMeanBackward0", _std_mean, ("self",), outputs=True,
-                     hides=("self_shape",), self=_std_mean_self)  # fmt: skip
+                     hides=("self_shape",),
+                   tangent=_spread_tangents(_std_self),
+                   self=_std_mean_self)  # fmt: skip
 
 
 def _spread(
@@ -275,8 +297,10 @@ def _share_of_equals(F: Any, g: Any, self: Any, result: Any) -> Any:
     return g * F.equal_share(self, result)
 
 
-_median_all = op("median", "MedianBackward0", _median_kernel, ("self",), self=_share_of_equals)
-_nanmedian_all = op("nanmedian", "NanmedianBackward0", _nanmedian_kernel, ("self",), self=_share_of_equals)
+_median_all = op("median", "MedianBackward0", _median_kernel, ("self",), tangent="reduction", self=_share_of_equals)
+_nanmedian_all = op(
+    "nanmedian", "NanmedianBackward0", _nanmedian_kernel, ("self",), tangent="reduction", self=_share_of_equals
+)
 _median_dim = choosing("median_dim", "MedianBackward1")
 _nanmedian_dim = choosing("nanmedian_dim", "NanmedianBackward1")
 _mode_row = choosing("mode", "ModeBackward0")

@@ -67,7 +67,9 @@ def _norm_self(F: Any, g: Any, self: Any, result: Any, ord: float, dim: tuple[in
     return F.divide_or_zero(g * F.sign(self), F.abs(ratio) ** (1 - ord))
 
 
-vector_norm_row = op("vector_norm", "LinalgVectorNormBackward0", _norm_kernel, ("self",), self=_norm_self)
+vector_norm_row = op(
+    "vector_norm", "LinalgVectorNormBackward0", _norm_kernel, ("self",), tangent="reduction", self=_norm_self
+)
 
 
 def vector_norm(

@@ -28,6 +28,7 @@ def _cross(self: np.ndarray, other: np.ndarray, *, dim: int) -> np.ndarray:
 
 
 _cross_row = op("cross", "LinalgCrossBackward0", _cross, ("self", "other"), broadcasts=True, numbers=False,
+                tangent="multilinear",
                 self=lambda F, g, other, dim: F.cross(other, g, dim=dim),
                 other=lambda F, g, self, dim: F.cross(g, self, dim=dim))  # fmt: skip
 
