@@ -269,7 +269,9 @@ def data(self: Any) -> Any:
     twin = wrap(self._array)
     twin._layout = self._layout
     if observers:
+        twin._array = self._array.view()  # what observers know values by
         note_cut("data", self, twin)
+        show(rows["detach"], (twin,), (self,), ())
     return twin
 
 

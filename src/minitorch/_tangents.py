@@ -148,8 +148,8 @@ class Tangents(Observer):
 
     def recorded(self, call: Any) -> None:
         row = call.row
-        if row.__class__ is not Row:
-            return _through_function(call)
+        if row.__class__ is not Row:  # a choice, which is a constant; or a custom Function, which sees to it itself
+            return
         rule = row.rule
         if rule is None and (rule := rule_of(row)) is None:
             return
@@ -231,10 +231,6 @@ def _apply(level: Level, rule: Rule, call: Any, tangents: list[Any]) -> None:
                     level.tangents[out._array] = tangent
                 else:
                     level.result(out, tangent, tangents)
-
-
-def _through_function(call: Any) -> None:
-    pass
 
 
 # -- levels ------------------------------------------------------------------------------------------------------------

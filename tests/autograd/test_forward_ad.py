@@ -140,6 +140,14 @@ def test_it_prints() -> None:
     assert repr(x) == "tensor([1., 2., 3.])"
 
 
+def test_detached_tensors_have_no_tangent() -> None:
+    with fwAD.dual_level():
+        x = fwAD.make_dual(X, T)
+        for cut in (x.detach(), x.data, torch.tensor(x.tolist()), torch.from_numpy(x.numpy())):
+            assert tangent(cut) is None
+        assert tangent(x) == T.tolist()
+
+
 # -- views and writes --------------------------------------------------------------------------------------------------
 def test_views_and_writes_keep_tangents_in_step() -> None:
     with fwAD.dual_level():
@@ -172,6 +180,23 @@ def test_a_write_into_a_result_leaves_the_tangents_it_was_made_of() -> None:
             y.mul_(5)
             y.zero_()
             assert tangent(x) == T.tolist()
+
+
+def test_subscripts_assign_tangents() -> None:
+    with fwAD.dual_level():
+        x = fwAD.make_dual(X, T)
+        y = torch.zeros(3)
+        y[0] = x[2]
+        assert tangent(y) == [-1.0, 0.0, 0.0]
+        y[1:] = x[0]
+        assert tangent(y) == [-1.0, 2.0, 2.0]
+        y[torch.tensor([0, 2])] = x[:2]
+        assert tangent(y) == [2.0, 2.0, 0.0]
+        y[torch.tensor([False, True, False])] = 5.0
+        assert tangent(y) == [2.0, 0.0, 0.0]
+        y[1] = 3.0
+        y[0] = 4.0
+        assert tangent(y) == [0.0, 0.0, 0.0]
 
 
 def test_a_tensor_that_changes_its_shape_keeps_its_tangent() -> None:

@@ -59,7 +59,7 @@ def way_back(name: str, kernel: Callable[..., Any], composition: Callable[..., A
     whole = Choice(name, gradients, ("*tensors",), True, False, False)
 
     def way(g: Any, needed: list[bool], *inputs: Any, kept: tuple[Any, ...] = (), **params: Any) -> Any:
-        if grad_on() or not any([o.lifts == "kernels" and o.active() for o in observers]):
+        if grad_on() or {o.lifts for o in observers if o.lifts and o.active()} != {"kernels"}:
             return composition(g, needed, *inputs, **({"kept": kept} if kept else {}), **params)
         several = isinstance(g, dict)
         came = tuple(g) if several else None
