@@ -18,6 +18,11 @@ grad_mode: ContextVar[bool] = ContextVar("grad_mode", default=True)
 grad_on = grad_mode.get
 """``is_grad_enabled`` without a Python frame: recorders ask it at every operation."""
 
+levels: ContextVar[tuple[Any, ...]] = ContextVar("levels", default=())
+
+active_levels = levels.get
+"""The levels of forward mode at which operations here and now compute tangents, outermost first: see ``_tangents``."""
+
 inference_mode_on: ContextVar[bool] = ContextVar("inference_mode", default=False)
 
 observers: list[Any] = []

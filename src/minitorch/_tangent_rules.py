@@ -16,7 +16,7 @@ import numpy as np
 from . import _codegen
 from ._differentiate import grad
 from ._engine import fitted
-from ._modes import enable_grad, grad_on
+from ._modes import active_levels, enable_grad, grad_on
 from ._op import Row
 from ._runtime import raw, silent, traced, wrap
 from ._tape import Outputs
@@ -294,7 +294,7 @@ def transposed(row: Row, vjp: Any, inputs: Any, tangents: Any, result: Any) -> A
 
 def through(compose: Any, tangents: Any, inputs: Any, params: dict[str, Any]) -> Any:
     """What forward mode gives for the operations that a function is composed of."""
-    from ._tangents import Level, active_levels, computing, dual  # which stands above
+    from ._tangents import Level, computing, dual  # which stands above
 
     outer = active_levels()
     level = Level(outer)

@@ -17,16 +17,13 @@ from typing import Any
 import numpy as np
 
 from ._identity import ByArray
-from ._modes import Observer, grad_on, observers
+from ._modes import Observer, active_levels, grad_on, levels, observers
 from ._op import Row, rows
 from ._runtime import raw, silent, traced, wrap
 from ._tangent_rules import Rule, fit, rule_of
 from ._views import path_to, root_of, take_step
 from .ops import subscript  # noqa: F401  (its rows)
 
-_active: ContextVar[tuple[Level, ...]] = ContextVar("active_levels", default=())
-active_levels = _active.get
-"""The levels at which operations here and now compute tangents, outermost first."""
 _hidden: ContextVar[tuple[bool, tuple[Level, ...]]] = ContextVar("hidden_levels", default=(False, ()))
 """Whether forward mode is switched off here, and then the levels that would be active."""
 
@@ -129,13 +126,13 @@ class Like:
 
 
 @contextmanager
-def computing(levels: tuple[Level, ...]) -> Iterator[None]:
+def computing(at: tuple[Level, ...]) -> Iterator[None]:
     """Have operations compute tangents at these levels only."""
-    token = _active.set(levels)
+    token = levels.set(at)
     try:
         yield
     finally:
-        _active.reset(token)
+        levels.reset(token)
 
 
 class Tangents(Observer):
@@ -243,14 +240,14 @@ def enter() -> Level:
         _count += 1
     outer = active_levels()
     level = Level(outer)
-    _active.set((*outer, level))
+    levels.set((*outer, level))
     return level
 
 
 def leave(level: Level) -> None:
     """Leave a level: its tangents are gone."""
     global _count
-    _active.set(level.outer)
+    levels.set(level.outer)
     level.tangents = ByArray()
     with _lock:
         _count -= 1
@@ -279,17 +276,18 @@ def enabled() -> bool:
     return not _hidden.get()[0]
 
 
-def switched(mode: bool, levels: tuple[Level, ...] | None = None) -> tuple[bool, tuple[Level, ...]]:
+def switched(mode: bool, at: tuple[Level, ...] | None = None) -> tuple[bool, tuple[Level, ...]]:
     """Switch that on or off, at the levels that are there or at those given, and return what it was."""
     off, hidden = _hidden.get()
-    levels = (hidden if off else active_levels()) if levels is None else levels
-    _hidden.set((not mode, () if mode else levels))
-    _active.set(levels if mode else ())
-    return not off, hidden if off else levels
+    there = hidden if off else active_levels()
+    at = there if at is None else at
+    _hidden.set((not mode, () if mode else at))
+    levels.set(at if mode else ())
+    return not off, there
 
 
 def tangent_text(tensor: Any) -> list[str]:
     """What a tensor's text says of its tangent at the innermost level, if it has one."""
-    levels = active_levels()
-    tangent = levels[-1].of(tensor) if levels else None
+    there = active_levels()
+    tangent = there[-1].of(tensor) if there else None
     return [] if tangent is None else [f"tangent={tangent}"]

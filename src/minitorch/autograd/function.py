@@ -13,7 +13,8 @@ import numpy as np
 from .. import _runtime
 from .._engine import sum_to_layout
 from .._inplace import LEAF, LEAF_VIEW, rebase
-from .._modes import grad_on, no_grad, observers
+from .._modes import active_levels, grad_on, levels, no_grad, observers
+from .._op import rows
 from .._records import observe, tell_parts
 from .._runtime import check_unedited, raise_inference, raw, traced, wrap
 from .._saved import call_node
@@ -311,14 +312,20 @@ class Function(metaclass=_FunctionMeta):
             else:
                 needs.append(False)
         node.needs_input_grad = tuple(needs)
+        unfollowed = None
         if observers:
             tell_parts("applying", cls, args)
-        with no_grad():
-            if cls.setup_context is Function.setup_context:
-                result = cls.forward(node, *args)
-            else:
-                result = cls.forward(*args)
-                cls.setup_context(node, args, result)
+            unfollowed = levels.set(())  # tangents are what jvp says
+        try:
+            with no_grad():
+                if cls.setup_context is Function.setup_context:
+                    result = cls.forward(node, *args)
+                else:
+                    result = cls.forward(*args)
+                    cls.setup_context(node, args, result)
+        finally:
+            if unfollowed is not None:
+                levels.reset(unfollowed)
         outputs = result if isinstance(result, tuple) else (result,)
         needed = recording and True in needs
         node.edges, node.tensor_arguments, node.input_layouts = tuple(edges), places, layouts
@@ -378,6 +385,10 @@ def _finish(node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], needed: 
         node.saved = [None if t is None else (t, None, None) for t in node.to_save]
     if observers and (shown := tuple([t for t in produced if t is not None])):
         observe(node.function, shown, args, ())
+        if active_levels():
+            from ._function_tangents import push
+
+            push(node, args, outputs, produced)
     node.to_save = node.non_differentiable = node.dirty = ()
     return tuple([o if t is None else t for o, t in zip(outputs, produced)])
 
@@ -402,7 +413,7 @@ def _history_target(output: Any, inputs: list[Any], dirty: tuple[Any, ...]) -> A
     if any([output is d for d in dirty]):
         return output
     if any([output is i for i in inputs]):
-        twin = wrap(output._array)
+        twin = rows["alias"].call(output) if observers else wrap(output._array)
         _become_view(twin, output)
         return twin
     if output._alias is not None and output._alias.parent is not None:
