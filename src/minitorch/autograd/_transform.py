@@ -6,6 +6,7 @@ same tensors from elsewhere too, and so that transforms nest.  See docs/design/1
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +18,7 @@ from .._differentiate import grad
 from .._inplace import LEAF
 from .._modes import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, set_grad_enabled
 from .._runtime import traced, wrap
+from .._tangents import active_levels
 from .._tape import AccumulateGrad
 from .._views import View, current_node, edits_of
 
@@ -49,6 +51,15 @@ def bare(tensor: Any) -> Any:
     edits = edits_of(tensor)
     twin._alias = None if edits.inference else edits
     return twin
+
+
+def cut(tensor: Any, keeps: Callable[[Any], bool] = lambda tensor: False) -> Any:
+    """A tensor without its history, unless that is to be kept, and so with its tangents at the levels of forward mode."""
+    for level in active_levels():
+        tangent = level.of(tensor)
+        if tangent is not None:
+            level.tangents[tensor._array] = cut(tangent, keeps)
+    return tensor if current_node(tensor) is None or keeps(tensor) else bare(tensor)
 
 
 def leaf(tensor: Any) -> Any:
@@ -132,6 +143,10 @@ def gradients(
     return list(grad([o for o, _ in pairs], list(inputs), [v for _, v in pairs], allow_unused=True, **options))
 
 
+_over: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Leaves of levels that are over, of which results with a history are about: to levels that go on they are nothing outside."""
+
+
 class Level:
     """One reverse-mode transform that is running: its inner inputs, and which results lead to tensors outside.
 
@@ -139,21 +154,29 @@ class Level:
     ----------
     outer : bool
         Whether operations were recorded outside: if not, results keep no history.
+    leaves : list of AccumulateGrad
+        The nodes of the inner inputs that are leaves.
     own : set of Node
-        Nodes that lead to inner inputs only.
+        Nodes that lead to these only, or to those of levels that are over.
     """
 
-    __slots__ = ("outer", "own")
+    __slots__ = ("leaves", "outer", "own")
 
     def __init__(self) -> None:
         self.outer = is_grad_enabled()
+        self.leaves: list[Any] = []
         self.own: set[Any] = {None}
 
     def enter(self, tensor: Any) -> Any:
         """The inner input for a tensor: one that leads on to it if it has a history outside, a leaf otherwise."""
         if self.outer and current_node(tensor) is not None:
             return inner(tensor)
+        return self.leaf(tensor)
+
+    def leaf(self, tensor: Any) -> Any:
+        """An inner input that leads to nothing outside."""
         made = leaf(tensor)
+        self.leaves.append(made._node)
         self.own.add(made._node)
         return made
 
@@ -167,7 +190,7 @@ class Level:
             node = stack.pop()
             if node in self.own or node in seen:
                 continue
-            if node.__class__ is AccumulateGrad:
+            if node.__class__ is AccumulateGrad and node not in _over:
                 return True
             seen.add(node)
             stack.extend(node.edges)
@@ -175,8 +198,14 @@ class Level:
         return False
 
     def leave(self, tensor: Any) -> Any:
-        """A result, without the history that nothing outside needs."""
-        return tensor if current_node(tensor) is None or self.leads_out(tensor) else bare(tensor)
+        """A result, without the history that nothing outside needs; the level is over."""
+        return cut(tensor, self._needed)
+
+    def _needed(self, tensor: Any) -> bool:
+        needed = self.leads_out(tensor)
+        if needed:
+            _over.update(self.leaves)
+        return needed
 
     def gradients(
         self, outputs: Sequence[Any], inputs: Sequence[Any], vectors: Sequence[Any] | None = None, **options: Any

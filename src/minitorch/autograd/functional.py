@@ -14,7 +14,7 @@ from .._runtime import traced
 from .._views import current_node
 from . import _strict as strictly
 from ._jvp import jvp as push
-from ._transform import bare, column_blocks, each, gradients, inner, leaf, one_hot_rows, recording, zeros_like
+from ._transform import bare, column_blocks, cut, each, gradients, inner, leaf, one_hot_rows, recording, zeros_like
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -97,7 +97,7 @@ def _scalar(output: Any, name: str, strict: bool) -> Any:
 
 def _result(tensors: Sequence[Any], several: bool, create: bool) -> Any:
     """A tuple, or its one element; without history unless it was asked for."""
-    results = tuple([t if create or current_node(t) is None else bare(t) for t in tensors])
+    results = tuple(tensors if create else map(cut, tensors))
     return results if several else results[0]
 
 

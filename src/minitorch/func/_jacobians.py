@@ -145,7 +145,7 @@ def jacfwd(
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
-    """The function that computes the Hessian of *func*: the Jacobian of its Jacobian.
+    """The function that computes the Hessian of *func*: the Jacobian, by forward mode, of its Jacobian by reverse mode.
 
     Parameters
     ----------
@@ -167,4 +167,4 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
     tensor([[6., 4.],
             [4., 0.]])
     """
-    return jacrev(jacrev(func, argnums), argnums)
+    return jacfwd(jacrev(func, argnums), argnums)

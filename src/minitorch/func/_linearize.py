@@ -9,7 +9,7 @@ from .._dtypes import of_numpy
 from .._modes import is_grad_enabled
 from .._pytree import tree_flatten
 from .._size import Size
-from ..autograd._transform import Level, gradients, leaf, recording, zeros_like
+from ..autograd._transform import Level, gradients, recording, zeros_like
 from ._arguments import check_outputs, check_tensor_input
 from ._captured import unwritten
 
@@ -55,8 +55,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         outputs, output_spec = tree_flatten(func(*spec.unflatten(inputs)))
         check_outputs(outputs, "linearize(f, *primals)")
         floats = [o for o in outputs if o._array.dtype.kind == "f"]
-        cotangents = [leaf(zeros_like(o)) for o in floats]
-        level.own.update([c._node for c in cotangents])
+        cotangents = [level.leaf(zeros_like(o)) for o in floats]
         pulled = gradients(floats, inputs, cotangents, create_graph=True)
 
     def derivative(*tangents: Any) -> Any:
