@@ -282,3 +282,93 @@ class TestGradgradcheck:
         x = vector(1.0, 2.0)
         assert gradcheck(Detached.apply, (x,))
         assert not gradgradcheck(Detached.apply, (x,), raise_exception=False)
+
+
+class ForwardWrong(Function):
+    """Doubles, with a right backward and a jvp that triples."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * 2
+
+    @staticmethod
+    def jvp(ctx: Any, t: Any) -> Any:
+        return t * 3
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")  # PyTorch's own, where it is the backend
+class TestForwardMode:
+    @both_modes
+    @pytest.mark.parametrize(
+        "function",
+        [
+            pytest.param(lambda x, y: (x * y).sin(), id="elementwise"),
+            pytest.param(lambda x, y: (x.outer(y) @ y, x.sum()), id="several"),
+            pytest.param(lambda x, y: x.clone().mul_(y).cumsum(0), id="in place"),
+            pytest.param(lambda x, y: x * 2, id="unused"),
+        ],
+    )
+    def test_right_tangents_pass(self, function: Any, fast_mode: bool) -> None:
+        inputs = vector(0.5, -1.5), vector(2.0, 0.7)
+        assert gradcheck(function, inputs, check_forward_ad=True, fast_mode=fast_mode)
+        assert gradcheck(function, inputs, check_forward_ad=True, check_backward_ad=False, fast_mode=fast_mode)
+        assert gradgradcheck(function, inputs, check_fwd_over_rev=True, fast_mode=fast_mode)
+        assert gradgradcheck(
+            function,
+            inputs,
+            check_fwd_over_rev=True,
+            check_rev_over_rev=False,
+            check_undefined_grad=False,
+            fast_mode=fast_mode,
+        )
+
+    @both_modes
+    def test_wrong_tangents_are_found(self, fast_mode: bool) -> None:
+        x = vector(1.0, 2.0)
+        assert gradcheck(ForwardWrong.apply, (x,), fast_mode=fast_mode)
+        mismatch = "Jacobian computed with forward mode mismatch for output 0 with respect to input 0"
+        with pytest.raises(GradcheckError, match=mismatch):
+            gradcheck(ForwardWrong.apply, (x,), check_forward_ad=True, fast_mode=fast_mode)
+        assert not gradcheck(
+            ForwardWrong.apply, (x,), check_forward_ad=True, raise_exception=False, fast_mode=fast_mode
+        )
+
+    def test_batches(self) -> None:
+        inputs = vector(0.5, -1.5), vector(2.0, 0.7)
+        assert gradcheck(
+            lambda x, y: (x.outer(y).tanh() @ y, x.sum()),
+            inputs,
+            check_forward_ad=True,
+            check_batched_grad=True,
+            check_batched_forward_grad=True,
+        )
+
+    @pytest.mark.parametrize(
+        ("check", "options", "message"),
+        [
+            (gradcheck, {"check_backward_ad": False}, "at least one of check_forward_ad or check_backward_ad"),
+            (
+                gradcheck,
+                {"check_forward_ad": True, "check_backward_ad": False, "check_batched_grad": True},
+                "Setting check_batched_grad=True requires check_backward_ad to be True",
+            ),
+            (
+                gradcheck,
+                {"check_batched_forward_grad": True},
+                "Setting check_batched_forward_grad=True requires check_forward_ad to be True",
+            ),
+            (gradgradcheck, {"check_rev_over_rev": False}, "at least one of check_fwd_over_rev or check_rev_over_rev"),
+            (
+                gradgradcheck,
+                {"check_fwd_over_rev": True, "check_rev_over_rev": False},
+                "Setting check_undefined_grad=True requires check_rev_over_rev to be True",
+            ),
+        ],
+    )
+    def test_what_is_asked_for_must_fit(self, check: Any, options: dict[str, bool], message: str) -> None:
+        with pytest.raises(AssertionError, match=message):
+            check(lambda x: x * 2, (vector(1.0),), **options)

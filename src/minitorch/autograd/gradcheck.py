@@ -72,10 +72,10 @@ def gradcheck(
         Whether a missing output gradient must act as zeros; whether batches of vectors must give what single ones do.
     check_grad_dtypes : bool
         Whether each gradient must have its input's dtype.
-    check_forward_ad, check_batched_forward_grad : bool
-        Forward mode is not available: True raises.
-    check_backward_ad : bool
-        Whether backward is checked at all.
+    check_forward_ad, check_backward_ad : bool
+        Whether forward mode is checked; whether backward is.
+    check_batched_forward_grad : bool
+        Whether batches of tangents must give what single ones do, in forward mode.
     fast_mode : bool
         Whether random projections of the Jacobians are compared instead of all of their entries.
     masked : bool, optional
@@ -92,6 +92,8 @@ def gradcheck(
         "Jacobian mismatch for output i with respect to input j", "Backward is not reentrant", …
     ValueError
         If no input requires grad.
+    AssertionError
+        If neither mode is to be checked, or batches in one that is not.
 
     Examples
     --------
@@ -100,19 +102,32 @@ def gradcheck(
     >>> torch.autograd.gradcheck(lambda x: (x * x).sin(), x)
     True
     """
-    if check_forward_ad or check_batched_forward_grad:
-        raise NotImplementedError("check_forward_ad: forward mode is not available yet; check backward mode alone")
+    _need(
+        check_forward_ad or check_backward_ad,
+        "Expected at least one of check_forward_ad or check_backward_ad to be True",
+    )
+    _need(check_backward_ad or not check_batched_grad, _REQUIRES.format("check_batched_grad", "check_backward_ad"))
+    _need(
+        check_forward_ad or not check_batched_forward_grad,
+        _REQUIRES.format("check_batched_forward_grad", "check_forward_ad"),
+    )
     check = _Check(func, inputs, eps, atol, rtol, nondet_tol, fast_mode)
     try:
+        if not check.prepare():
+            return True
         if check_backward_ad:
             check.run()
-            if check.differentiable:
-                if check_undefined_grad:
-                    check.missing_gradients()
-                if check_batched_grad:
-                    check.batches()
-                if check_grad_dtypes:
-                    check.dtypes()
+        if check_forward_ad:
+            from ._forward_check import check_forward  # when first needed, as forward mode is
+
+            check_forward(check, check_undefined_grad, check_batched_forward_grad)
+        if check_backward_ad:
+            if check_undefined_grad:
+                check.missing_gradients()
+            if check_batched_grad:
+                check.batches()
+            if check_grad_dtypes:
+                check.dtypes()
     except GradcheckError:
         if raise_exception:
             raise
@@ -149,12 +164,10 @@ def gradgradcheck(
         The gradients of the outputs to start from; random by default.
     gen_non_contig_grad_outputs : bool
         Whether the random ones are non-contiguous.
-    check_rev_over_rev : bool
-        Whether backward of backward is checked (the only way there is).
+    check_fwd_over_rev, check_rev_over_rev : bool
+        Whether forward mode over backward is checked; whether backward of backward is.
     eps, atol, rtol, raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad, fast_mode
         As for ``gradcheck``.
-    check_fwd_over_rev : bool
-        Forward mode is not available: True raises.
     masked : bool
         Accepted.
 
@@ -165,10 +178,12 @@ def gradgradcheck(
     >>> torch.autograd.gradgradcheck(lambda x: x**3, x)
     True
     """
-    if check_fwd_over_rev:
-        raise NotImplementedError("check_fwd_over_rev: forward mode is not available yet")
-    if not check_rev_over_rev:
-        return True
+    _need(
+        check_fwd_over_rev or check_rev_over_rev,
+        "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True",
+    )
+    for name, wanted in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
+        _need(check_rev_over_rev or not wanted, _REQUIRES.format(name, "check_rev_over_rev"))
     arguments = tuple_of(inputs)
     variables = [i for i, a in enumerate(arguments) if _requires_grad(a)]
     if grad_outputs is None:
@@ -195,8 +210,18 @@ def gradgradcheck(
         check_undefined_grad=check_undefined_grad,
         check_grad_dtypes=check_grad_dtypes,
         check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,
     )
+
+
+_REQUIRES = "Setting {}=True requires {} to be True"
+
+
+def _need(met: bool, message: str) -> None:
+    if not met:
+        raise AssertionError(message)
 
 
 class _Check:
@@ -263,19 +288,29 @@ class _Check:
         return [found[o] for o in which]
 
     # -- checking
-    def run(self) -> None:
-        """Compare numerical and analytical derivatives of every output for every input."""
+    def prepare(self) -> bool:
+        """Find the outputs that have derivatives; where none has, the numerical ones must be zero."""
         outputs = self.outputs()
         self.differentiable = [o for o, t in enumerate(outputs) if _requires_grad(t)]
         if not self.differentiable:
             self._expect_zero(outputs)
-            return
-        (self._projections if self.fast else self._jacobians)(outputs)
+        return bool(self.differentiable)
+
+    def run(self) -> None:
+        """Compare numerical and analytical derivatives of every output for every input."""
+        (self._projections if self.fast else self._jacobians)(self.outputs())
+
+    def numerical(self, variable: int, sizes: Sequence[int]) -> list[np.ndarray]:
+        """For each output that has derivatives, of these sizes, the Jacobian by differences: input by output elements."""
+        size = self.arguments[variable]._array.size
+        directions = unit_vectors(self.arguments[variable]._array.shape)
+        columns = [self.difference(variable, self.differentiable, e) for e in directions]
+        return [np.array([c[place].ravel() for c in columns]).reshape(size, n) for place, n in enumerate(sizes)]
 
     def _expect_zero(self, outputs: tuple[Any, ...]) -> None:
         floats = [o for o, t in enumerate(outputs) if isinstance(t, _runtime.Tensor) and t._array.dtype.kind == "f"]
         for variable in self.variables:
-            for direction in _unit_vectors(self.arguments[variable]._array.shape):
+            for direction in unit_vectors(self.arguments[variable]._array.shape):
                 for numerical in self.difference(variable, floats, direction):
                     if not np.allclose(numerical, 0, rtol=self.rtol, atol=self.atol):
                         raise GradcheckError("Numerical gradient for function expected to be zero")
@@ -283,21 +318,16 @@ class _Check:
     def _jacobians(self, outputs: tuple[Any, ...]) -> None:
         which = self.differentiable
         for number, variable in enumerate(self.variables):
-            columns = [
-                self.difference(variable, which, e) for e in _unit_vectors(self.arguments[variable]._array.shape)
-            ]
-            for place, o in enumerate(which):
-                shape = self.arguments[variable]._array.size, outputs[o]._array.size
-                numerical = np.array([c[place].ravel() for c in columns]).reshape(shape)
+            for o, numerical in zip(which, self.numerical(variable, [outputs[o]._array.size for o in which])):
                 analytical = self._vjp_rows(outputs[o], variable)
-                if not self._close(analytical, numerical):
-                    raise GradcheckError(_mismatch(o, number, numerical, analytical))
+                if not self.close(analytical, numerical):
+                    raise GradcheckError(mismatch(o, number, numerical, analytical))
 
     def _vjp_rows(self, output: Any, variable: int) -> np.ndarray:
         """The analytical Jacobian, input elements by output elements, each row computed twice."""
         input = self.arguments[variable]
         analytical = np.zeros((input._array.size, output._array.size))
-        for k, vector in enumerate(_unit_vectors(output._array.shape)):
+        for k, vector in enumerate(unit_vectors(output._array.shape)):
             first, again = [self._vjp(output, input, vector) for _ in range(2)]
             if not np.allclose(first, again, rtol=0, atol=self.nondet_tol, equal_nan=True):
                 raise GradcheckError(_not_reentrant(first, again, self.nondet_tol))
@@ -321,22 +351,18 @@ class _Check:
         rng = np.random.default_rng(0)
         which = self.differentiable
         for number, variable in enumerate(self.variables):
-            u = _random_unit(rng, self.arguments[variable]._array.shape)
+            u = random_unit(rng, self.arguments[variable]._array.shape)
             numerical = self.difference(variable, which, u)
             for place, o in enumerate(which):
-                v = _random_unit(rng, outputs[o]._array.shape)
+                v = random_unit(rng, outputs[o]._array.shape)
                 first, again = [self._vjp(outputs[o], self.arguments[variable], v) for _ in range(2)]
                 if not np.allclose(first, again, rtol=0, atol=self.nondet_tol, equal_nan=True):
                     raise GradcheckError(_not_reentrant(first, again, self.nondet_tol))
                 a, n = np.vdot(first, u), np.vdot(v, numerical[place])
-                if not self._close(np.array([a]), np.array([n])):
-                    raise GradcheckError(
-                        _mismatch(o, number, n, a)
-                        + "\n\nThe above quantities relating the numerical and analytical jacobians are "
-                        "computed in fast mode: projected on random unit vectors. Run with fast_mode=False to see the entries."
-                    )
+                if not self.close(np.array([a]), np.array([n])):
+                    raise GradcheckError(mismatch(o, number, n, a) + IN_FAST_MODE)
 
-    def _close(self, analytical: np.ndarray, numerical: np.ndarray) -> bool:
+    def close(self, analytical: np.ndarray, numerical: np.ndarray) -> bool:
         return np.allclose(analytical, numerical, rtol=self.rtol, atol=self.atol)
 
     def missing_gradients(self) -> None:
@@ -399,22 +425,31 @@ def _random_gradient(output: Any, non_contiguous: bool) -> Any:
         return wrap(half if non_contiguous else np.ascontiguousarray(half).reshape(half.shape)).requires_grad_()
 
 
-def _unit_vectors(shape: tuple[int, ...]) -> Iterator[np.ndarray]:
+def unit_vectors(shape: tuple[int, ...]) -> Iterator[np.ndarray]:
+    """The directions of a shape's elements."""
     for index in np.ndindex(*shape):
         vector = np.zeros(shape)
         vector[index] = 1
         yield vector
 
 
-def _random_unit(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+def random_unit(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """A random direction."""
     vector = rng.normal(size=shape)
     norm = float(np.linalg.norm(vector))
     return vector / norm if norm else vector
 
 
-def _mismatch(output: int, input: int, numerical: Any, analytical: Any) -> str:
+IN_FAST_MODE = (
+    "\n\nThe above quantities relating the numerical and analytical jacobians are computed in fast mode: projected on random "
+    "unit vectors. Run with fast_mode=False to see the entries."
+)
+
+
+def mismatch(output: int, input: int, numerical: Any, analytical: Any, mode: str = "") -> str:
+    """What is said of derivatives that differ."""
     return (
-        f"Jacobian mismatch for output {output} with respect to input {input},\n"
+        f"Jacobian {mode}mismatch for output {output} with respect to input {input},\n"
         f"numerical:{_shown(numerical)}\nanalytical:{_shown(analytical)}\n"
     )
 
