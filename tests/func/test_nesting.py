@@ -58,6 +58,13 @@ WRAPPERS: dict[str, Callable[[Function], Function]] = {
     "jacrev": lambda g: lambda t, f, x, w: f.jacrev(lambda y: g(t, f, y, w) * y)(x).diagonal().sum(),
     "jacfwd": lambda g: lambda t, f, x, w: f.jacfwd(lambda y: g(t, f, y, w) * w)(x).sum(),
     "hessian": lambda g: lambda t, f, x, w: f.hessian(lambda y: g(t, f, y, w))(x).sum(),
+    "vmap": lambda g: lambda t, f, x, w: f.vmap(lambda y: g(t, f, y, w))(t.stack([x, w, x * w])).sum(),
+    "vmap of grad": lambda g: lambda t, f, x, w: f.vmap(
+        f.grad(lambda y, z: g(t, f, y, z)), in_dims=(None, 0)
+    )(x, t.stack([x, w])).sum(),
+    "vmap of jvp": lambda g: lambda t, f, x, w: f.vmap(
+        lambda v: f.jvp(lambda y: g(t, f, y, w) * y, (x,), (v,))[1], out_dims=1
+    )(t.stack([x, w])).sum(),
     "no_grad": unrecorded,
     "detach": lambda g: lambda t, f, x, w: g(t, f, x.detach(), w) + x.sum(),
 }  # fmt: skip

@@ -14,11 +14,20 @@ from typing import Any
 import numpy as np
 
 from .. import _runtime
+from .._batching._vmap import vmap
 from .._differentiate import grad
 from .._inplace import LEAF
-from .._modes import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, set_grad_enabled
+from .._modes import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    observers,
+    set_grad_enabled,
+)
 from .._runtime import traced, wrap
-from .._tangents import active_levels
+from .._tangents import active_levels, computing
 from .._tape import AccumulateGrad
 from .._views import View, current_node, edits_of
 
@@ -55,11 +64,20 @@ def bare(tensor: Any) -> Any:
 
 def cut(tensor: Any, keeps: Callable[[Any], bool] = lambda tensor: False) -> Any:
     """A tensor without its history, unless that is to be kept, and so with its tangents at the levels of forward mode."""
-    for level in active_levels():
+    kept = current_node(tensor) is None or keeps(tensor)
+    levels = active_levels()
+    if kept:
+        out = tensor
+    elif any([observer.parts and observer.active() for observer in observers]):
+        with computing(()), no_grad():  # what a trace runs again is to be without history too
+            out = traced.clone(tensor)
+    else:
+        out = bare(tensor)
+    for level in levels:
         tangent = level.of(tensor)
         if tangent is not None:
-            level.tangents[tensor._array] = cut(tangent, keeps)
-    return tensor if current_node(tensor) is None or keeps(tensor) else bare(tensor)
+            level.tangents[out._array] = cut(tangent, keeps)
+    return out
 
 
 def leaf(tensor: Any) -> Any:
@@ -100,12 +118,19 @@ def one_hot_rows(tensors: Sequence[Any]) -> list[Any]:
     return rows
 
 
-def each(function: Callable[[list[Any]], Sequence[Any]], rows: Sequence[Any]) -> list[Any]:
-    """What a function gives for each row of a basis, stacked: for each of its results a tensor."""
+def at_once(
+    function: Callable[[list[Any]], Sequence[Any]], rows: Sequence[Any], randomness: str = "error"
+) -> Sequence[Any]:
+    """What a function gives for each row of a basis, stacked: by one call of it on the whole batch."""
+    results: Sequence[Any] = vmap(lambda *row: tuple(function(list(row))), randomness=randomness)(*rows)
+    return results
+
+
+def each(function: Callable[[list[Any]], Sequence[Any]], rows: Sequence[Any]) -> Sequence[Any]:
+    """The same by a call for each row."""
     count = rows[0]._array.shape[0]
-    if not count:  # its results have the shapes that they have for any row
-        zeros = [wrap(np.zeros(row._array.shape[1:], row._array.dtype)) for row in rows]
-        return [traced.stack([part], 0)[:0] for part in function(zeros)]
+    if not count:
+        return at_once(function, rows)
     found = [function([row[i] for row in rows]) for i in range(count)]
     return [traced.stack(list(parts), 0) for parts in zip(*found)]
 

@@ -14,7 +14,19 @@ from .._runtime import traced
 from .._views import current_node
 from . import _strict as strictly
 from ._jvp import jvp as push
-from ._transform import bare, column_blocks, cut, each, gradients, inner, leaf, one_hot_rows, recording, zeros_like
+from ._transform import (
+    at_once,
+    bare,
+    column_blocks,
+    cut,
+    each,
+    gradients,
+    inner,
+    leaf,
+    one_hot_rows,
+    recording,
+    zeros_like,
+)
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -367,7 +379,7 @@ def jacobian(
                 'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together. '
                 'Please either set `strict=False` or `strategy="reverse-mode"`.'
             )
-        return _by_columns(func, inputs, create_graph)
+        return _by_columns(func, inputs, create_graph, at_once if vectorize else each)
     with recording():
         several_inputs, point = _point(inputs, "jacobian", create_graph)
         several, outputs = _tuple_of(func(*point), _OUTPUTS, "jacobian")
@@ -384,8 +396,8 @@ def jacobian(
     return tuple(blocks) if several else blocks[0]
 
 
-def _by_columns(func: Callable[..., Any], inputs: Any, create: bool) -> Any:
-    """The Jacobian by forward mode: a pass forward for each element of the inputs."""
+def _by_columns(func: Callable[..., Any], inputs: Any, create: bool, over: Callable[..., Sequence[Any]]) -> Any:
+    """The Jacobian by forward mode, over the directions of all elements of the inputs."""
     several_inputs, tensors = _tuple_of(inputs, "inputs", "jacobian")
     several = False
 
@@ -396,7 +408,7 @@ def _by_columns(func: Callable[..., Any], inputs: Any, create: bool) -> Any:
 
     with recording():
         _, point = _point(inputs, "jacobian", create)
-        columns = each(lambda row: push(outputs_of, tuple(point), tuple(row))[1], one_hot_rows(point))
+        columns = over(lambda row: push(outputs_of, tuple(point), tuple(row))[1], one_hot_rows(point))
         blocks = [_result(column_blocks(c, tensors), several_inputs, create) for c in columns]
     return tuple(blocks) if several else blocks[0]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._batching._vmap import vmap
 from .._pytree import tree_flatten, tree_leaves, tree_structure
 from .._runtime import traced
-from ..autograd._transform import column_blocks, each, one_hot_rows, row_blocks
+from ..autograd._transform import at_once, column_blocks, each, one_hot_rows, row_blocks
 from ._arguments import Argnums, check_tensor_input, positions
 from ._gradients import jvp, pulled_back
 
@@ -71,14 +72,16 @@ def jacrev(
     return jacobian
 
 
-def _rows(product: Callable[[list[Any]], list[Any]], outputs: list[Any], chunk_size: int | None) -> list[Any]:
+def _rows(product: Callable[[list[Any]], list[Any]], outputs: list[Any], chunk_size: int | None) -> Sequence[Any]:
     """The rows of a Jacobian, for each input."""
     basis = one_hot_rows(outputs)
     count = basis[0]._array.shape[0]
     size = chunk_size or count
-    if size >= count:
+    if size == 1:
         return each(product, basis)
-    chunks = [each(product, [b[first : first + size] for b in basis]) for first in range(0, count, size)]
+    if size >= count:
+        return at_once(product, basis)
+    chunks = [at_once(product, [b[first : first + size] for b in basis]) for first in range(0, count, size)]
     return [traced.cat(list(parts), 0) for parts in zip(*chunks)]
 
 
@@ -125,21 +128,21 @@ def jacfwd(
             check_tensor_input(i)
         seen: list[Any] = []
 
-        def tangents(row: list[Any]) -> list[Any]:
+        def tangents(*row: Any) -> Any:
             output, tangent, *aux = jvp(function, spec.unflatten(inputs), spec.unflatten(row), has_aux=has_aux)
-            seen[:] = output, *aux
-            return tree_leaves(tangent)
+            seen[:] = [tree_structure(output)]
+            return tree_leaves(tangent), aux
 
         def function(*wanted: Any) -> Any:
             chosen = dict(zip(where, wanted))
             return func(*[chosen.get(i, arg) for i, arg in enumerate(args)])
 
-        columns = each(tangents, one_hot_rows(inputs))
-        output_spec = tree_structure(seen[0])
+        columns, aux = vmap(tangents, out_dims=(0, None), randomness=randomness)(*one_hot_rows(inputs))
+        (output_spec,) = seen
         single = not isinstance(numbers, tuple)
         blocks = [spec.unflatten(column_blocks(c, inputs)) for c in columns]
         result = output_spec.unflatten([b[0] if single else b for b in blocks])
-        return (result, *seen[1:]) if has_aux else result
+        return (result, *aux) if has_aux else result
 
     return jacobian
 
