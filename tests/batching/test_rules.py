@@ -12,7 +12,9 @@ import pytest
 import minitorch
 from minitorch import _op
 from minitorch._batching import batched, rule_of
+from minitorch._batching._choices import CHOICES
 from minitorch._batching._table import KINDS, OWN, RULES
+from minitorch._choices import Choice, choices
 from minitorch.autograd import grad
 from row_calls import SAMPLES, recorded
 
@@ -22,6 +24,21 @@ LOOPED = """
     restride
 """.split()  # noqa: SIM905
 """Rows that are done example by example."""
+LOOPED_CHOICES = [
+    "edges of bins",
+    "histc",
+    "histogram",
+    "labels",
+    "nonzero_static",
+    "resized",
+    "rows of at most a norm",
+    "steps",
+    "the classes that are not the target",
+    "the indices of fractional_max_pool",
+    "the mean over a batch",
+]
+"""Choices that are done so."""
+OF_TESTS = {"sign of the sum"}  # of a docstring
 REFUSED = ["masked_select", "unique", "unique_consecutive", "unique_dim"]
 """Rows whose results' shapes depend on values."""
 Inputs = tuple[Any, ...]
@@ -130,6 +147,12 @@ def test_gradients_are_those_of_the_loop(name: str) -> None:
 
 def test_only_these_rows_are_done_example_by_example() -> None:
     assert sorted(name for name, row in _op.rows.items() if rule_of(row) is None) == LOOPED
+
+
+def test_only_these_choices_are_done_example_by_example() -> None:
+    fitting = {name for name, choice in choices.items() if choice.fits and choice.__class__ is Choice}
+    assert sorted(set(CHOICES) - fitting) == []
+    assert sorted(fitting - set(CHOICES) - OF_TESTS) == LOOPED_CHOICES
 
 
 def test_each_rule_is_of_a_row_and_stands_in_one_table() -> None:

@@ -95,7 +95,7 @@ def test_nested_maps() -> None:
 
     def inner_depends_on_outer(row: Any) -> Any:
         scale = row.exp().sum()
-        index = torch.tensor([2, 0, 1, 1])
+        index = row.argsort()
         return vmap(lambda v: (v * scale)[index] + row)(y)
 
     same(outer_map := vmap(inner_depends_on_outer)(x), torch.stack([inner_depends_on_outer(r) for r in x]))
@@ -132,26 +132,48 @@ def test_no_examples() -> None:
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "arithmetic": lambda x: (x * 2 - 1).exp() / (x.abs() + 1),
     "reductions": lambda x: x.sum() + x.mean(0).max() + x.std() + x.norm() + x.logsumexp(1).sum() + x.prod(),
+    "chosen": lambda x: (
+        x.max(1).values + x.min(1)[0] + x.sort(1).values[:, 0] + x.topk(2, 1)[0].sum(1) + x.median(1)[0]
+    ),
+    "indices": lambda x: x.argmax(1) + x.argsort(0)[0, 0] + x.sort(1).indices[:, 1],
     "shapes": lambda x: x.reshape(-1)[:6].view(2, 3).transpose(0, 1).flatten().unsqueeze(0).repeat(2, 1),
     "subscripts": lambda x: x[0] + x[:, 1].sum() + x[-1, None].squeeze() + x[torch.tensor([0, 1])].sum(0),
+    "own index": lambda x: x[x.sum(1).argsort()][:, x[0].argsort()] + x[x[:, 0].argmax()[None], x[0].argmax()[None]],
     "joined": lambda x: torch.cat([x, torch.stack([x[0], x[1]])], 0),
     "split": lambda x: x.split(2)[0] * x.chunk(3)[2] + x.unbind(0)[1],
     "compared": lambda x: torch.where(x > 0, x, x * 0.1) + x.masked_fill(x < 0, 7).clamp(0, 1),
     "products": lambda x: x @ x.T @ x + torch.einsum("ij,kj->ik", x, x) @ x,
     "softmax": lambda x: x.softmax(1) * x.log_softmax(0),
-    "scan": lambda x: x.cumsum(0) + x.cumprod(1),
+    "scan": lambda x: x.cumsum(0) + x.cumprod(1) + x.cummax(0).values,
     "linalg": lambda x: torch.linalg.inv(x @ x.T + torch.eye(3, dtype=x.dtype)) @ x,
     "det": lambda x: torch.linalg.det(x[:, :3]) + torch.linalg.eigvalsh(x @ x.T).sum(),
+    "scatter": lambda x: torch.zeros_like(x).scatter(1, x.argsort(1), x),
+    "gather": lambda x: x.gather(1, x.argsort(1)),
+    "to": lambda x: x.to(torch.float32).double() + x.int(),
     "written": lambda x: x.clone().mul_(2).add_(x).clamp_(min=0),
     "assigned": lambda x: _assigned(x),
     "convolved": lambda x: nn.functional.conv1d(x[None], x.new_ones(2, 3, 2), padding=1)[0],
     "own kernel": lambda x: nn.functional.conv1d(x[None], x[:, :3].reshape(1, 3, 3))[0],
     "normalised": lambda x: nn.functional.layer_norm(x, (4,)) + nn.functional.group_norm(x[None], 3)[0],
     "batch norm": lambda x: nn.functional.batch_norm(x, None, None, training=True),
+    "pooled": lambda x: nn.functional.max_pool1d(x[None], 2)[0] + nn.functional.avg_pool1d(x[None], 2)[0],
     "attention": lambda x: nn.functional.scaled_dot_product_attention(x, x, x),
     "losses": lambda x: nn.functional.mse_loss(x, x * 2) + nn.functional.cross_entropy(x, torch.tensor([0, 1, 3])),
+    "own targets": lambda x: nn.functional.cross_entropy(x, x.argmin(1)),
+    "embedding": lambda x: nn.functional.embedding(x.argmax(0), x),
+    "one hot": lambda x: nn.functional.one_hot(x.argmax(1), 4) + x,
     "no grad": lambda x: _without_grad(x),
+    "smoothed": lambda x: nn.functional.cross_entropy(x, torch.tensor([0, 1, 3]), label_smoothing=0.1),
+    "weighed": lambda x: nn.functional.nll_loss(x.log_softmax(1), x.argmax(1), x.new_ones(4) * 0.3, ignore_index=2),
+    "sampled": lambda x: nn.functional.grid_sample(
+        x[None, None], x[None, :, :, None].tanh().expand(1, 3, 4, 2), align_corners=True
+    ),
     "interpolated": lambda x: nn.functional.interpolate(x[None], scale_factor=2, mode="nearest")[0],
+    "sorted into": lambda x: (
+        torch.searchsorted(x[0].sort()[0], x[1]) + torch.bucketize(x[2], torch.arange(3.0).double()) + x
+    ),
+    "any": lambda x: (x > 0).any(1) & (x < 1).all(1),
+    "quantile": lambda x: x.quantile(0.3, 1),
     "tril": lambda x: x.tril() + x.flip(0).roll(1, 0),
     "padded": lambda x: nn.functional.pad(x, (1, 2)) + nn.functional.pad(x[None], (2, 1), mode="reflect")[0],
 }
@@ -178,7 +200,7 @@ def test_a_map_is_the_loop(name: str) -> None:
     same(vmap(function, in_dims=2)(x.permute(1, 2, 0)), loop(function, x))
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", [n for n in FUNCTIONS if n not in ("indices", "any")])
 def test_gradients_through_a_map_are_those_of_the_loop(name: str) -> None:
     function = FUNCTIONS[name]
     x, y = normal(3, 3, 4).requires_grad_(), normal(3, 3, 4).requires_grad_()
@@ -189,7 +211,7 @@ def test_gradients_through_a_map_are_those_of_the_loop(name: str) -> None:
     same(x.grad, y.grad, 1e-9)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", [n for n in FUNCTIONS if n not in ("indices", "any")])
 def test_gradients_for_each_example_are_those_of_the_loop(name: str) -> None:
     x = normal(3, 3, 4)
 
@@ -375,6 +397,25 @@ def test_random_operations_draw_once_or_for_each() -> None:
     same(chunks[0], chunks[2])
 
 
+def test_noise_of_layers_and_of_factories() -> None:
+    x = torch.ones(4, 6, 50)
+    for layer in (
+        nn.Dropout(0.5),
+        nn.Dropout1d(0.5),
+        nn.AlphaDropout(0.5),
+        lambda x: x * torch.rand(50),
+        torch.rand_like,
+    ):
+        alike, apart = vmap(layer, randomness="same")(x), vmap(layer, randomness="different")(x)
+        same(alike[0], alike[3])
+        assert not torch.equal(apart[0], apart[3])
+        with pytest.raises(RuntimeError, match="randomness error mode"):
+            vmap(layer)(x)
+    channels = vmap(nn.Dropout1d(0.5), randomness="different")(x)
+    assert ((channels == 0).all(-1) | (channels == 2).all(-1)).all()
+    assert tuple(vmap(lambda p: torch.multinomial(p, 2), randomness="different")(torch.rand(4, 3)).shape) == (4, 2)
+
+
 def test_what_is_drawn_from_a_batch_is_not_the_same() -> None:
     with pytest.raises(RuntimeError, match="same randomness with a batched tensor"):
         vmap(torch.bernoulli, randomness="same")(torch.full((3, 2), 0.5))
@@ -433,6 +474,7 @@ BAD: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "numpy": (lambda: vmap(lambda x: torch.tensor(x.numpy()))(X), RuntimeError, "keep to operations on Tensors"),
     "tolist": (lambda: vmap(lambda x: x.tolist())(X), RuntimeError, "keep to operations on Tensors"),
     "mask": (lambda: vmap(lambda x: x[x > 0])(X), RuntimeError, "shape depends on the values"),
+    "nonzero": (lambda: vmap(lambda x: x.nonzero())(X), RuntimeError, "vmap"),
 }
 
 
@@ -444,7 +486,7 @@ def test_bad_input(case: str) -> None:
     assert tuple(vmap(torch.sum)(X).shape) == (3,)  # nothing is left behind
 
 
-IN_TORCH_TOO = [case for case in BAD if case not in ("numpy", "tolist", "float", "0-d")]
+IN_TORCH_TOO = [case for case in BAD if case not in ("numpy", "tolist", "nonzero", "float", "0-d")]
 
 
 @pytest.mark.parametrize("case", IN_TORCH_TOO)

@@ -14,16 +14,20 @@ from typing import Any
 from .._op import Row, rows
 from .._pytree import tree_map
 from ._batch import Batch, Batched, Rule, call, to_front
+from ._choices import CHOICES
+from ._places import dynamic as refused
 from ._shapes import elementwise
-from ._table import BARE, RULES, SHOWN, SUBSCRIPTS
+from ._table import BARE, NUMBERS, RULES, SHOWN, SUBSCRIPTS
 
 __all__ = ["Batched", "batched", "by_rule", "rule_of"]
 
 _warned: set[str] = set()
 
 
-def rule_of(row: Row) -> Rule | None:
-    """A row's rule; None where it has none and is done example by example."""
+def rule_of(row: Any) -> Rule | None:
+    """The rule of a row, or of a choice; None where it has none and is done example by example."""
+    if row.__class__ is not Row:
+        return CHOICES.get(row.name) if row.fits else refused
     name = row.name.removesuffix(", with asides")
     found = RULES.get(name)
     return elementwise if found is None and rows[name].elementwise else found
@@ -67,6 +71,8 @@ def knows(rule: Rule, params: dict[str, Any]) -> bool:
     alone = [p for p in read if isinstance(p, Batched)]
     if within or not all([p.bare for p in alone]):
         return rule in SUBSCRIPTS
+    if any([p.number for p in alone]):
+        return rule in NUMBERS
     return not alone or rule in BARE
 
 
@@ -99,4 +105,4 @@ def _part_of_constant(value: Any, number: int) -> Any:
     if not isinstance(value, Batched):
         return value
     tensor = _part(value.tensor, number)
-    return tensor._array if value.bare else tensor
+    return float(tensor._array) if value.number else tensor._array if value.bare else tensor

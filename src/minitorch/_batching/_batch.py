@@ -17,7 +17,7 @@ class Batch:
 
     Attributes
     ----------
-    row : Row
+    row : Row or Choice
         What is called.
     tensors : list
         Its inputs; batched ones have the batch in front.
@@ -31,7 +31,7 @@ class Batch:
 
     __slots__ = ("batched", "params", "row", "size", "tensors")
 
-    def __init__(self, row: Row, tensors: list[Any], batched: list[bool], params: dict[str, Any], size: int) -> None:
+    def __init__(self, row: Any, tensors: list[Any], batched: list[bool], params: dict[str, Any], size: int) -> None:
         self.row, self.tensors, self.batched = row, tensors, batched
         self.params, self.size = params, size
 
@@ -77,12 +77,14 @@ class Batched:
         For all examples.
     bare : bool
         Whether the row takes its array.
+    number : bool
+        Whether it takes the number in that.
     """
 
-    __slots__ = ("bare", "tensor")
+    __slots__ = ("bare", "number", "tensor")
 
-    def __init__(self, tensor: Any, bare: bool = False) -> None:
-        self.tensor, self.bare = tensor, bare
+    def __init__(self, tensor: Any, bare: bool = False, number: bool = False) -> None:
+        self.tensor, self.bare, self.number = tensor, bare, number
 
 
 Rule = Callable[[Batch], Any]

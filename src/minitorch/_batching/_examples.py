@@ -21,6 +21,7 @@ from .._trace import Slot, _current, with_asides
 from .._views import current_node
 from . import _refusals, by_rule
 from ._batch import Batch, Batched, padded
+from ._table import DRAWN_BY_VALUE
 
 
 class Fixed:
@@ -88,7 +89,7 @@ def value_of(item: Any, cut: bool, values: dict[int, Any]) -> Any:
 def filled(value: Any, values: dict[int, Any]) -> Any:
     """A parameter with the values that slots in it have now."""
     if value.__class__ is Batched:
-        return Batched(values[value.tensor], value.bare)
+        return Batched(values[value.tensor], value.bare, value.number)
     if isinstance(value, tuple) and slots_in([value]):
         return tuple([filled(v, values) for v in value])
     return value
@@ -250,7 +251,8 @@ class Examples(Observer):
         """A new slot, of this array."""
         slot = Slot(len(self._arrays))
         self._arrays.append(array)
-        self._slots[id(array)] = slot
+        if array is not None:
+            self._slots[id(array)] = slot
         return slot
 
     def slot_of(self, tensor: Any) -> Slot | None:
@@ -277,6 +279,8 @@ class Examples(Observer):
             return Batched(self._slots[id(value)], bare=True)
         if isinstance(value, _runtime.Tensor) and (slot := self.slot_of(value)) is not None:
             return Batched(slot)
+        if isinstance(value, float) and id(getattr(value, "array", None)) in self._slots:
+            return Batched(self._slots[id(value.array)], bare=True, number=True)  # type: ignore[attr-defined]
         if isinstance(value, tuple):
             found = tuple([self._param(v) for v in value])
             return found if slots_in(found) else value
@@ -295,8 +299,8 @@ class Examples(Observer):
             params = tuple([self._param(p) for p in params])
             within = slots_in(params)
             depends = depends or bool(within)
-            if "generator" in row.params:
-                depends = self._drawn(depends)
+            if "generator" in row.params or getattr(row, "draws", False):
+                depends = self._drawn(row.name, depends)
         if not depends:
             if self._outer is not None:
                 self._outer.recorded(call)
@@ -312,11 +316,11 @@ class Examples(Observer):
         cut = [isinstance(i, _runtime.Tensor) and current_node(i) is None for i in inputs]
         return [self._input(i) for i in inputs], cut
 
-    def _drawn(self, depends: bool) -> bool:
-        """Whether what was drawn depends on the batch."""
+    def _drawn(self, name: str, depends: bool) -> bool:
+        """Whether what was drawn is to differ from example to example."""
         if self.randomness == "error":
             raise RuntimeError(_refusals.RANDOM)
-        if self.randomness == "same" and depends:
+        if self.randomness == "same" and depends and name in DRAWN_BY_VALUE:
             raise RuntimeError(_refusals.SAME_OF_BATCHED)
         return self.randomness == "different"
 

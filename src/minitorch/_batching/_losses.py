@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._batch import Batch, call, on_array, padded, reshaped, spread
+from ._batch import Batch, Batched, call, on_array, padded, reshaped, spread
 from ._shapes import flattened, settled, together
 
 
@@ -44,18 +44,21 @@ def by_rows(batch: Batch, tensors: list[Any], **changed: Any) -> Any:
     return call(batch.row, tensors if single else [flattened(t) for t in tensors], params)
 
 
+def divided(values: Any, divisor: Any) -> Any:
+    """Values over a divisor: a number, or one for each example."""
+    if divisor.__class__ is Batched:
+        return values / padded(divisor.tensor, values._array.ndim - 1)
+    return values * (1.0 / divisor if divisor else float("nan"))
+
+
 def nll_loss(batch: Batch) -> Any:
     loss = reshaped(by_rows(batch, batch.wholes()), batch.size, *batch.shape(-1))
-    if not batch.params["summed"]:
-        return loss
-    divisor = batch.params["divisor"]
-    return total(loss, 1.0 / divisor if divisor else float("nan"))
+    return divided(total(loss), batch.params["divisor"]) if batch.params["summed"] else loss
 
 
 def nll_loss_backward(batch: Batch) -> Any:
     grad, self, target = batch.wholes()
     if batch.params["summed"]:
-        divisor = batch.params["divisor"]
-        wide = padded(grad, batch.ranks[2]) * (1.0 / divisor if divisor else float("nan"))
+        wide = padded(divided(grad, batch.params["divisor"]), batch.ranks[2])
         grad = call("expand", [wide], {"size": target._array.shape})
     return reshaped(by_rows(batch, [grad, self, target]), *self._array.shape)

@@ -13,7 +13,7 @@ KINDS: dict[Rule, str] = {
     _shapes.elementwise: "to clone contiguous alias detach conv_recorded zeros_of scatter_prod_once keep where "
     "masked_fill masked_fill_tensor fill fill_ zero_",
     _shapes.written: "copy fill_tensor fill_tensor_ bernoulli_tensor eq_ ne_ lt_ le_ gt_ ge_",
-    _shapes.together: "placed bernoulli normal_mean normal_std normal_both uniform normal_ random random_below "
+    _shapes.together: "placed frexp bernoulli normal_mean normal_std normal_both uniform normal_ random random_below "
     "random_between bernoulli_number exponential cauchy log_normal geometric standard_gamma sample_dirichlet poisson "
     "binomial where_not_positive cdist lu_solve cholesky_solve solve_triangular",
     _shapes.shifted: "unfold unfold_backward select select_backward slice slice_backward take_along take_repeatedly "
@@ -135,7 +135,14 @@ BARE: tuple[Rule, ...] = (
     _products.attention,
 )
 """Rules that know arrays with a batch among the constants."""
+NUMBERS = (_losses.nll_loss, _losses.nll_loss_backward)
+"""Rules that know numbers with one for each example among them."""
 SHOWN = ("asked", "windows")
 """Constants that no kernel reads: what people see of a node."""
 SUBSCRIPTS = (_places.index, _places.index_backward, _places.index_put)
 """Rules that know tensors with a batch among them."""
+DRAWN_BY_VALUE = frozenset(
+    ["bernoulli", "bernoulli_tensor", "binomial", "multinomial", "normal_both", "normal_mean", "normal_std", "poisson"]
+    + ["sample_dirichlet", "slopes of rrelu", "standard_gamma", "the indices of fractional_max_pool"]
+)
+"""What draws from distributions that its inputs' values say; the others take no more than a shape from their inputs."""
