@@ -111,9 +111,9 @@ def _mse_kernel(self: np.ndarray, target: np.ndarray, *, reduction: int) -> np.n
     return np.asarray(total / flat.size if reduction == REDUCTIONS["mean"] else total, difference.dtype)
 
 
-def _mse_slope(g: Any, difference: Any, reduction: int) -> Any:
-    count = math.prod(difference.shape) if reduction == REDUCTIONS["mean"] else 1
-    return difference * (g * (2.0 / (count or 1)))
+def _mse_slope(F: Any, g: Any, difference: Any, reduction: int) -> Any:
+    count = F.count(difference.shape) if reduction == REDUCTIONS["mean"] else 1
+    return difference * (g * (2.0 / count))
 
 
 def _smooth_l1_kernel(self: np.ndarray, target: np.ndarray, *, beta: float, summed: bool, scale: float) -> np.ndarray:
@@ -135,8 +135,8 @@ def _smooth_slope(F: Any, g: Any, self: Any, target: Any, beta: float, factor: f
 
 
 _mse = op("mse_loss", "MseLossBackward0", _mse_kernel, ("self", "target"), broadcasts=True, tangent="reduction",
-          self=lambda F, g, self, target, reduction: _mse_slope(g, self - target, reduction),
-          target=lambda F, g, self, target, reduction: _mse_slope(g, target - self, reduction))  # fmt: skip
+          self=lambda F, g, self, target, reduction: _mse_slope(F, g, self - target, reduction),
+          target=lambda F, g, self, target, reduction: _mse_slope(F, g, target - self, reduction))  # fmt: skip
 
 _smooth_l1 = op("smooth_l1_loss", "SmoothL1LossBackward0", _smooth_l1_kernel, ("self", "target"), broadcasts=True,
                 hides=("scale",), tangent="reduction",

@@ -17,7 +17,7 @@ from .._errors import scalar_name
 from .._kernels import reduce as kernels
 from .._kernels import softmax
 from .._op import op
-from .._runtime import deliver, out_dtype, severed, wrap
+from .._runtime import deliver, out_dtype, raw, severed, traced, wrap
 from .._types import Dims
 from .copies import in_dtype
 from .scan import exclusive_cumprod_self
@@ -45,6 +45,10 @@ def kept(F: Any, reduced: Any, dim: tuple[int, ...] | None, keepdim: bool) -> An
 def count(shape: tuple[int, ...], dim: tuple[int, ...] | None) -> int:
     """How many elements each result is made of."""
     return math.prod(shape if dim is None else [shape[d] for d in dim])
+
+
+raw.count = traced.count = lambda shape, dim=None: count(shape, dim) or 1
+"""How many elements share a gradient: what a formula divides by."""
 
 
 # -- sum ---------------------------------------------------------------------------------------------------------------
@@ -176,7 +180,7 @@ def _mean(self: np.ndarray, *, dim: tuple[int, ...], keepdim: bool = False) -> n
 
 def _spread(F: Any, g: Any, shape: tuple[int, ...], dim: tuple[int, ...] | None, keepdim: bool) -> Any:
     """A mean's gradient: each element's share."""
-    return F.expand(kept(F, g, dim, keepdim) / (count(shape, dim) or 1), size=shape)
+    return F.expand(kept(F, g, dim, keepdim) / F.count(shape, dim), size=shape)
 
 
 _counted: dict[str, Any] = {"self_sym_numel": lambda node: math.prod(node.saved_self_shape)}

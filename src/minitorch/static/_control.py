@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import _runtime
 from .._runtime import raw
 from ._compile import Compiled
@@ -169,7 +171,7 @@ class LoopBack(Function):
                     if state[place].dtype.kind == "f":
                         weights[place] = gradient
                 else:
-                    outer[place] = outer[place] + gradient if place in outer else gradient
+                    outer[place] = np.add(outer[place], gradient, out=...) if place in outer else gradient
         rest = iter(range(count, self.wanted))
         asked = [next(rest) if w else None for w in self.needed[count:]]
         others = [None if n is None else outer.get(n) for n in asked]

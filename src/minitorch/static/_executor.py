@@ -33,6 +33,8 @@ class Executor:
     ----------
     order : list of Vertex
         All that is computed, in order.
+    placeholders : list of Node
+        What is to be fed.
     program : Program
         The instructions; ``print(executor.program.source)`` shows them as Python.
 
@@ -69,6 +71,7 @@ class Executor:
         self._feeds = [
             (node, slot, node.dtype, node.fixed, node in targets) for node, slot in self._compiled.placeholders
         ]
+        self.placeholders = [node for node, _ in self._compiled.placeholders]
         named: dict[str, Any] = {}
         for node, *_ in self._feeds:
             if named.setdefault(node.label, node) is not node:

@@ -133,6 +133,9 @@ ZEROS = Function(
 )
 
 
+COUNT = Function("count", raw.count)
+
+
 def _ones(like: np.ndarray) -> np.ndarray:
     if like.dtype.kind != "f":
         raise RuntimeError(f"only floats have gradients, and this is of {like.dtype}: convert it, or feed floats")
@@ -157,6 +160,10 @@ class Symbolic:
     def zeros_like(self, like: Any) -> Node:
         """Zeros in a node's shape and dtype."""
         return Node(ZEROS_LIKE, (like,), layout=like.layout)
+
+    def count(self, shape: Any, dim: Any = None) -> Any:
+        """How many elements there are in these dimensions, a symbol."""
+        return Symbol(COUNT, gathered(shape), dim=dim) if isinstance(gathered(shape), Symbol) else raw.count(shape, dim)
 
     def zeros(self, shape: Any, like: Any) -> Node:
         """Zeros in a shape, in a node's dtype."""
@@ -409,9 +416,6 @@ def apply(function: Callable[..., Any], *args: Any, outputs: int | None = None, 
     >>> static.Executor([y, values, places]).run({x: [1.0, 1.0]})
     [array([0.5, 0.5], dtype=float32), array(1., dtype=float32), array(0)]
     """
-    row = getattr(function, "row", None)
-    if isinstance(row, Row) and outputs is None and not row.rarely.keys() & kwargs.keys() and "out" not in kwargs:
-        return node_of(row, args, kwargs)
     leaves, tree = tree_flatten((args, kwargs))
     places = [n for n, leaf in enumerate(leaves) if isinstance(leaf, (Vertex, _runtime.Tensor))]
     like = next((leaf for leaf in leaves if isinstance(leaf, Node)), None)
@@ -420,6 +424,9 @@ def apply(function: Callable[..., Any], *args: Any, outputs: int | None = None, 
         raise TypeError(
             f"apply({name}): no argument is a node; call {name} itself, and use what it gives as a constant"
         )
+    row = getattr(function, "row", None)
+    if isinstance(row, Row) and outputs is None and not row.rarely.keys() & kwargs.keys() and "out" not in kwargs:
+        return node_of(row, args, kwargs)
     inputs = tuple([leaves[n] if isinstance(leaves[n], Symbol) else operand(leaves[n], like, name) for n in places])
 
     def call(*values: Any) -> Any:

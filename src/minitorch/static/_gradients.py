@@ -125,11 +125,7 @@ class Backward:
         self.targets = set(targets)
         self.active: set[Any] = set(self.targets)
         for vertex in self.order:
-            if (
-                vertex not in self.active
-                and vertex not in inside
-                and any([v in self.active for v in differentiable(vertex)])
-            ):
+            if vertex not in self.active and vertex not in inside and any(self.needed(vertex)):
                 self.active.add(vertex)
         self.guard = guards(self.order, roots, inside)
         self.inside = inside
@@ -138,6 +134,10 @@ class Backward:
             path = self.guard[vertex]
             if vertex in self.active:
                 self.regions.setdefault(path, []).append(vertex)
+
+    def needed(self, vertex: Any) -> list[bool]:
+        """Which inputs of a vertex lead on to a target."""
+        return [good and v in self.active for good, v in zip(differentiable(vertex), vertex.inputs)]
 
     def add(self, found: dict[Any, Any], vertex: Any, gradient: Any) -> None:
         """Add up what comes to a vertex."""
@@ -156,8 +156,6 @@ class Backward:
             if vertex.op is ITEM and isinstance(vertex.inputs[0], Several):
                 parts.setdefault(vertex.inputs[0], {})[vertex.params["index"]] = g
                 continue
-            if not any([v in self.active for v in vertex.uses()]):
-                continue
             for used, gradient in self.contributions(vertex, g, path):
                 self.add(found, used, gradient)
         return found
@@ -166,8 +164,9 @@ class Backward:
         """What goes on to the inputs of a vertex."""
         if vertex.op is COND:
             return self.through_branches(vertex, g, path)
-        useful = set(differentiable(vertex))
-        needed = [v in useful and v in self.active for v in vertex.inputs]
+        needed = self.needed(vertex)
+        if not any(needed):
+            return []
         if isinstance(vertex.op, Row):
             own = g[0] if g.__class__ is dict and not vertex.op.outputs else g
             gradients = row_gradients(vertex, own, needed)
@@ -191,23 +190,22 @@ class Backward:
         return found
 
 
-def differentiable(vertex: Any) -> list[Any]:
-    """The inputs of a vertex that gradients go to."""
-    op = vertex.op
-    if op is None or op is REST:
-        return []
+def differentiable(vertex: Any) -> list[bool]:
+    """Which inputs of a vertex gradients go to."""
+    op, inputs = vertex.op, vertex.inputs
     if isinstance(op, Row):
         kind = vertex.params.get("dtype")
         if isinstance(kind, np.dtype) and kind.kind != "f":
-            return []
-        if op.variadic:
-            return list(vertex.inputs) if op.formulas else []
-        return [v for v, name in zip(vertex.inputs, op.inputs) if name in op.formulas and isinstance(v, Vertex)]
+            return [False] * len(inputs)
+        names = op.inputs * len(inputs) if op.variadic else op.inputs
+        return [name in op.formulas and isinstance(v, Vertex) for name, v in zip(names, inputs)]
     if op is COND:
-        return list(vertex.inputs[1:])
+        return [False, True, True]
     if op is ITEM:
-        return [v for v in vertex.inputs if isinstance(v, Several)]
-    return [v for v in vertex.inputs if isinstance(v, (Node, Several))] if op.gradient is not None else []
+        number = vertex.params.get("index")
+        return [isinstance(v, Several) and number != getattr(v.op, "optional", None) for v in inputs]
+    known = op is not None and op is not REST and op.gradient is not None
+    return [known and isinstance(v, (Node, Several)) for v in inputs]
 
 
 def row_gradients(vertex: Any, g: Any, needed: Sequence[bool]) -> list[Any]:

@@ -39,11 +39,18 @@ class Number:
     value : bool, int or float
     """
 
-    __slots__ = ("tables", "value")
+    __slots__ = ("_tables", "value")
 
     def __init__(self, value: Any) -> None:
         self.value = value
-        self.tables = _Beside(value, _runtime.operand), _Beside(value, _runtime.float_operand)
+        self._tables: Any = None
+
+    @property
+    def tables(self) -> Any:
+        """The number as a 0-d array, by the dtype of the array beside it: for rows of any dtype, and for those of floats."""
+        if self._tables is None:
+            self._tables = _Beside(self.value, _runtime.operand), _Beside(self.value, _runtime.float_operand)
+        return self._tables
 
 
 class _Beside(dict[Any, np.ndarray]):
@@ -373,7 +380,8 @@ class Writer:
         pending[:] = [entry for entry in pending if entry[0] < common]
         if free:
             self.lines.append("        " + "    " * common + " = ".join([f"r[{s}]" for s in free]) + " = None")
-        self.lines.append("        " + "    " * common + f"i = {number}")
+        if len(new) > common:
+            self.lines.append("        " + "    " * common + f"i = {number}")
         for depth in range(common, len(new)):
             slot, wanted = new[depth]
             self.lines.append("        " + "    " * depth + f"if {'' if wanted else 'not '}truth(r[{slot}]):")
@@ -403,45 +411,47 @@ class Writer:
             operands = [f"r[{i}]" for i in ins.inputs]
             call = f"{self.name(row.raw, 'f')}({', '.join([*operands, *params])})"
         else:
-            operands = yield from self.operands(row, ins)
-            kernel = self.name(row.kernel, row.name if row.name.isidentifier() else "k")
-            if row.variadic:
-                operands = [f"[{', '.join(operands)}]"]
-            if row.is_ufunc and row.elementwise:
-                out = [] if any([fact[1] for fact in self.facts_of(ins)]) else ["out=..."]  # else it would be a scalar
-                call = f"{kernel}({', '.join([*operands, *params, *out])})"
-            elif row.view:
-                call = f"{kernel}({', '.join([*operands, *params])})"
-            else:
-                call = f"quiet({', '.join([kernel, *operands, *params])})"
+            call = self.row_call(row, ins, params)
         yield from self.store(ins, call)
 
-    def operands(self, row: Row, ins: Instruction) -> Any:
-        """Bring operands to one dtype, and yield the lines that do; the expressions that are then passed."""
+    def row_call(self, row: Row, ins: Instruction, params: list[str]) -> str:
+        """The call of a kernel; where operands may have to be brought to one dtype first, that depends."""
+        kernel = self.name(row.kernel, row.name if row.name.isidentifier() else "k")
+        before, after, close = f"{kernel}(", [*params], ")"
+        if row.is_ufunc and row.elementwise:
+            if not any([fact[1] for fact in self.facts_of(ins)]):
+                after.append("out=...")  # else it would be a scalar
+        elif not row.view:
+            before = f"quiet({kernel}, "
+        operands, alike = self.operands(row, ins)
+        if row.variadic:
+            operands = [f"[{', '.join(operands)}]"]
+        call = before + ", ".join([*operands, *after]) + close
+        if not alike:
+            return call
+        settled = f"settled({self.name(row, 'row')}, ({', '.join(operands)},))"
+        settled = f"settled({self.name(row, 'row')}, {operands[0]})" if row.variadic else f"*{settled}"
+        return f"{call} if {alike} else {before}{', '.join([settled, *after])}{close}"
+
+    def operands(self, row: Row, ins: Instruction) -> tuple[list[str], str]:
+        """The operands as expressions, and on what condition they may be passed as they are (empty: always)."""
         facts = self.facts_of(ins)
-        places = places_of(row, len(ins.inputs))
         common = self.dtype_of(facts)
+        first = next((f"r[{i}].dtype" for i in ins.inputs if i.__class__ is not Number), "")
+
+        def expression(i: Any) -> str:
+            if i.__class__ is not Number:
+                return f"r[{i}]"
+            table = i.tables[row.floats]
+            return f"{self.name(table, 'n')}[{first}]" if common is None else self.name(table[common], "n")
+
+        given = [expression(i) for i in ins.inputs]
+        places = places_of(row, len(ins.inputs))
         alike = common is not None or (ins.alike and len(facts) == len(ins.inputs))
-        tests = [] if alike else [f"a{places[0]}.dtype is not a{i}.dtype" for i in places[1:]]
-        if row.floats and ins.inputs and common is None:
-            tests.append("a0.dtype.kind != 'f'")
-        if not tests:
-            return [
-                f"r[{i}]" if i.__class__ is not Number else self.name(i.tables[row.floats][common], "n")
-                for i in ins.inputs
-            ]
-        names = [f"a{i}" for i in range(len(ins.inputs))]
-        first = next((n for n, i in zip(names, ins.inputs) if i.__class__ is not Number), "")
-        later = []
-        for name, i in zip(names, ins.inputs):
-            if i.__class__ is Number:
-                later.append(f"{name} = {self.name(i.tables[row.floats], 'n')}[{first}.dtype]")
-            else:
-                yield f"{name} = r[{i}]"
-        yield from later
-        yield f"if {' or '.join(tests)}:"
-        yield f"    {', '.join(names)}, = settled({self.name(row, 'row')}, ({', '.join(names)},))"
-        return names
+        tests = [] if alike else [f"{given[places[0]]}.dtype is {given[i]}.dtype" for i in places[1:]]
+        if row.floats and given and common is None:
+            tests.append(f"{given[0]}.dtype.kind == 'f'")
+        return given, " and ".join(tests)
 
     def facts_of(self, ins: Instruction) -> list[Fact]:
         """What is known of the operands that are arrays."""
@@ -471,3 +481,4 @@ class Writer:
                 yield f"r[{slot}] = x[{number}]"
         if ins.rest >= 0:
             yield f"r[{ins.rest}] = rest_of(x[{int(ins.op.outputs) or 1}:])"
+        yield "x = None"

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import _runtime
-from .._dtypes import of_numpy, to_numpy
+from .._dtypes import floating, of_numpy, to_numpy
 from .._op import Row, rows
 from ..ops.from_data import tensor
-from ._instructions import Number
+from ._instructions import Function, Number
 from ._vertices import BESIDE, SHAPE, Layout, Symbol, Vertex, gathered, layout_for
 
 
@@ -62,7 +62,8 @@ class Node(Vertex):
 
     @property
     def _array(self) -> Any:
-        return self._refused("its values, shape and dtype")
+        remedy = "functions of Tensors take nodes through static.apply(function, ...), rows through static.rows"
+        raise self.needs("its values, shape and dtype", remedy)
 
     # -- operators
     def __add__(self, other: Any) -> Any:
@@ -103,12 +104,12 @@ class Node(Vertex):
 
     def __pow__(self, other: Any) -> Any:
         if isinstance(other, (int, float)):
-            return made("pow_number", self, exponent=other)
+            return made("pow_number", self if isinstance(other, int) else floated(self), exponent=other)
         return made("pow", self, other)
 
     def __rpow__(self, other: Any) -> Any:
         if isinstance(other, (int, float)):
-            return made("pow_of_number", self, self=other)
+            return made("pow_of_number", self if isinstance(other, int) else floated(self), self=other)
         return made("pow", other, self)
 
     def __matmul__(self, other: Any) -> Any:
@@ -394,6 +395,15 @@ def node_of(row: Row, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
 
         return outputs_of(row, inputs, params)
     return Node(row, inputs, params, layout=_layout(row, inputs))
+
+
+FLOATED = Function("floated", floating, lambda t: t, gradient=lambda node, g, needed: [g])
+
+
+def floated(node: Node) -> Node:
+    """A node that is certainly of floats: integers become floats."""
+    known = node.layout.dtype
+    return node if known is not None and known.kind == "f" else Node(FLOATED, (node,), layout=Layout(node.layout.ndim))
 
 
 def _parameter(row: Row, name: str, value: Any) -> Any:

@@ -87,7 +87,9 @@ def guards(order: list[Any], outputs: Iterable[Any], inside: Collection[Any] = (
             return
         before = known[vertex]
         common = 0
-        while common < min(len(before), len(path)) and before[common] == path[common]:
+        for (one, wanted), (other, also) in zip(before, path):
+            if one is not other or wanted is not also:
+                break
             common += 1
         known[vertex] = path[:common]
 

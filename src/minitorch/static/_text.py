@@ -57,6 +57,8 @@ def _written(vertex: Any, texts: dict[Any, str]) -> str:
     params = {n: operand_text(v, texts) if hasattr(v, "uses") else value_text(v) for n, v in vertex.params.items()}
     if op.name in _INFIX and len(given) == 2 and not params:
         return f"({given[0]}{_INFIX[op.name]}{given[1]})"
+    if op.name in ("fit", "floated"):  # they change a shape or a dtype where they must
+        return given[0]
     if op.name == "neg":
         return f"-{given[0]}"
     if op.name == "bitwise_not":

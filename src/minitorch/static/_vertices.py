@@ -106,12 +106,13 @@ class Vertex:
         return f"<{type(self).__name__} {self}>"
 
     def __bool__(self) -> bool:
-        raise self.needs("its truth", "choose with static.cond, static.while_loop, or elementwise with torch.where")
+        remedy = "choose with static.cond, static.while_loop, or elementwise with static.apply(torch.where, ...)"
+        raise self.needs("its truth", remedy)
 
     def needs(self, what: str, remedy: str) -> NeedsValues:
         """The error of something that would need values."""
         return NeedsValues(
-            f"{type(self).__name__.lower()} {self} has no values before the graph runs, so {what} is not known: {remedy}"
+            f"{type(self).__name__.lower()} {self} has no values before the graph runs, so {what} cannot be known: {remedy}"
         )
 
     def _refused(self, what: str) -> Any:
@@ -137,10 +138,12 @@ class Vertex:
 
 def scope_of(vertex: Vertex) -> Scope | None:
     """The innermost body that a vertex's inputs belong to; RuntimeError where they belong to different ones."""
-    scope: Scope | None = None
-    inputs = list(vertex.uses())
-    if not inputs and isinstance(vertex.op, Row):
+    inputs = [v for v in vertex.inputs if isinstance(v, Vertex)]
+    if vertex.params:
+        inputs = list(vertex.uses())
+    if not inputs and isinstance(vertex.op, Row):  # it draws numbers, say
         return building.get()
+    scope: Scope | None = None
     for used in inputs:
         if used.scope is scope or used.scope is None:
             continue

@@ -1,0 +1,319 @@
+"""Graphs that are defined, then run: the worked examples, feeding, errors, deep graphs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitorch as torch
+from minitorch import static
+
+
+def run(outputs: Any, feed: Any) -> list[Any]:
+    return static.Executor(outputs).run(feed)
+
+
+def close(found: Any, expected: Any) -> None:
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+x, w = static.placeholder("x"), static.placeholder("w")
+
+
+# -- the worked examples -----------------------------------------------------------------------------------------------
+def test_a_product_of_sums() -> None:
+    y = (x + w) * (w + 1)
+    assert str(y) == "((x+w)*(w+1))"
+    close(run([y, *static.gradients(y, [x, w])], {x: 2.0, w: 1.0}), [6, 2, 5])
+
+
+def test_a_quotient() -> None:
+    x1, x2 = static.placeholder("x1"), static.placeholder("x2")
+    y = (x1 * x2 + x1) / x2
+    close(run([y, *static.gradients(y, [x1, x2])], {x1: 0.6, "x2": 0.2}), [3.6, 6, -15])
+
+
+def test_intermediate_nodes_have_gradients() -> None:
+    x2, x3 = x + 3, x + 5
+    y = x2 * x3
+    found = run([y, *static.gradients(y, [x, x2, x3])], {x: np.ones(3, np.float32)})
+    close(found, [[24] * 3, [10] * 3, [6] * 3, [4] * 3])
+    assert {f.dtype for f in found} == {np.dtype("float32")}
+
+
+def test_an_expression_printed_and_differentiated() -> None:
+    x1, x2, x3 = [static.placeholder(f"x{n}") for n in (1, 2, 3)]
+    y = x1 + x2 * x3 * x1
+    assert y.name == "(x1+((x2*x3)*x1))"
+    assert repr(y) == "<Node (x1+((x2*x3)*x1))>"
+    first = static.gradients(y, [x1, x2, x3])
+    close(run([y, *first], {x1: 1.0, x2: 2.0, x3: 3.0}), [7, 7, 3, 2])
+    close(run(static.gradients(first[0], [x2]), {x1: 1.0, x2: 2.0, x3: 3.0}), [3])
+
+
+def test_gradients_of_any_order() -> None:
+    y = x**4
+    for expected in (32.0, 48.0, 48.0, 24.0):
+        (y,) = static.gradients(y, [x])
+        close(run([y], {x: 2.0}), [expected])
+
+
+def test_a_model_at_any_batch_size_with_parameters_that_an_optimizer_changes() -> None:
+    torch.manual_seed(0)
+    layer, out = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
+    inputs = static.placeholder("inputs", (None, 3), torch.float32)
+    targets = static.placeholder("targets", (None, 1), torch.float32)
+    params = [*layer.parameters(), *out.parameters()]
+    w1, b1, w2, b2 = [static.parameter(p) for p in params]
+    hidden = static.rows.linear(inputs, w1, b1).tanh()
+    loss = static.rows.mse_loss(static.rows.linear(hidden, w2, b2), targets, reduction=1)
+    graph = static.gradients(loss, [w1, b1, w2, b2])
+    executor = static.Executor([loss, *graph])
+    optimizer = torch.optim.SGD(params, 0.1)
+    for batch in (5, 1, 7):
+        a, t = torch.randn(batch, 3), torch.randn(batch, 1)
+        value, *gradients = executor.run({inputs: a, targets: t})
+        optimizer.zero_grad()
+        eager = torch.nn.functional.mse_loss(out(layer(a).tanh()), t)
+        eager.backward()
+        assert value.item() == eager.item()
+        close(gradients, [p.grad for p in params])
+        optimizer.step()
+    assert not any("gradients" in str(node.op) for node in executor.order)  # all formulas ran on symbols
+
+
+def test_weights_of_gradients_and_unused_ones() -> None:
+    assert static.gradients(x * 2, [w], allow_unused=True) == [None]
+    close(run(static.gradients([x * w, w * 3], [w], [2.0, None]), {x: np.ones(2), w: np.ones(2)}), [[5, 5]])
+    with pytest.raises(
+        RuntimeError, match=r"nothing that is differentiable leads from w to \(x\*2\); pass allow_unused"
+    ):
+        static.gradients(x * 2, [w])
+    with pytest.raises(RuntimeError, match="2 ys and 1 grad_ys"):
+        static.gradients([x, w], [x], [1.0])
+    with pytest.raises(TypeError, match="ys must be nodes, not Tensor"):
+        static.gradients(torch.ones(1), [x])
+
+
+def test_gradients_of_a_row_whose_operands_are_one_node() -> None:
+    close(run(static.gradients(static.rows.atan2(x, x) + x * x, [x]), {x: 0.5}), [1])
+
+
+# -- constants, numbers, dtypes ----------------------------------------------------------------------------------------
+def test_numbers_and_arrays_are_promoted_as_in_eager_code() -> None:
+    for value in (torch.arange(3), torch.ones(3), torch.ones((), dtype=torch.float64), torch.tensor([True, False])):
+        for call in (lambda v: v + 1, lambda v: v * 2.5, lambda v: 1 / v, lambda v: 3 - v, lambda v: v == 1,
+                     lambda v: v / 3, lambda v: v + True, lambda v: 2.0 ** (v + 0), lambda v: v + torch.ones(1)):  # fmt: skip
+            if value.dtype == torch.bool and call(torch.ones(1)).item() in (2, 0):  # 3 - v, 1 - v
+                continue
+            (found,) = run([call(x)], {x: value})
+            assert found.dtype == call(value).dtype
+            assert torch.equal(found, call(value))
+
+
+def test_constants_are_copies_and_parameters_are_live() -> None:
+    array, tensor = np.ones(2), torch.ones(2, requires_grad=True)
+    graph = [static.constant(array, "c") * x, static.parameter(tensor, "p") * x, x * array]
+    executor = static.Executor(graph)
+    array[:] = 5
+    tensor.data[:] = 5
+    close(executor.run({x: 1.0}), [[1, 1], [5, 5], [1, 1]])
+    assert [str(node) for node in graph] == ["(c*x)", "(p*x)", "(x*constant(2,))"]
+
+
+def test_arrays_in_arrays_out_and_tensors_in_tensors_out() -> None:
+    executor = static.Executor([x * 2])
+    assert isinstance(executor.run({x: np.ones(2)})[0], np.ndarray)
+    assert isinstance(executor.run({x: torch.ones(2)})[0], torch.Tensor)
+    assert isinstance(executor.run({x: torch.ones(2)}, tensors=False)[0], np.ndarray)
+    assert not executor.run({x: torch.ones(2, requires_grad=True)})[0].requires_grad
+
+
+def test_results_are_not_the_fed_arrays() -> None:
+    fed = np.ones(2)
+    (out,) = run([x], {x: fed})
+    out += 1
+    assert fed.tolist() == [1, 1]
+
+
+# -- functions of Tensors ----------------------------------------------------------------------------------------------
+def test_apply_differentiates_any_function() -> None:
+    def power(base: Any, times: int) -> Any:
+        out = base
+        for _ in range(times):  # Python's own loop, on values
+            out = out * base if out.sum() < 100 else out
+        return out
+
+    y = static.apply(power, x, times=3)
+    (g,) = static.gradients(y, [x])
+    (h,) = static.gradients(g, [x])
+    assert str(y) == "power(x, times=3)"
+    close(run([y, g, h], {x: 2.0}), [16, 32, 48])
+    close(run([y, g, h], {x: 6.0}), [216, 108, 36])
+
+
+def test_apply_takes_structures_and_gives_several() -> None:
+    parts = static.apply(lambda tensors, flip: tuple(tensors[::-1] if flip else tensors), [x, w], True, outputs=2)
+    close(run([*parts, *static.gradients(parts[0] * 3, [w])], {x: 1.0, w: 2.0}), [2, 1, 3])
+    with pytest.raises(TypeError, match=r"must give a Tensor, not 2 values; of several, say how many: outputs=2"):
+        run([static.apply(lambda t: (t, t), x)], {x: 1.0})
+    with pytest.raises(TypeError, match="no argument is a node"):
+        static.apply(torch.exp, torch.ones(1))
+
+
+def test_subscripts_and_products() -> None:
+    a, b = torch.randn(3, 4), torch.randn(4, 2)
+    y = (x @ w)[1:].sum()
+    fed = [t.clone().requires_grad_() for t in (a, b)]
+    eager = (fed[0] @ fed[1])[1:].sum()
+    found = run([y, *static.gradients(y, [x, w])], {x: a, w: b})
+    close(found, [eager.detach(), *torch.autograd.grad(eager, fed)])
+    p, q = static.placeholder("p", (None, 4), torch.float32), static.placeholder("q", (4, 2), torch.float32)
+    assert str(p @ q) == "(p@q)"
+    close(
+        run(static.gradients((p @ q).sum(-1), [p, q]), {p: a, q: b}), torch.autograd.grad((fed[0] @ fed[1]).sum(), fed)
+    )
+
+
+# -- what is said of mistakes ------------------------------------------------------------------------------------------
+p = static.placeholder("p", (None, 3), torch.float32)
+FEEDS: list[Any] = [
+    ([x + w], {x: 1.0}, r"no value was fed for w: run\({w: ...}\)"),
+    ([x + 1], {x: 1.0, w: 2.0}, "a value was fed for w, which is not needed here; the placeholders are: x"),
+    ([x + 1], {x: 1.0, "y": 2.0}, "a value was fed for y, which is not needed here"),
+    ([x + 1], {x: 1.0, "x": 2.0}, "x was fed twice"),
+    ([x + 1], {x: w}, "x is fed with the node w: feed an array"),
+    ([x + 1], {x: "one"}, "x is fed with str"),
+    ([x + w], {x: 1.0, 3: 2.0}, "a value was fed for 3, which is a int, no node or name"),
+    ([p + 1], {p: np.ones((2, 4), np.float32)}, r"p has shape \(any, 3\), but is fed with shape \(2, 4\)"),
+    ([p + 1], {p: np.ones(3, np.float32)}, r"p has shape \(any, 3\), but is fed with shape \(3,\)"),
+    ([p + 1], {p: np.ones((2, 3))}, r"p has dtype float32, but is fed with float64: convert it"),
+    (static.gradients(x * 2, [x]), {x: [1, 2]}, "x is fed with int64, but only floats have gradients"),
+]
+
+
+@pytest.mark.parametrize(("outputs", "feed", "message"), FEEDS)
+def test_feeds_that_do_not_fit(outputs: Any, feed: Any, message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        run(outputs, feed)
+
+
+def test_an_operation_that_fails_names_its_node() -> None:
+    y = ((x + w) * 2).exp()
+    message = r"size of tensor a \(3\) must match .* at node \(x\+w\); x has shape \(3,\) and dtype float64; w has"
+    with pytest.raises(RuntimeError, match=message):
+        run([y], {x: np.ones(3), w: np.ones(4)})
+    assert run([y], {x: 0.0, w: 0.0})[0] == 1
+
+
+def test_values_are_asked_of_symbols() -> None:
+    with pytest.raises(TypeError, match=r"node \(x>0\) has no values before the graph runs, .* static.cond"):
+        bool(x > 0)
+    for ask in (len, list, float, int, lambda node: node.ndim):
+        with pytest.raises(TypeError, match="placeholder x has no values before the graph runs"):
+            ask(x)
+    for function in (torch.exp, torch.sum, lambda node: torch.softmax(node, 0), lambda node: torch.add(node, 1)):
+        with pytest.raises(TypeError, match=r"take nodes through static.apply\(function, ...\)"):
+            function(x)
+    with pytest.raises(TypeError, match=r"symbol shape\(x\)\[0\] has no values"):
+        range(x.shape[0])
+
+
+def test_what_does_not_go_together() -> None:
+    with pytest.raises(RuntimeError, match=r"a Tensor that requires grad meets the symbolic node x.*static.parameter"):
+        x + torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="is a Tensor that requires grad"):
+        static.constant(torch.ones(2, requires_grad=True))
+    with pytest.raises(TypeError, match="expected a node, a Tensor, an array or a number beside x, not str"):
+        x + "one"
+    with pytest.raises(RuntimeError, match="two placeholders are called 'x'"):
+        static.Executor(x + static.placeholder("x"))
+    with pytest.raises(TypeError, match="outputs must be nodes, not float"):
+        static.Executor([1.0])
+    with pytest.raises(TypeError, match="'name' must be a string"):
+        static.placeholder(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="sizes must be integers from 0"):
+        static.placeholder("x", (-1, 2))
+    with pytest.raises(TypeError, match=r"must be a Tensor, not ndarray; see static\.constant"):
+        static.parameter(np.ones(2))
+    with pytest.raises(TypeError, match=r"sum: no parameter 'dims'; it has \('dim', 'keepdim'\)"):
+        static.rows.sum(x, dims=1)
+    with pytest.raises(TypeError, match="parameter 'dim' must be a constant, not the node w"):
+        static.rows.sum(x, dim=w)
+
+
+def test_a_cycle_is_found() -> None:
+    y = x + 1
+    z = y * 2
+    y.inputs = (z, x)
+    with pytest.raises(RuntimeError, match=r"the graph has a cycle: mul number .* depends on itself"):
+        static.topological_order(z)
+    with pytest.raises(RuntimeError, match="the graph has a cycle"):
+        static.Executor(z)
+
+
+# -- running -----------------------------------------------------------------------------------------------------------
+def test_each_node_runs_once_and_is_freed_after_its_last_use() -> None:
+    calls: list[str] = []
+    alive: list[int] = []
+    made: list[Any] = []
+
+    def noted(name: str) -> Any:
+        def function(tensor: Any) -> Any:
+            calls.append(name)
+            alive.append(len([a for a in made if a() is not None]))
+            out = tensor * 1
+            made.append(weakref.ref(out._array))
+            return out
+
+        return function
+
+    a = static.apply(noted("a"), x)
+    b = static.apply(noted("b"), a * a)
+    c = static.apply(noted("c"), b + 0)
+    run([c], {x: np.ones(3)})
+    assert calls == ["a", "b", "c"]
+    assert alive == [0, 0, 0]
+
+
+def test_random_rows_draw_at_every_run() -> None:
+    y = static.apply(torch.nn.functional.dropout, x, 0.5)
+    executor = static.Executor(y)
+    torch.manual_seed(3)
+    one, two = [executor.run({x: torch.ones(50)})[0] for _ in range(2)]
+    torch.manual_seed(3)
+    assert torch.equal(executor.run({x: torch.ones(50)})[0], one)
+    assert not torch.equal(one, two)
+
+
+def test_deep_graphs() -> None:
+    y: Any = x
+    for _ in range(100_000):
+        y = y + 1.0
+    executor = static.Executor([y])
+    assert executor.run({x: 1.0})[0] == 100_001
+    assert len(executor.order) == 100_001
+    assert len(str(y)) < 200
+    del executor, y
+    z: Any = x
+    for _ in range(5_000):
+        z = z * w
+    close(run(static.gradients(z, [x, w]), {x: 1.0, w: 1.0}), [1, 5_000])
+
+
+def test_warnings_are_kept_and_numpy_may_raise() -> None:
+    executor = static.Executor([x / w, static.rows.logit(x - 1, eps=None)])
+    with np.errstate(all="raise"):
+        assert np.isinf(executor.run({x: 1.0, w: 0.0})[0])
+    assert np.isinf(executor.run({x: 1.0, w: 0.0})[0])
+
+
+def test_importing_minitorch_does_not_import_it() -> None:
+    code = "import sys, minitorch; assert 'minitorch.static' not in sys.modules; minitorch.static.placeholder('x')"
+    subprocess.run([sys.executable, "-c", code], check=True)
