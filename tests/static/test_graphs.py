@@ -294,11 +294,11 @@ def test_random_rows_draw_at_every_run() -> None:
 
 def test_deep_graphs() -> None:
     y: Any = x
-    for _ in range(100_000):
+    for _ in range(20_000):
         y = y + 1.0
     executor = static.Executor([y])
-    assert executor.run({x: 1.0})[0] == 100_001
-    assert len(executor.order) == 100_001
+    assert executor.run({x: 1.0})[0] == 20_001
+    assert len(executor.order) == 20_001
     assert len(str(y)) < 200
     del executor, y
     z: Any = x
