@@ -135,7 +135,9 @@ def not_a_tensor(row: Any, inputs: tuple[Any, ...], tensor_type: type) -> TypeEr
 def unsupported_operand(row: Any, first: Any, given: Any) -> Any:
     """Raise: an operand that is neither a tensor nor a number, or a first one that is no tensor."""
     if not isinstance(first, (int, float)) and getattr(first, "_array", None) is None:
-        raise TypeError(f"{public_name(row)}(): argument 'input' (position 1) must be Tensor, not {type(first).__name__}")
+        raise TypeError(
+            f"{public_name(row)}(): argument 'input' (position 1) must be Tensor, not {type(first).__name__}"
+        )
     raise TypeError(
         f"{public_name(row)}(): argument 'other' (position 2) must be Tensor or Number, not {type(given).__name__}"
     )

@@ -26,7 +26,7 @@ def calls_of(name: str, case: Sample) -> list[Any]:
     inputs = [minitorch.from_numpy(np.array(a)) for a in case.inputs]
     with Tape() as tape:
         case.call(minitorch, *inputs)
-    return [e for e in tape if getattr(e.row, "name", None) == name and not e.in_place]
+    return [e for e in tape if isinstance(e.row, _op.Row) and e.row.name == name and not e.in_place]
 
 
 def tuple_of(out: Any) -> tuple[Any, ...]:

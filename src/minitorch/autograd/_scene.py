@@ -307,7 +307,7 @@ def _move(box: Box, x: float, y: float) -> None:
 def _of_entry(entry: Entry, options: Options) -> Node:
     shapes = shapes_text([shape_text(s) for s in entry.shapes])
     kinds = shapes_text(list(dict.fromkeys([dtype_text(kind) for kind in entry.dtypes])))
-    lines = [(entry.op, f"#{entry.number}"), (entry.label or "", ""), (f"{shapes} {kinds}", "")]
+    lines = [(entry.op, f"#{entry.number}"), (entry.label or "", ""), (f"{shapes} {kinds}".strip(), "")]
     if options.values and entry.outputs:
         lines.append(("= " + brief(entry.outputs[0]), ""))
     gradient = _gradient_of(entry, options.gradients)

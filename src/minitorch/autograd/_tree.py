@@ -108,7 +108,7 @@ def _name(entry: Entry) -> str:
 
 def _text(entry: Entry) -> str:
     shapes = shapes_text([f"{shape_text(s)} {dtype_text(kind)}" for s, kind in zip(entry.shapes, entry.dtypes)])
-    return _name(entry) + (f" {entry.label}" if entry.label else "") + f"  {shapes}"
+    return (_name(entry) + (f" {entry.label}" if entry.label else "") + f"  {shapes}").rstrip()
 
 
 def _leaf_text(parent: Parent) -> str:

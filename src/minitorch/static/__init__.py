@@ -13,6 +13,7 @@ from ._executor import Executor
 from ._functions import apply
 from ._functions import symbolic as rows
 from ._gradients import gradients
+from ._graph import Graph
 from ._instructions import Function, Instruction, Number, Program, Slot
 from ._nodes import Node, constant, parameter, placeholder
 from ._order import topological_order
@@ -21,6 +22,7 @@ from ._vertices import NeedsValues, Symbol
 __all__ = [
     "Executor",
     "Function",
+    "Graph",
     "Instruction",
     "NeedsValues",
     "Node",

@@ -454,16 +454,18 @@ def product(left: Any, right: Any) -> Any:
 
 
 def reduced(name: str, node: Node, dim: Any, keepdim: bool) -> Any:
-    """A sum or a mean: a row where the dtype is known to be a float and the dimensions are counted from the first."""
+    """A sum or a mean: a row, where the dimensions can be counted from the first now."""
     layout: Layout = node.layout
-    function = {"sum": sum, "mean": mean}[name]
-    if layout.dtype is None or layout.dtype.kind != "f":
-        return apply(function, node, dim, keepdim)
     if dim is None and not keepdim:
-        return made(f"{name}_all", node)
+        out = made(f"{name}_all", node)
+        out.layout = Layout(0, layout.dtype)
+        return out
     dims = (dim,) if isinstance(dim, int) else dim
-    if dims is None or layout.ndim is None or not all([-layout.ndim <= d < layout.ndim for d in dims]):
-        return apply(function, node, dim, keepdim)
-    out = made(name, node, dim=tuple([d % layout.ndim for d in dims]), keepdim=keepdim)
-    out.layout = Layout(layout.ndim if keepdim else layout.ndim - len(dims), layout.dtype)
+    if dims is not None and layout.ndim is not None and all([-layout.ndim <= d < layout.ndim for d in dims]):
+        dims = [d % layout.ndim for d in dims]
+    if not dims or min(dims) < 0 or len(set(dims)) < len(dims):
+        return apply({"sum": sum, "mean": mean}[name], node, dim, keepdim)
+    out = made(name, node, dim=tuple(dims), keepdim=keepdim)
+    ndim = layout.ndim if layout.ndim is None or keepdim else layout.ndim - len(dims)
+    out.layout = Layout(ndim, layout.dtype)
     return out

@@ -421,7 +421,10 @@ def _layout(row: Row, inputs: tuple[Any, ...]) -> Layout | None:
     """What is known of a result's shape and dtype."""
     nodes = [i for i in inputs if isinstance(i, Node)]
     if not row.elementwise or not nodes:
-        return Layout(2) if row.name in ("mm", "mm_nt", "mm_tn") else None
+        dtypes = {n.layout.dtype for name, n in zip(row.inputs, inputs) if name in row.formulas and isinstance(n, Node)}
+        dtype = dtypes.pop() if len(dtypes) == 1 and "dtype" not in row.params and not row.variadic else None
+        floats = dtype is not None and dtype.kind == "f"  # what is made of float32 is float32
+        return Layout(2 if row.name in ("mm", "mm_nt", "mm_tn") else None, dtype if floats else None)
     first = nodes[0].layout
     ranks = [n.layout.ndim for n in nodes]
     ndim = None if None in ranks else max(ranks)  # type: ignore[type-var]
