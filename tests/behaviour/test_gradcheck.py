@@ -284,6 +284,22 @@ class TestGradgradcheck:
         assert not gradgradcheck(Detached.apply, (x,), raise_exception=False)
 
 
+class ForwardWrong(Function):
+    """Doubles, with a right backward and a jvp that triples."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * 2
+
+    @staticmethod
+    def jvp(ctx: Any, t: Any) -> Any:
+        return t * 3
+
+
 @pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")  # PyTorch's own, where it is the backend
 class TestForwardMode:
     @both_modes
@@ -308,6 +324,17 @@ class TestForwardMode:
             check_rev_over_rev=False,
             check_undefined_grad=False,
             fast_mode=fast_mode,
+        )
+
+    @both_modes
+    def test_wrong_tangents_are_found(self, fast_mode: bool) -> None:
+        x = vector(1.0, 2.0)
+        assert gradcheck(ForwardWrong.apply, (x,), fast_mode=fast_mode)
+        mismatch = "Jacobian computed with forward mode mismatch for output 0 with respect to input 0"
+        with pytest.raises(GradcheckError, match=mismatch):
+            gradcheck(ForwardWrong.apply, (x,), check_forward_ad=True, fast_mode=fast_mode)
+        assert not gradcheck(
+            ForwardWrong.apply, (x,), check_forward_ad=True, raise_exception=False, fast_mode=fast_mode
         )
 
     def test_batches(self) -> None:

@@ -18,6 +18,7 @@ from .._batching._vmap import vmap
 from .._differentiate import grad
 from .._inplace import LEAF
 from .._modes import (
+    active_levels,
     enable_grad,
     inference_mode,
     is_grad_enabled,
@@ -27,7 +28,7 @@ from .._modes import (
     set_grad_enabled,
 )
 from .._runtime import traced, wrap
-from .._tangents import active_levels, computing
+from .._tangents import computing
 from .._tape import AccumulateGrad
 from .._views import View, current_node, edits_of
 

@@ -6,6 +6,7 @@ Each takes a function and its inputs, a tensor or a tuple of tensors.  Results h
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from .. import _runtime
@@ -217,20 +218,23 @@ def jvp(
                 strictly.check_outputs(outputs)
             return outputs
 
-        outputs, products = _pushed(outputs_of, point, vectors)
+        outputs, products = _pushed(outputs_of, outputs_of, point, vectors)
         if strict:
             strictly.check_connected(outputs, point)
             strictly.check_products(products, create_graph, "jacobian")
     return _result(outputs, several, create_graph), _result(products, several, create_graph)
 
 
-def _pushed(function: Callable[..., Any], point: list[Any], vectors: list[Any] | None) -> tuple[Any, Any]:
-    """Outputs and their tangents: by forward mode; where it ends at a custom Function without jvp, by reverse mode twice."""
+def _pushed(
+    function: Callable[..., Any], recorded: Callable[..., Any], point: list[Any], vectors: list[Any] | None
+) -> tuple[Any, Any]:
+    """A function's outputs and their tangents: by forward mode; where that ends at a custom Function without jvp, by reverse
+    mode twice, on *recorded*, whose outputs have a history."""
     directions = tuple([one_hot_rows([p])[0].reshape(p.shape) for p in point] if vectors is None else vectors)
     try:
         outputs, products = push(function, tuple(point), directions)
     except NotImplementedError:
-        outputs = function(*point)
+        outputs = recorded(*point)
         cotangents = [leaf(zeros_like(o)) for o in outputs]
         pulled = gradients(outputs, point, cotangents, create_graph=True)
         products = _or_zeros(gradients(pulled, cotangents, directions, create_graph=True), outputs)
@@ -313,14 +317,14 @@ def hvp(
         several, point = _point(inputs, "hvp", create_graph)
         vectors = _vector(v, "hvp", create_graph, point, several, _NO_VECTOR)
 
-        def gradient(*point: Any) -> tuple[Any, ...]:
+        def gradient(*point: Any, graph: bool = create_graph or strict) -> tuple[Any, ...]:
             output = _scalar(func(*point), "hvp", strict)
-            found = gradients([output], point, create_graph=create_graph or strict)
+            found = gradients([output], point, create_graph=graph)
             if strict:
                 strictly.check_gradients(found, second=True)
             return (*_or_zeros(found, point), output)
 
-        (*_, output), (*products, _) = _pushed(gradient, point, vectors)
+        (*_, output), (*products, _) = _pushed(gradient, partial(gradient, graph=True), point, vectors)
         if strict:
             strictly.check_products(products, create_graph, "hessian")
     return _result([output], False, create_graph), _result(products, several, create_graph)
