@@ -17,8 +17,8 @@ from .reduce import ones, sum, sum_rows
 Array: TypeAlias = np.ndarray
 Sizes: TypeAlias = tuple[int, ...]
 
-# Up to this many elements, products of narrow matrices take fewer calls than blocks of so many do.
-_FEW, _BLOCK = 1 << 16, 1 << 17
+# Elements of a block of rows, and rows of it, which a product adds up.
+_BLOCK, _ROWS = 1 << 16, 1024
 
 # Means of more deviations than this lose digits in products, and are subtracted first.
 _FAR = 8.0
@@ -102,16 +102,19 @@ def standardized(x: Array, mean: Array, var: Array, plan: Plan) -> Array:
 
 def normalized_by_own(x: Array, weight: Array, bias: Array, *, plan: Plan) -> list[Array]:
     """Return `normalized` with the elements' own statistics, and those: mean and variance."""
-    if plan.rows and 0 < x.size <= _FEW and x.itemsize > 2:
-        matrix = x.reshape(plan.channels)
-        mean = matrix.dot(_averaging(x.dtype.char, plan.count))
-        result = np.subtract(matrix, mean[:, None])
-        var = np.vecdot(result, result)
-        var /= plan.count
-        rstd = _inverse_deviation(var, plan.eps)
-        if _near(mean, rstd):
-            result *= rstd[:, None].dot(weight.reshape(1, -1))
-            result += bias.reshape(-1)
+    if plan.rows and x.size and x.itemsize > 2:
+        matrix, weights, averaging = x.reshape(plan.channels), weight.reshape(1, -1), _averaging(x.dtype.char, plan.count)
+        result, mean, var = np.empty(matrix.shape, x.dtype), np.empty(len(matrix), x.dtype), np.empty(len(matrix), x.dtype)
+        for rows in _blocks(matrix):
+            values, part = matrix[rows], result[rows]
+            np.subtract(values, values.dot(averaging, mean[rows])[:, None], part)
+            squares = np.multiply(part, part)
+            rstd = _inverse_deviation(squares.dot(averaging, var[rows]), plan.eps)
+            if not _near(mean[rows], rstd):
+                break
+            part *= rstd[:, None].dot(weights, squares)
+            part += bias.reshape(-1)
+        else:
             return [result.reshape(x.shape), mean, var]
     mean, var = moments(x, plan)
     return [normalized(x, weight, bias, mean, var, plan), mean, var]
@@ -121,14 +124,6 @@ def normalized(x: Array, weight: Array, bias: Array, mean: Array, var: Array, pl
     """Return the standardised values times `weight` plus `bias`, which have an element for each channel."""
     given = _single(x).reshape(plan.channels)
     rstd, weight, bias = _inverse_deviation(var, plan.eps), weight.reshape(-1), bias.reshape(-1)
-    if plan.rows and given.size > _FEW:
-        result = np.empty_like(given, order="C")
-        for rows in _blocks(given):
-            part = np.subtract(given[rows], mean[rows, None], result[rows])
-            part *= rstd[rows, None]
-            part *= weight
-            part += bias
-        return _given_back(result, x)
     if _near(mean, rstd):
         scale, shift = _affine(mean, rstd, weight, bias, plan.groups)
         result = given * _along(scale, plan)
@@ -150,10 +145,7 @@ def normalized_backward(grad: Array, x: Array, weight: Array, mean: Array, var: 
     rstd = _inverse_deviation(var, plan.eps)
     if plan.groups and not _near(mean, rstd):
         values, mean = _centred(values, mean, plan), np.zeros_like(mean)
-    if plan.rows and given.size > _FEW:
-        backward = _backward_of_rows
-    else:
-        backward = _backward_of_groups if plan.groups else _backward_of_channels
+    backward = _backward_of_groups if plan.groups else _backward_of_channels
     return _given_back(backward(given, values, weight.reshape(-1), mean, rstd, plan), x)
 
 
@@ -185,10 +177,16 @@ def gradients(
     grad: Array, needed: list[bool], x: Array, weight: Array, mean: Array, var: Array, plan: Plan, size: Sizes
 ) -> list[Array | None]:
     """Return the gradients of what is normalised, of the weight and of the bias in `normalized_by_own`, where needed."""
-    if plan.rows and 0 < x.size <= _FEW and x.itemsize > 2:
+    if plan.rows and x.size and x.itemsize > 2:
         rstd = _inverse_deviation(var, plan.eps)
         if _near(mean, rstd):
-            return _gradients_of_few_rows(grad, needed, x, weight, mean, rstd, plan, size)
+            values, given = x.reshape(plan.channels), grad.reshape(plan.channels)
+            by_x, by_weight, by_bias = _gradients_of_rows(given, needed, values, weight.reshape(-1), mean, rstd)
+            return [
+                None if by_x is None else by_x.reshape(x.shape),
+                None if by_weight is None else by_weight.reshape(size),
+                None if by_bias is None else by_bias.reshape(size),
+            ]
     by_x, by_weight, by_bias = needed
     axes = (0, 2)[: len(plan.channels) - 1]
     return [
@@ -199,53 +197,35 @@ def gradients(
 
 
 # -- gradients ---------------------------------------------------------------------------------------------------------
-def _backward_of_rows(grad: Array, x: Array, weight: Array, mean: Array, rstd: Array, plan: Plan) -> Array:
-    result = np.empty_like(x, order="C")
-    moved: Array | None = None
-    for rows in _blocks(x):
-        part = np.multiply(grad[rows], weight, result[rows])
-        sums = _sums(part, (1,))
-        factor = (mean[rows] * sums - np.vecdot(part, x[rows])) * np.square(rstd[rows])
-        factor /= plan.count
-        sums /= plan.count
-        sums += mean[rows] * factor
-        sums *= rstd[rows]
-        factor *= rstd[rows]
-        part *= rstd[rows, None]
-        moved = np.multiply(x[rows], factor[:, None], out=None if moved is None else moved[: len(part)])
-        moved -= sums[:, None]
-        part += moved
-    return result
-
-
-def _gradients_of_few_rows(
-    grad: Array, needed: list[bool], x: Array, weight: Array, mean: Array, rstd: Array, plan: Plan, size: Sizes
+def _gradients_of_rows(
+    grad: Array, needed: list[bool], x: Array, weight: Array, mean: Array, rstd: Array
 ) -> list[Array | None]:
     """The formulas of `normalized_backward` and `weight_grad`, which have the product of gradient and values in common."""
-    given, values, scale = grad.reshape(plan.channels), x.reshape(plan.channels), weight.reshape(-1)
-    found: list[Array | None] = [None, None, None]
-    products = np.multiply(given, values)
-    if needed[0]:
-        result = np.multiply(given, rstd[:, None].dot(scale[None]))
-        sums = given.dot(scale)
-        factor = mean * sums
-        factor -= products.dot(scale)
-        factor *= rstd * rstd
-        factor /= plan.count
-        sums /= plan.count
-        sums += mean * factor
-        sums *= rstd
-        factor *= rstd
-        result += values * factor[:, None]
-        result -= sums[:, None]
-        found[0] = result.reshape(x.shape)
-    if needed[1]:
-        by_weight = rstd.dot(products)
-        by_weight -= (rstd * mean).dot(given)
-        found[1] = by_weight.reshape(size)
-    if needed[2]:
-        found[2] = ones(x.dtype.char, len(given)).dot(given).reshape(size)
-    return found
+    by_x, by_weight, by_bias = np.empty(x.shape, x.dtype) if needed[0] else None, None, None
+    away, share = mean * rstd, weight / x.dtype.type(len(weight))
+    for rows in _blocks(x):
+        given, values, inverse, moved = grad[rows], x[rows], rstd[rows], away[rows]
+        products = np.multiply(given, values)
+        if needed[1]:
+            total = inverse.dot(products)
+            total -= moved.dot(given)
+            by_weight = total if by_weight is None else by_weight + total
+        if needed[2]:
+            total = ones(x.dtype.char, len(given)).dot(given)
+            by_bias = total if by_bias is None else by_bias + total
+        if by_x is not None:
+            sums, factor = given.dot(share), products.dot(share)
+            factor *= inverse
+            np.subtract(moved * sums, factor, factor)
+            factor *= inverse
+            sums *= inverse
+            sums += moved * factor
+            factor *= inverse
+            part = inverse[:, None].dot(weight[None], by_x[rows])
+            part *= given
+            part += np.multiply(values, factor[:, None], products)
+            part -= sums[:, None]
+    return [by_x, by_weight, by_bias]
 
 
 def _backward_of_groups(grad: Array, x: Array, weight: Array, mean: Array, rstd: Array, plan: Plan) -> Array:
@@ -279,7 +259,7 @@ def _backward_of_channels(grad: Array, x: Array, weight: Array, mean: Array, rst
 # -- parts -------------------------------------------------------------------------------------------------------------
 def _blocks(x: Array) -> list[slice]:
     """Rows of a matrix, so many at a time that they stay in the cache."""
-    step = max(1, _BLOCK // x.shape[1])
+    step = min(_BLOCK // x.shape[1], _ROWS) or 1
     return [slice(start, start + step) for start in range(0, len(x), step)]
 
 
