@@ -70,6 +70,8 @@ def integers(value: Any, argument: str, function: str = "") -> tuple[int, ...]:
     """A tuple of integers, of a sequence of them; TypeError for anything else."""
     if not isinstance(value, (tuple, list)):
         raise wrong_type(value, argument, "tuple of ints", function)
+    if value.__class__ is tuple and all([item.__class__ is int and -(2**63) <= item < 2**63 for item in value]):
+        return value
     for place, item in enumerate(value):
         if item.__class__ is not int and (isinstance(item, (bool, np.bool_)) or not hasattr(item, "__index__")):
             raise TypeError(

@@ -192,7 +192,7 @@ def backward(
             if node.__class__ is AccumulateGrad or gradient is None or not isinstance(target, _runtime.Tensor):
                 continue
             if not _retains(node, index, target):
-                target._grad = accumulated(getattr(target, "_grad", None), gradient, False, create_graph)
+                target._grad = accumulated(getattr(target, "_grad", None), gradient, create_graph)
 
 
 def _retains(node: Node, index: int, tensor: Any) -> bool:

@@ -30,7 +30,10 @@ def finish_leaf(node: AccumulateGrad, gradient: Any, fresh: bool, F: Any, walk_:
         if not wanted:
             return
     with _accumulating:
-        node.grad = accumulated(node.grad, gradient, fresh, walk_.create)
+        if fresh and node.grad is None and gradient.__class__ is np.ndarray:  # it is ours, and taken
+            node.grad = wrap(gradient)
+        else:
+            node.grad = accumulated(node.grad, gradient, walk_.create)
     if node.post_hooks:
         for hook in tuple(node.post_hooks.values()):
             if hook(node.variable) is not None:
@@ -54,14 +57,12 @@ def before_accumulation(
     return gradient, False, walk_.accumulate
 
 
-def accumulated(grad: Any, gradient: Any, fresh: bool, create: bool) -> Any:
-    """The new ``.grad``: added to in place unless the sum is to be differentiable; a first gradient that is ours is taken."""
+def accumulated(grad: Any, gradient: Any, create: bool) -> Any:
+    """The new ``.grad``: a copy of the first gradient; added to in place unless the sum is to be differentiable."""
     if grad is None:
         if create:
             return gradient
-        if isinstance(gradient, _runtime.Tensor):  # of a lifted pass
-            return traced.clone(gradient)
-        return wrap(gradient if fresh and gradient.__class__ is np.ndarray else np.array(gradient))
+        return traced.clone(gradient) if isinstance(gradient, _runtime.Tensor) else wrap(np.array(gradient))
     if create:
         return grad + gradient
     if isinstance(gradient, _runtime.Tensor):

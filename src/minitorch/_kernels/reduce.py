@@ -58,6 +58,10 @@ def sum(x: Array, dims: tuple[int, ...] | None, keepdim: bool = False) -> Array:
         return np.add.reduce(x, dims, np.int64, out=..., keepdims=keepdim)
     if x.size <= _SMALL and x.itemsize > 2:
         return np.add.reduce(x, dims, out=..., keepdims=keepdim)
+    if dims is None and not keepdim and x.itemsize > 2 and x.flags.c_contiguous:
+        flat, whole = x.reshape(-1), x.size - x.size % _ROW
+        total = np.add.reduce(flat[:whole].reshape(-1, _ROW).dot(ones(x.dtype.char, _ROW)), out=...)
+        return total if whole == x.size else np.add(total, np.add.reduce(flat[whole:]), total)
     axes = _axes(x.ndim, dims)
     if keepdim:
         shape = [1 if axis in axes else size for axis, size in enumerate(x.shape)]
@@ -97,8 +101,10 @@ def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
     if own == shape:
         return x
     lead = len(own) - len(shape)
-    if len(own) == 2 and own[1:] == shape and own[0] <= _COLUMN and x.dtype.char in "fd":
-        return ones(x.dtype.char, own[0]).dot(x)
+    if len(shape) == 1 and own[lead:] == shape and x.size and x.dtype.char in "fd":
+        rows = x.reshape(-1, own[-1])
+        if len(rows) <= _COLUMN:
+            return ones(x.dtype.char, len(rows)).dot(rows)
     axes = (*range(lead), *[axis for axis, size in enumerate(shape, lead) if size == 1 and own[axis] != 1])
     if x.size <= _SMALL and x.itemsize > 2 and (lead == 0 or lead == len(axes)):
         return np.add.reduce(x, axes, out=..., keepdims=lead == 0)
