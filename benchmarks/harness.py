@@ -8,12 +8,14 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_variable] = "1"
 
 Runs = dict[str, Callable[[], Any]]
+Timers = dict[str, Callable[[int], int]]
 
 
 def optional(name: str) -> Any:
@@ -33,24 +35,30 @@ def load_torch() -> Any:
 
 
 def measure(runs: Runs, *, repeats: int, target_ms: float = 2.0) -> dict[str, float]:
-    """Median nanoseconds a call of each contender, run A B C A B C …"""
-    numbers = {}
-    for name, run in runs.items():
-        for _ in range(3):
-            run()
-        start = time.thread_time_ns()
-        run()
-        once = max(time.thread_time_ns() - start, 100)
-        numbers[name] = int(min(max(target_ms * 1e6 / once, 1), 20_000))
-    times: dict[str, list[float]] = {name: [] for name in runs}
+    """Median nanoseconds a call of each contender, run A B A B … in this process."""
     gc.collect()
+    return alternated({name: partial(_timed, run) for name, run in runs.items()}, repeats=repeats, target_ms=target_ms)
+
+
+def _timed(run: Callable[[], Any], turns: int) -> int:
+    """The nanoseconds of this thread's time that so many calls take."""
+    calls = range(turns)
+    start = time.thread_time_ns()
+    for _call in calls:
+        run()
+    return time.thread_time_ns() - start
+
+
+def alternated(timers: Timers, *, repeats: int, target_ms: float) -> dict[str, float]:
+    """Median nanoseconds a call, of functions that give the time of so many calls, asked A B A B …"""
+    numbers = {}
+    for name, timed in timers.items():
+        timed(3)
+        numbers[name] = int(min(max(target_ms * 1e6 / max(timed(1), 100), 1), 20_000))
+    times: dict[str, list[float]] = {name: [] for name in timers}
     for _ in range(repeats):
-        for name, run in runs.items():
-            turns = range(numbers[name])
-            start = time.thread_time_ns()
-            for _turn in turns:
-                run()
-            times[name].append((time.thread_time_ns() - start) / numbers[name])
+        for name, timed in timers.items():
+            times[name].append(timed(numbers[name]) / numbers[name])
     return {name: statistics.median(values) for name, values in times.items()}
 
 
