@@ -103,8 +103,16 @@ def standardized(x: Array, mean: Array, var: Array, plan: Plan) -> Array:
 def normalized_by_own(x: Array, weight: Array, bias: Array, *, plan: Plan) -> list[Array]:
     """Return `normalized` with the elements' own statistics, and those: mean and variance."""
     if plan.rows and x.size and x.itemsize > 2:
-        matrix, weights, averaging = x.reshape(plan.channels), weight.reshape(1, -1), _averaging(x.dtype.char, plan.count)
-        result, mean, var = np.empty(matrix.shape, x.dtype), np.empty(len(matrix), x.dtype), np.empty(len(matrix), x.dtype)
+        matrix, weights, averaging = (
+            x.reshape(plan.channels),
+            weight.reshape(1, -1),
+            _averaging(x.dtype.char, plan.count),
+        )
+        result, mean, var = (
+            np.empty(matrix.shape, x.dtype),
+            np.empty(len(matrix), x.dtype),
+            np.empty(len(matrix), x.dtype),
+        )
         for rows in _blocks(matrix):
             values, part = matrix[rows], result[rows]
             np.subtract(values, values.dot(averaging, mean[rows])[:, None], part)
