@@ -103,27 +103,23 @@ def standardized(x: Array, mean: Array, var: Array, plan: Plan) -> Array:
 def normalized_by_own(x: Array, weight: Array, bias: Array, *, plan: Plan) -> list[Array]:
     """Return `normalized` with the elements' own statistics, and those: mean and variance."""
     if plan.rows and x.size and x.itemsize > 2:
-        matrix, weights, averaging = (
-            x.reshape(plan.channels),
-            weight.reshape(1, -1),
+        averaging, matrix, out = (
             _averaging(x.dtype.char, plan.count),
+            x.reshape(plan.channels),
+            np.empty(x.shape, x.dtype),
         )
-        result, mean, var = (
-            np.empty(matrix.shape, x.dtype),
-            np.empty(len(matrix), x.dtype),
-            np.empty(len(matrix), x.dtype),
-        )
+        result, (mean, var) = out.reshape(plan.channels), np.empty((2, len(matrix)), x.dtype)
         for rows in _blocks(matrix):
-            values, part = matrix[rows], result[rows]
-            np.subtract(values, values.dot(averaging, mean[rows])[:, None], part)
+            part, center = result[rows], mean[rows]
+            np.subtract(matrix[rows], matrix[rows].dot(averaging, center)[:, None], part)
             squares = np.multiply(part, part)
             rstd = _inverse_deviation(squares.dot(averaging, var[rows]), plan.eps)
-            if not _near(mean[rows], rstd):
+            if not _near(center, rstd):
                 break
-            part *= rstd[:, None].dot(weights, squares)
+            part *= rstd[:, None].dot(weight.reshape(1, -1), squares)
             part += bias.reshape(-1)
         else:
-            return [result.reshape(x.shape), mean, var]
+            return [out, mean, var]
     mean, var = moments(x, plan)
     return [normalized(x, weight, bias, mean, var, plan), mean, var]
 
@@ -188,13 +184,7 @@ def gradients(
     if plan.rows and x.size and x.itemsize > 2:
         rstd = _inverse_deviation(var, plan.eps)
         if _near(mean, rstd):
-            values, given = x.reshape(plan.channels), grad.reshape(plan.channels)
-            by_x, by_weight, by_bias = _gradients_of_rows(given, needed, values, weight.reshape(-1), mean, rstd)
-            return [
-                None if by_x is None else by_x.reshape(x.shape),
-                None if by_weight is None else by_weight.reshape(size),
-                None if by_bias is None else by_bias.reshape(size),
-            ]
+            return _gradients_of_rows(grad, needed, x, weight, mean, rstd, plan, size)
     by_x, by_weight, by_bias = needed
     axes = (0, 2)[: len(plan.channels) - 1]
     return [
@@ -206,11 +196,15 @@ def gradients(
 
 # -- gradients ---------------------------------------------------------------------------------------------------------
 def _gradients_of_rows(
-    grad: Array, needed: list[bool], x: Array, weight: Array, mean: Array, rstd: Array
+    grad: Array, needed: list[bool], x: Array, weight: Array, mean: Array, rstd: Array, plan: Plan, size: Sizes
 ) -> list[Array | None]:
     """The formulas of `normalized_backward` and `weight_grad`, which have the product of gradient and values in common."""
-    by_x, by_weight, by_bias = np.empty(x.shape, x.dtype) if needed[0] else None, None, None
-    away, share = mean * rstd, weight / x.dtype.type(len(weight))
+    by_x = np.empty(x.shape, x.dtype) if needed[0] else None
+    by_weight: Array | None = None
+    by_bias: Array | None = None
+    grad, x, weight = grad.reshape(plan.channels), x.reshape(plan.channels), weight.reshape(-1)
+    result = None if by_x is None else by_x.reshape(plan.channels)
+    away, share = mean * rstd, weight / x.dtype.type(plan.count)
     for rows in _blocks(x):
         given, values, inverse, moved = grad[rows], x[rows], rstd[rows], away[rows]
         products = np.multiply(given, values)
@@ -221,7 +215,7 @@ def _gradients_of_rows(
         if needed[2]:
             total = ones(x.dtype.char, len(given)).dot(given)
             by_bias = total if by_bias is None else by_bias + total
-        if by_x is not None:
+        if result is not None:
             sums, factor = given.dot(share), products.dot(share)
             factor *= inverse
             np.subtract(moved * sums, factor, factor)
@@ -229,11 +223,11 @@ def _gradients_of_rows(
             sums *= inverse
             sums += moved * factor
             factor *= inverse
-            part = inverse[:, None].dot(weight[None], by_x[rows])
+            part = inverse[:, None].dot(weight[None], result[rows])
             part *= given
             part += np.multiply(values, factor[:, None], products)
             part -= sums[:, None]
-    return [by_x, by_weight, by_bias]
+    return [by_x, *[None if total is None else _shaped(total, size) for total in (by_weight, by_bias)]]
 
 
 def _backward_of_groups(grad: Array, x: Array, weight: Array, mean: Array, rstd: Array, plan: Plan) -> Array:
@@ -277,6 +271,11 @@ def _single(x: Array) -> Array:
 
 def _given_back(result: Array, like: Array) -> Array:
     return result.reshape(like.shape).astype(like.dtype, copy=False)
+
+
+def _shaped(total: Array, size: Sizes) -> Array:
+    """A flat array in a shape; itself, and no view, where that is its own."""
+    return total if total.shape == size else total.reshape(size)
 
 
 def _inverse_deviation(var: Array, eps: float) -> Array:

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from .reduce import sum_to
+
 Sizes = tuple[int, ...]
 Arrays = list[np.ndarray]
 
@@ -87,7 +89,7 @@ def lstm(
     gates = self.dot(w_ih.T)
     gates += b_ih + b_hh
     gates *= scale
-    weights = (w_hh * scale[:, None]).T
+    weights = np.multiply(w_hh.T, scale, order="C")
     states, cells, curved = [np.empty((len(gates), hidden), self.dtype) for _ in range(3)]
     last, last_cell = np.empty(hx.shape, hx.dtype), np.empty(cx.shape, cx.dtype)
     spans = steps(batch_sizes, reverse)
@@ -211,12 +213,14 @@ def gathered(
     found += [first if wanted else None for first, wanted in zip(firsts, states[1:])]
     found.append(of_inputs.T.dot(self) if w_ih_needed else None)
     found.append(of_states.T.dot(states_before) if w_hh_needed else None)
-    total = of_inputs.sum(0) if b_ih_needed else None
+    total = sum_to(of_inputs, of_inputs.shape[1:]) if b_ih_needed else None
     found.append(total)
     if not b_hh_needed:
         found.append(None)
     else:
-        found.append(total.copy() if total is not None and of_states is of_inputs else of_states.sum(0))
+        found.append(
+            total.copy() if total is not None and of_states is of_inputs else sum_to(of_states, of_states.shape[1:])
+        )
     return found
 
 

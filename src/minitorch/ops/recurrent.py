@@ -208,8 +208,24 @@ def check_dtypes(one: Any, other: Any) -> None:
         )
 
 
-def cell(kind: str, x: Any, states: Sequence[Any], w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> States:
-    """The states after one step, with sizes checked."""
+def _fits(x: Any, states: Sequence[Any], w_ih: Any, w_hh: Any, *biases: Any) -> bool:
+    """Whether a cell's arguments are as they must be; where they are not, `_check_cell` says why."""
+    try:
+        (batch, size), (_, inputs), (_, hidden) = x._array.shape, w_ih._array.shape, w_hh._array.shape
+        dtype, expected = x._array.dtype, (batch, hidden)
+        for state in states:
+            if state._array.shape != expected or state._array.dtype is not dtype:
+                return False
+        for weight in (w_ih, w_hh, *biases):
+            if weight._array.dtype is not dtype:
+                return False
+    except (AttributeError, ValueError):
+        return False
+    return bool(inputs == size)
+
+
+def _check_cell(x: Any, states: Sequence[Any], w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> None:
+    """Raise where a cell's arguments do not fit together."""
     array = array_of("", x)
     for name, weight in (("w_ih", w_ih), ("w_hh", w_hh), *[("hx", state) for state in states]):
         if array_of("", weight, name, 0).ndim != 2:
@@ -234,12 +250,18 @@ def cell(kind: str, x: Any, states: Sequence[Any], w_ih: Any, w_hh: Any, b_ih: A
     if b_ih is not None:
         check_dtypes(b_ih, w_ih)
         check_dtypes(b_hh, w_hh)
+
+
+def cell(kind: str, x: Any, states: Sequence[Any], w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> States:
+    """The states after one step, with sizes checked."""
+    if not _fits(x, states, w_ih, w_hh, b_ih, b_hh):
+        _check_cell(x, states, w_ih, w_hh, b_ih, b_hh)
     if kind == "LSTM" and b_ih is not None:
         return tuple(_cell_row(x, *states, w_ih, w_hh, b_ih, b_hh))
     if kind in _PLAIN:
         return _PLAIN[kind]((w_ih, w_hh, b_ih, b_hh), x, *states)
     weights = [w_ih, w_hh] if b_ih is None else [w_ih, w_hh, b_ih, b_hh]
-    return layer(kind, x, tuple(states), weights, (batch,), False)[1:]
+    return layer(kind, x, tuple(states), weights, (len(x),), False)[1:]
 
 
 def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
