@@ -49,9 +49,7 @@ def _not_aligned(a: np.ndarray, b: np.ndarray) -> RuntimeError:
 
 def as_matrix(array: np.ndarray) -> np.ndarray:
     """All axes but the last made one."""
-    if array.size:
-        return array.reshape(-1, array.shape[-1])
-    return array.reshape(prod(array.shape[:-1]), array.shape[-1])
+    return array.reshape(-1 if array.size else prod(array.shape[:-1]), array.shape[-1])
 
 
 def _mm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
