@@ -2,8 +2,9 @@
 
     python benchmarks/run.py [--quick] [--only chain] [--strict]
 
-Peers that are not installed are left out (``pip install -e '.[bench]'`` brings them).  Contenders take turns in one process,
-on one thread, and medians of thread CPU time are compared: absolute times mean little on shared machines.
+Peers that are not installed are left out (``pip install -e '.[bench]'`` brings them).  Contenders take turns in one process
+(those of whole networks have one each), on one thread, and medians of thread CPU time are compared: absolute times mean little
+on shared machines.
 """
 
 from __future__ import annotations
