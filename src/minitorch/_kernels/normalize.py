@@ -17,8 +17,8 @@ from .reduce import ones, sum, sum_rows
 Array: TypeAlias = np.ndarray
 Sizes: TypeAlias = tuple[int, ...]
 
-# Elements of a block of rows, and rows of it, which a product adds up.
-_BLOCK, _ROWS = 1 << 16, 1024
+# Elements of a block of rows, and rows of it, which a product adds up; and the length of rows that one adds up.
+_BLOCK, _ROWS, _LONG = 1 << 16, 1024, 4096
 
 # Means of more deviations than this lose digits in products, and are subtracted first.
 _FAR = 8.0
@@ -103,17 +103,13 @@ def standardized(x: Array, mean: Array, var: Array, plan: Plan) -> Array:
 def normalized_by_own(x: Array, weight: Array, bias: Array, *, plan: Plan) -> list[Array]:
     """Return `normalized` with the elements' own statistics, and those: mean and variance."""
     if plan.rows and x.size and x.itemsize > 2:
-        averaging, matrix, out = (
-            _averaging(x.dtype.char, plan.count),
-            x.reshape(plan.channels),
-            np.empty(x.shape, x.dtype),
-        )
+        matrix, out = x.reshape(plan.channels), np.empty(x.shape, x.dtype)
         result, (mean, var) = out.reshape(plan.channels), np.empty((2, len(matrix)), x.dtype)
         for rows in _blocks(matrix):
             part, center = result[rows], mean[rows]
-            np.subtract(matrix[rows], matrix[rows].dot(averaging, center)[:, None], part)
+            np.subtract(matrix[rows], _means(matrix[rows], center)[:, None], part)
             squares = np.multiply(part, part)
-            rstd = _inverse_deviation(squares.dot(averaging, var[rows]), plan.eps)
+            rstd = _inverse_deviation(_means(squares, var[rows]), plan.eps)
             if not _near(center, rstd):
                 break
             part *= rstd[:, None].dot(weight.reshape(1, -1), squares)
@@ -216,7 +212,10 @@ def _gradients_of_rows(
             total = ones(x.dtype.char, len(given)).dot(given)
             by_bias = total if by_bias is None else by_bias + total
         if result is not None:
-            sums, factor = given.dot(share), products.dot(share)
+            if plan.count <= _LONG:
+                sums, factor = given.dot(share), products.dot(share)
+            else:
+                sums, factor = _means(given * weight), _means(products * weight)
             factor *= inverse
             np.subtract(moved * sums, factor, factor)
             factor *= inverse
@@ -298,6 +297,14 @@ def _dots(a: Array, b: Array, axes: Sizes) -> Array:
         return sum(a * b, axes)
     lines = np.vecdot(a, b)
     return lines if axes == (1,) else np.add.reduce(lines, 0)
+
+
+def _means(x: Array, out: Array | None = None) -> Array:
+    """The mean of each row of a matrix."""
+    count = x.shape[1]
+    if count <= _LONG:
+        return x.dot(_averaging(x.dtype.char, count), out)
+    return np.divide(_sums(x, (1,)), count, out)
 
 
 @lru_cache(maxsize=64)
