@@ -166,6 +166,9 @@ def backward(
     >>> x.grad
     tensor([5., 5.])
     """
+    for observer in tuple(observers):
+        if observer.active():
+            observer.accumulating()
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:

@@ -66,6 +66,9 @@ class Observer:
     def made(self, tensor: Any) -> None:
         """A factory made a tensor."""
 
+    def accumulating(self) -> None:
+        """``backward()`` is called: gradients will be added to leaves' ``.grad``."""
+
     def left(self, kind: str, tensor: Any) -> None:
         """A tensor's values become Python's or NumPy's: by ``item``, ``bool``, ``numpy``, ``tolist`` or ``data``."""
 

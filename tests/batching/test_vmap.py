@@ -423,7 +423,7 @@ def test_what_is_drawn_from_a_batch_is_not_the_same() -> None:
 
 
 # -- bad input ---------------------------------------------------------------------------------------------------------
-X = torch.ones(3, 2)
+X, W = torch.ones(3, 2), torch.ones(2, requires_grad=True)
 BAD: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no arguments": (lambda: vmap(lambda: X)(), ValueError, "got no inputs"),
     "nothing mapped": (lambda: vmap(torch.sum, in_dims=None)(X), ValueError, "expected `in_dims` to be int or"),
@@ -473,6 +473,7 @@ BAD: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     ),
     "numpy": (lambda: vmap(lambda x: torch.tensor(x.numpy()))(X), RuntimeError, "keep to operations on Tensors"),
     "tolist": (lambda: vmap(lambda x: x.tolist())(X), RuntimeError, "keep to operations on Tensors"),
+    "backward": (lambda: vmap(lambda x: (x * W).sum().backward())(X), RuntimeError, r"backward\(\) called inside"),
     "mask": (lambda: vmap(lambda x: x[x > 0])(X), RuntimeError, "shape depends on the values"),
     "nonzero": (lambda: vmap(lambda x: x.nonzero())(X), RuntimeError, "vmap"),
 }
@@ -484,6 +485,7 @@ def test_bad_input(case: str) -> None:
     with pytest.raises(kind, match=message):
         call()
     assert tuple(vmap(torch.sum)(X).shape) == (3,)  # nothing is left behind
+    assert W.grad is None
 
 
 IN_TORCH_TOO = [case for case in BAD if case not in ("numpy", "tolist", "nonzero", "float", "0-d")]
@@ -493,7 +495,7 @@ IN_TORCH_TOO = [case for case in BAD if case not in ("numpy", "tolist", "nonzero
 def test_bad_input_is_refused_with_pytorchs_class(case: str) -> None:
     oracle = pytest.importorskip("torch")
     call, kind, _ = BAD[case]
-    names = {"torch": oracle, "vmap": oracle.vmap, "X": oracle.ones(3, 2)}
+    names = {"torch": oracle, "vmap": oracle.vmap, "X": oracle.ones(3, 2), "W": oracle.ones(2, requires_grad=True)}
     theirs = type(call)(call.__code__, names, "call", call.__defaults__, call.__closure__)
     with pytest.raises(Exception) as caught:  # noqa: PT011
         theirs()

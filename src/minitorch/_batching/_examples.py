@@ -405,6 +405,10 @@ class Examples(Observer):
         elif self._outer is not None:
             self._outer.copied(tensor, array)
 
+    def accumulating(self) -> None:
+        """Refuse ``backward()``: a leaf's gradient is one tensor."""
+        raise RuntimeError(_refusals.BACKWARD)
+
     def left(self, kind: str, tensor: Any) -> None:
         """A value becomes Python's or NumPy's: refused where it depends on the batch."""
         if self.slot_of(tensor) is not None:

@@ -19,8 +19,9 @@ def by_channels(tensor: Any, size: int, channels: tuple[int, ...]) -> Any:
     return reshaped(tensor, size, *channels)
 
 
-def places(tensor: Any, batched: bool, size: int, channels: tuple[int, ...]) -> Any:
-    """One value for each channel beside elements seen so."""
+def places(value: tuple[Any, bool], size: int, channels: tuple[int, ...]) -> Any:
+    """One value for each channel beside elements seen so: of a tensor and whether it is batched."""
+    tensor, batched = value
     shape = (1, channels[1], 1)[: len(channels)]
     return reshaped(tensor, *((size,) if batched else ()), *shape)
 
@@ -41,14 +42,14 @@ def like_first(result: Any, batch: Batch) -> Any:
 def channel_scaled(batch: Batch) -> Any:
     channels = batch.params["channels"]
     seen = by_channels(batch.whole(0), batch.size, channels)
-    return like_first(seen * places(batch.tensors[1], batch.batched[1], batch.size, channels), batch)
+    return like_first(seen * places((batch.tensors[1], batch.batched[1]), batch.size, channels), batch)
 
 
 def over_deviation(batch: Batch) -> Any:
     channels = batch.params["channels"]
     seen = by_channels(batch.whole(0), batch.size, channels)
     deviation = call("sqrt", [batch.tensors[1] + batch.params["eps"]])
-    return like_first(seen / places(deviation, batch.batched[1], batch.size, channels), batch)
+    return like_first(seen / places((deviation, batch.batched[1]), batch.size, channels), batch)
 
 
 def channel_total(batch: Batch) -> Any:
@@ -57,7 +58,7 @@ def channel_total(batch: Batch) -> Any:
 
 def channel_fill(batch: Batch) -> Any:
     channels, shape = batch.params["channels"], batch.params["shape"]
-    wide = places(batch.tensors[0], True, batch.size, channels)
+    wide = places((batch.tensors[0], True), batch.size, channels)
     return reshaped(call("expand", [wide], {"size": (batch.size, *channels)}), batch.size, *shape)
 
 
@@ -102,7 +103,7 @@ def moments(batch: Batch) -> Any:
 def normalized(batch: Batch) -> Any:
     """A normalisation; where weights of rows have a batch, they are applied on their own."""
     plan: Plan = batch.params["plan"]
-    names = dict(zip(batch.row.inputs, zip(batch.tensors, batch.batched)))
+    names: dict[str, tuple[Any, bool]] = dict(zip(batch.row.inputs, zip(batch.tensors, batch.batched)))
     apart = plan.groups and any([names[n][1] for n in ("weight", "bias") if n in names])
     if not apart:
         out = folded(batch)
@@ -112,7 +113,7 @@ def normalized(batch: Batch) -> Any:
     if batch.row.name == "normalized_backward":
         tensors, batched = list(batch.tensors), list(batch.batched)
         seen = by_channels(batch.whole(0), batch.size, plan.channels)
-        tensors[0] = like_first(seen * places(*names["weight"], batch.size, plan.channels), batch)
+        tensors[0] = like_first(seen * places(names["weight"], batch.size, plan.channels), batch)
         batched[0] = True
         del tensors[2], batched[2]
         return by_name("standardized_backward", batch, tensors, batched)
@@ -120,8 +121,8 @@ def normalized(batch: Batch) -> Any:
     mean, var = by_name_moments(batch)
     y = by_name("standardized", batch, [own, mean, var], [batch.batched[0], batch.batched[0], batch.batched[0]])
     seen = by_channels(y if batch.batched[0] else expanded(y, batch.size), batch.size, plan.channels)
-    seen = seen * places(*names["weight"], batch.size, plan.channels)
-    out = like_first(seen + places(*names["bias"], batch.size, plan.channels), batch)
+    seen = seen * places(names["weight"], batch.size, plan.channels)
+    out = like_first(seen + places(names["bias"], batch.size, plan.channels), batch)
     if not batch.row.outputs:
         return out
     return out, *[t if batch.batched[0] else expanded(t, batch.size) for t in (mean, var)]

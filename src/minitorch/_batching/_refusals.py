@@ -17,6 +17,10 @@ WRITE = (
     "that every example would write into the same memory. Please use an out-of-place operator, or make the tensor that is "
     "written inside of the function, or map over it too"
 )
+BACKWARD = (
+    "vmap: backward() called inside of vmap would add the gradients of each example to one .grad. Please use func.grad or "
+    "autograd.grad, which return them, or call backward() on the results of vmap"
+)
 LEAVING = {
     "item": (
         "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, as it "
