@@ -20,6 +20,7 @@ import mapping
 import networks
 import processes
 import sections
+import static_graphs
 import workloads
 
 GROUPS = {
@@ -36,6 +37,7 @@ GROUPS = {
     "long-chain": (processes.long_chain, 3, "A long chain"),
     "looking": (looking.looking, 41, "Looking at the tape (ratio to not looking, and to backward)"),
     "vmap": (mapping.mapping, 41, "vmap (ratio to the loop)"),
+    "static": (static_graphs.graphs, 41, "Static graphs"),
     "import": (processes.importing, 11, "Importing"),
 }
 
