@@ -15,6 +15,7 @@ import sys
 from harness import Table  # sets the number of threads, which NumPy and PyTorch read when they are imported
 
 # isort: split
+import forward
 import looking
 import mapping
 import networks
@@ -36,6 +37,7 @@ GROUPS = {
     "memory": (networks.memory, 3, "Memory"),
     "long-chain": (processes.long_chain, 3, "A long chain"),
     "looking": (looking.looking, 41, "Looking at the tape (ratio to not looking, and to backward)"),
+    "forward": (forward.forward, 41, "Forward mode over tiny graphs"),
     "vmap": (mapping.mapping, 41, "vmap (ratio to the loop)"),
     "static": (static_graphs.graphs, 41, "Static graphs"),
     "import": (processes.importing, 11, "Importing"),

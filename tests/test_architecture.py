@@ -46,7 +46,7 @@ LAYERS = [
     ["_differentiate", "_trace"],
     ["ops"],
     ["linalg", "special"],
-    ["_tangent_rules", "_tangents"],
+    ["_tangent_rules", "_tangent_quick", "_tangents"],
     ["_storage", "_memory_methods", "_convert", "_casts", "_legacy", "_interop", "_autograd_methods"],
     ["_tensor"],
     ["autograd", "_batching"],

@@ -59,7 +59,7 @@ class Choice:
     variadic = elementwise = broadcasts = floats = outputs = False
     formulas: Mapping[str, Any] = MappingProxyType({})
     kept: tuple[str, ...] = ()
-    tangent = None
+    tangent = rule = push = None
 
     def __init__(
         self, name: str, kernel: Callable[..., Any], inputs: tuple[str, ...], fits: bool, draws: bool, view: bool

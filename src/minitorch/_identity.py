@@ -8,18 +8,11 @@ the identity of the array, which is not held by it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 from weakref import ref
 
 import numpy as np
-
-
-class _Entry(ref):  # type: ignore[type-arg]
-    """A weak reference to a key, with the value and the key's identity."""
-
-    __slots__ = ("key", "value")
-    key: int
-    value: Any
 
 
 class ByArray:
@@ -38,46 +31,46 @@ class ByArray:
     0
     """
 
-    __slots__ = ("_entries", "_forget")
+    __slots__ = ("_forget", "entries")
 
     def __init__(self) -> None:
-        entries: dict[int, _Entry] = {}
+        self.entries: dict[int, tuple[Any, ref[np.ndarray]]] = {}
+        """By the ``id`` of an array its value, and what forgets it; what knows this class may read and write it."""
+        self._forget = self.entries.pop
 
-        def forget(entry: Any) -> None:
-            key: int = entry.key
-            if entries.get(key) is entry:
-                del entries[key]
-
-        self._entries, self._forget = entries, forget
+    def __del__(self) -> None:
+        self.entries.clear()  # which the entries refer to
 
     def get(self, array: np.ndarray, default: Any = None) -> Any:
         """The array's value, or *default*."""
-        entry = self._entries.get(id(array))  # never another array's: an entry goes before its array's address is free
-        return default if entry is None else entry.value
+        entry = self.entries.get(id(array))
+        return default if entry is None else entry[0]
 
     def __getitem__(self, array: np.ndarray) -> Any:
-        return self._entries[id(array)].value
+        return self.entries[id(array)][0]
 
     def __setitem__(self, array: np.ndarray, value: Any) -> None:
-        key = id(array)
-        entry: Any = _Entry(array, self._forget)
-        entry.key, entry.value = key, value
-        self._entries[key] = entry
+        key = id(array)  # the entry is forgotten when the array dies, before another one may get its address
+        self.entries[key] = value, ref(array, partial(self._forget, key))
 
     def pop(self, array: np.ndarray, default: Any = None) -> Any:
         """Take the array's value out."""
-        entry = self._entries.pop(id(array), None)
-        return default if entry is None else entry.value
+        entry = self.entries.pop(id(array), None)
+        return default if entry is None else entry[0]
+
+    def clear(self) -> None:
+        """Forget all."""
+        self.entries.clear()
 
     def __contains__(self, array: np.ndarray) -> bool:
-        return id(array) in self._entries
+        return id(array) in self.entries
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.entries)
 
     def items(self) -> Iterator[tuple[np.ndarray, Any]]:
         """The arrays that are there, each with its value."""
-        for entry in tuple(self._entries.values()):
-            array = entry()
+        for value, reference in tuple(self.entries.values()):
+            array = reference()
             if array is not None:
-                yield array, entry.value
+                yield array, value

@@ -43,6 +43,8 @@ class Observer:
 
     lifts: bool | str = False
     parts = False
+    direct: Any = None
+    """Where it is the only observer: ``direct(row, out, inputs, params)`` is called, if there is one, and no ``Call`` made."""
 
     def active(self) -> bool:
         """Whether it looks at what is called here and now."""

@@ -441,6 +441,9 @@ def observe(row: Any, out: Any, inputs: tuple[Any, ...], params: tuple[Any, ...]
                 extras.cuts = distinct((*extras.cuts, *cuts))
         if len(observers) == 1:
             return
+    elif len(observers) == 1 and (direct := observers[0].direct) is not None:
+        direct(row, out, inputs, params)
+        return
     show(row, out if out.__class__ is tuple else (out,), inputs, params)
 
 

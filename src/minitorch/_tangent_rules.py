@@ -124,15 +124,16 @@ def _sum_lines(row: Row) -> Iterator[str]:
     if len(calls) == 1:
         yield f"return {next(iter(calls.values()))}"
         return
-    yield from _summed(calls)
+    yield from _summed(row, calls)
 
 
-def _summed(calls: dict[str, str]) -> Iterator[str]:
-    yield "out = None"
-    for i, call in calls.items():
+def _summed(row: Row, calls: dict[str, str]) -> Iterator[str]:
+    (first, call), *others = calls.items()
+    yield f"out = None if {first}_t is None else {call}"
+    for i, call in others:
         yield f"if {i}_t is not None:"
         yield f"    term = {call}"
-        yield "    out = term if out is None else plus(out, term)"
+        yield f"    out = term if out is None else {'plus(out, term)' if row.outputs else 'out + term'}"
     yield "return out"
 
 
@@ -151,7 +152,7 @@ def _multilinear_lines(row: Row) -> Iterator[str]:
     """The sum over the inputs of the row with one input replaced by its tangent."""
     yield from _unpacked(row, set())
     yield f"{', '.join(_tangents_of(row))}, = tangents"
-    yield from _summed({i: _call(row, {i}) for i in row.inputs if i in row.formulas})
+    yield from _summed(row, {i: _call(row, {i}) for i in row.inputs if i in row.formulas})
 
 
 def _reduction_lines(row: Row) -> Iterator[str]:
@@ -165,7 +166,7 @@ def _reduction_lines(row: Row) -> Iterator[str]:
     if len(calls) == 1:
         yield f"return reduced(F, {next(iter(calls.values()))}, result{dims})"
         return
-    *summing, _ = _summed(calls)
+    *summing, _ = _summed(row, calls)
     yield from summing
     yield f"return reduced(F, out, result{dims})"
 

@@ -19,9 +19,11 @@ import numpy as np
 from ._identity import ByArray
 from ._modes import Observer, active_levels, grad_on, levels, observers
 from ._op import Row, rows
+from ._records import observing, show
 from ._runtime import raw, silent, traced, wrap
+from ._tangent_quick import quick_way
 from ._tangent_rules import Rule, fit, rule_of
-from ._views import path_to, root_of, take_step
+from ._views import Edits, attach_view, path_to, root_of, take_step
 from .ops import subscript  # noqa: F401  (its rows)
 
 _hidden: ContextVar[tuple[bool, tuple[Level, ...]]] = ContextVar("hidden_levels", default=(False, ()))
@@ -42,11 +44,13 @@ class Level:
         From arrays to tangents.
     """
 
-    __slots__ = ("outer", "tangents")
+    __slots__ = ("entries", "get", "outer", "tangents")
 
     def __init__(self, outer: tuple[Level, ...] = ()) -> None:
         self.outer = outer
         self.tangents = ByArray()
+        self.entries = self.tangents.entries
+        self.get = self.entries.get
 
     def of(self, tensor: Any) -> Any:
         """A tensor's tangent; None for a constant."""
@@ -140,6 +144,21 @@ class Tangents(Observer):
 
     lifts = parts = True
 
+    def direct(self, row: Any, out: Any, inputs: tuple[Any, ...], params: tuple[Any, ...]) -> None:
+        there = active_levels()
+        if not there:
+            return
+        if len(there) == 1 and observing() is not True:
+            try:
+                push = row.push
+            except AttributeError:  # a custom Function, which sees to it itself
+                return
+            if push is None and row.rule is None:
+                push = row.push = quick_way(row, rule_of(row))
+            if push is not None and push(there[0], inputs, params, out):
+                return
+        show(row, out if out.__class__ is tuple else (out,), inputs, params)
+
     def active(self) -> bool:
         return bool(active_levels())
 
@@ -185,26 +204,30 @@ class Tangents(Observer):
 _alias = rows["alias"].call
 _forward = Tangents()
 _lock = threading.Lock()
+_NoneType = type(None)
 _count = 0
+
+
+def followed(tensor: Any) -> bool:
+    """Whether a tensor has a history, or may have."""
+    view = tensor._alias
+    return tensor._node is not None or (view is not None and view.parent is not None and view.seen != view.edits.count)
 
 
 def _apply(level: Level, rule: Rule, call: Any, tangents: list[Any]) -> None:
     """Compute the tangents of a call's results at one level: on ndarrays where nobody looks and nothing is recorded."""
     outputs = call.outputs
     if rule.fits:
-        array = outputs[0]._array
-        tangents = [
-            t
-            if t is None or (t._array.dtype is array.dtype and t._array.shape == array.shape)
-            else fit(traced, t, array, call.row.elementwise)
-            for t in tangents
-        ]
+        with computing(level.outer):
+            tangents = [
+                None if t is None else fit(traced, t, outputs[0]._array, call.row.elementwise) for t in tangents
+            ]
     if (
         not rule.recorded
         and not level.outer
         and (call.made is None or not grad_on())
         and len(observers) == 1
-        and not any([t is not None and (t._node is not None or t._alias is not None) for t in tangents])
+        and not any([t is not None and followed(t) for t in tangents])
     ):
         given = [None if t is None else t._array for t in tangents]
         result = [out._array for out in outputs]
@@ -248,7 +271,7 @@ def leave(level: Level) -> None:
     """Leave a level: its tangents are gone."""
     global _count
     levels.set(level.outer)
-    level.tangents = ByArray()
+    level.tangents.clear()
     with _lock:
         _count -= 1
         if not _count:
@@ -256,18 +279,22 @@ def leave(level: Level) -> None:
 
 
 def dual(level: Level, primal: Any, tangent: Any) -> Any:
-    """A view of a tensor that has this tangent."""
-    with computing(level.outer):
-        out = _alias(primal)
-    level.put(out, tangent)
-    return out
-
-
-def primal(level: Level, tensor: Any) -> Any:
-    """A view of a tensor that is constant at this level."""
-    with computing(level.outer):
-        out = _alias(tensor)
-    level.tangents[out._array] = None
+    """A view of a tensor that has this tangent; a constant at this level where that is None."""
+    if (
+        len(observers) == 1
+        and not level.outer
+        and primal._node is None
+        and primal._alias.__class__ in (_NoneType, Edits)
+    ):
+        out = wrap(primal._array.view())  # as the row does, where nobody looks and nothing is recorded
+        attach_view(out, primal, _alias.row, ())
+    else:
+        with computing(level.outer):
+            out = _alias(primal)
+    if tangent is None:
+        level.tangents[out._array] = None
+    else:
+        level.put(out, tangent)
     return out
 
 

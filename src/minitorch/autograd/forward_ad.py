@@ -126,7 +126,7 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     if entered is None:
         return UnpackedDualTensor(tensor, None)
     tangent = entered.of(tensor) if _is_fwd_grad_enabled() else None
-    return UnpackedDualTensor(_tangents.primal(entered, tensor), tangent)
+    return UnpackedDualTensor(_tangents.dual(entered, tensor, None), tangent)
 
 
 def check_dual(name: str, tensor: Any, tangent: Any) -> None:
