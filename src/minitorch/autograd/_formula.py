@@ -17,9 +17,9 @@ from .._op import rows
 from .._views import current_node
 from ..ops import choices, creation, reduce
 from ._expressions import Expression
-from ._formula_names import Names, derivative, identifier, second_derivative
+from ._formula_names import Names, derivative, second_derivative
 from ._formula_reading import Reading, Watch, uses
-from ._formula_text import LatexWriter, Opaque, PythonWriter, Written, latex_name
+from ._formula_text import LatexWriter, Opaque, PythonWriter, identifier, latex_name
 
 if TYPE_CHECKING:
     from .tape import Tape
@@ -122,7 +122,7 @@ class Formula:
         TypeError
             For a name that is not in the formula, or where a constant is not known and not given.
         """
-        tensors = {name: None if s.tensor is None else s.tensor.detach() for name, s in self._symbols.items()}
+        tensors = {n: None if s.tensor is None else _runtime.wrap(s.tensor._array) for n, s in self._symbols.items()}
         for name, value in values.items():
             if (known := identifier(name)) not in tensors:
                 raise TypeError(f"evaluate(): {name!r} is no name of this formula; it has {', '.join(tensors)}")
@@ -136,7 +136,7 @@ class Formula:
             )
         if not self._code:
             self._code = [compile(line.text, f"<{line.name}>", "eval") for line in self.lines]
-        scope = Namespace(self._reading.functions, self._opaque, self._dtype)
+        scope = Namespace(self._reading, self._opaque, self._dtype)
         scope.update(tensors)
         for line, code in zip(self.lines, self._code):
             scope[line.name] = eval(code, {"__builtins__": {}}, scope)
@@ -156,8 +156,9 @@ class Formula:
 class Namespace(dict[str, Any]):
     """What the text of a formula may name: minitorch's functions, rows, and what cannot be written out."""
 
-    def __init__(self, functions: Mapping[str, Any], opaque: Mapping[str, Opaque], kind: Any) -> None:
-        super().__init__(functions)
+    def __init__(self, reading: Reading, opaque: Mapping[str, Opaque], kind: Any) -> None:
+        super().__init__(reading.functions)
+        self._arrays = reading.arrays
         self.update({name: o.content for name, o in opaque.items()})
         self._dtype = kind
 
@@ -171,19 +172,27 @@ class Namespace(dict[str, Any]):
         if name in _DTYPES:
             return of_numpy(np.dtype(name))
         if name in rows:
-            return called(rows[name])
+            return called(rows[name], self._arrays)
         raise NameError(f"name {name!r} is not defined")
 
 
-def called(row: Any) -> Any:
-    """A row as texts call it: parameters that are None are left out."""
+def called(row: Any, arrays: set[tuple[str, str]]) -> Any:
+    """A row as texts call it: parameters that are None are left out, and those of *arrays* are ndarrays to it."""
     absent = dict.fromkeys([p for p, default in row.params.items() if not default])
 
     def call(*args: Any, **params: Any) -> Any:
         given = {name: value.numpy if isinstance(value, dtype) else value for name, value in params.items()}
+        given |= {name: array_in(value) for name, value in params.items() if (row.name, name) in arrays}
         return row.call(*args, **{**absent, **given})
 
     return call
+
+
+def array_in(value: Any) -> Any:
+    """A parameter with ndarrays in place of Tensors."""
+    if isinstance(value, tuple):
+        return tuple([array_in(v) for v in value])
+    return value._array if isinstance(value, _runtime.Tensor) else value
 
 
 _PUBLIC: dict[str, Any] = {
@@ -203,15 +212,16 @@ def lines_of(outputs: list[Output], names: Names) -> list[Line]:
     within = {a.serial for e in names.order for a in e.args}
     python, latex, lines = PythonWriter(names.of), LatexWriter(names.of), []
     for e in names.order:
-        texts = python.write(e), latex.write(e)
+        texts = python.done[e.serial], latex.done[e.serial] = python.write(e), latex.write(e)
         size, value = len(texts[0].text), values.get(e.serial)
-        repeated = times[e.serial] > 1 and (size > _SHORT or count(texts[0].text) > 1)
+        worth = size > _SHORT or count(texts[0].text) > 1
+        repeated = worth and times[e.serial] > 1
         if e.args and (value is not None or repeated or (size > _LONG and e.serial in within)):
             name = names.part() if value is None else value.name
             lines.append(Line(name, texts[0].text, f"{latex_name(name)} &= {texts[1].text}"))
-            if value is None or size > _SHORT:
-                texts = Written(name), Written(latex_name(name))
-        python.done[e.serial], latex.done[e.serial] = texts
+            if value is None or worth:
+                python.name(e, name)
+                latex.name(e, latex_name(name))
     written = {line.name for line in lines}
     for o in outputs:
         if o.name not in written:

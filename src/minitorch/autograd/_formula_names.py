@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import keyword
-import re
 from collections import Counter
 from collections.abc import Iterable
 
 from .._op import rows
 from ._expressions import Expression
 from ._formula_reading import UNKNOWN, Reading, Symbol
-from ._formula_text import Opaque, latex_name
+from ._formula_text import Opaque, identifier, inner, latex_name
 
 _PLAIN = {"variable": "x", "constant": "c", "gradient": "g", "direction": "v"}
 """What symbols are called that have no name: numbered, where there are several."""
@@ -29,13 +27,6 @@ def reachable(expressions: Iterable[Expression]) -> list[Expression]:
             seen[e.serial] = e
             stack.extend(e.args)
     return [seen[serial] for serial in sorted(seen)]
-
-
-def identifier(name: str) -> str:
-    """A name as Python takes it; numbers of modules that it begins with go to its end."""
-    numbers, rest = re.fullmatch(r"((?:\d+\W)*)(.*)", name, re.DOTALL).groups()  # type: ignore[union-attr]
-    name = re.sub(r"\W", "_", f"{rest}.{numbers.strip('.')}" if numbers else name)
-    return f"_{name}" if not name or name[0].isdigit() else f"{name}_" if keyword.iskeyword(name) else name
 
 
 class Names:
@@ -108,7 +99,8 @@ class Names:
         return self.free("y", True)
 
     def _parameters(self) -> dict[str, Opaque]:
-        found = {id(v): v for e in self.order if e.kind == "call" for _, v in e.params if isinstance(v, Opaque)}
+        calls = [e for e in self.order if e.kind == "call"]
+        found = {id(o): o for e in calls for _, value in e.params for o in inner(value, Opaque)}
         found.pop(id(UNKNOWN), None)
         counts = Counter([o.base for o in found.values()])
         for opaque in found.values():

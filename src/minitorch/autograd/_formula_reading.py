@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 
 from .. import _runtime
+from .._choices import Choice
+from .._choices import Number as ChosenNumber
+from .._dtypes import dtype
 from .._inplace import Take
 from .._modes import Observer, observers
 from .._op import Row
@@ -21,7 +24,7 @@ from .._tape import AccumulateGrad, Output
 from .._views import path_to, root_of
 from ._expressions import Algebra, Expression, Number
 from ._formula_rows import RESHAPES, read
-from ._formula_text import Opaque
+from ._formula_text import Opaque, Ref, identifier
 
 _watching: ContextVar[Any] = ContextVar("watching", default=None)
 UNKNOWN = Opaque("...", None)
@@ -82,6 +85,7 @@ class Reading:
         self.names = names
         self.symbols: list[Symbol] = []
         self.functions: dict[str, Any] = {}
+        self.arrays: set[tuple[str, str]] = set()
         self.uses: Counter[Any] = Counter()
         self._values: dict[int, tuple[Expression, int]] = {}
         self._memory: dict[Any, Expression] = {}
@@ -146,12 +150,14 @@ class Reading:
         if call.in_place:
             return self._read_in_place(call)
         outputs, row = call.outputs, call.row
-        if not isinstance(row, Row):
+        if not isinstance(row, (Row, Choice)):
             made = self._custom(row, call.inputs, outputs)
-        elif "generator" in row.params or any([t is UNKNOWN for t in call.params]):
+        elif "generator" in row.params or getattr(row, "draws", False):
             for out in outputs:
                 self.symbol("constant", out, None)
             return
+        elif isinstance(row, Choice):
+            made = self._chosen(row, call)
         else:
             args = tuple([self.expression_of(t) for t in call.inputs])
             node = call.node
@@ -165,24 +171,62 @@ class Reading:
 
     def of_row(self, row: Row, args: tuple[Expression, ...], params: dict[str, Any], layouts: Any) -> list[Expression]:
         """A row's outputs, from its inputs."""
+        shown, refs = self._shown(row, params, len(args))
         if len(layouts) == 1 and not row.outputs:
             (layout,) = layouts
+            if refs:
+                return [self.algebra.call(row.name, (*args, *refs), shown, *layout)]
             if row.elementwise and (value := _folded(row, args, params)) is not None:
                 return [self.algebra.constant(value, *layout)]
             made = read(row, args, params, *layout)
-            return [self.algebra.call(row.name, args, self._shown(row, params), *layout) if made is None else made]
-        call = self.algebra.call(row.name, args, self._shown(row, params))
+            return [self.algebra.call(row.name, args, shown, *layout) if made is None else made]
+        call = self.algebra.call(row.name, (*args, *refs), shown)
         return [self.algebra.item(call, index, *layout) for index, layout in enumerate(layouts)]
 
-    def _shown(self, row: Row, params: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
-        """A call's parameters, without those that have their default."""
+    def _chosen(self, row: Choice, call: Any) -> list[Expression]:
+        """What a choice makes of values: a call, that makes it again."""
+        name = identifier(row.name)
+        self.functions[name] = _chooser(row)
+        args = [self.expression_of(t) for t in call.inputs if t is not None]
+        shown, refs = self._shown(row, dict(zip(row.params, call.params)), len(args))
+        layouts = [_layout(out._array) for out in call.outputs]
+        if len(layouts) == 1:
+            return [self.algebra.call(name, (*args, *refs), shown, *layouts[0])]
+        made = self.algebra.call(name, (*args, *refs), shown)
+        return [self.algebra.item(made, index, *layout) for index, layout in enumerate(layouts)]
+
+    def _shown(
+        self, row: Any, params: dict[str, Any], count: int
+    ) -> tuple[tuple[tuple[str, Any], ...], list[Expression]]:
+        """A call's parameters, without those that have their default, and the values that are among them: further arguments
+        after the *count* that it has."""
         if isinstance(params.get("end"), int) and "shape" in params:  # not 2**63 - 1
             params = {**params, "end": min(params["end"], params["shape"][params["dim"]])}
-        shown = [(p, self.parameter(p, v)) for p, v in params.items() if row.params[p] != f"={v!r}"]
-        return (("*", True), *shown) if row.variadic else tuple(shown)
+        refs: list[Expression] = []
+        shown = [
+            (p, self.parameter(p, v, refs, count))
+            for p, v in params.items()
+            if row.params[p] != f"={v!r}" or isinstance(v, ChosenNumber) or isinstance(row, Choice)
+        ]
+        for name, value in params.items():
+            if isinstance(value, np.ndarray) or (
+                isinstance(value, (tuple, list)) and any([isinstance(v, np.ndarray) for v in value])
+            ):
+                self.arrays.add((row.name, name))
+        return ((("*", True), *shown) if row.variadic else tuple(shown)), refs
 
-    def parameter(self, name: str, value: Any) -> Any:
-        """A parameter as it is written: what is no number or word goes by a name."""
+    def known(self, value: Any) -> Any:
+        """The expression of a parameter that is a value of the computation, or the number in one."""
+        array = value._array if isinstance(value, _runtime.Tensor) else getattr(value, "array", value)
+        return self._values.get(id(array), (None,))[0] if isinstance(array, np.ndarray) else None
+
+    def parameter(self, name: str, value: Any, refs: list[Expression], count: int) -> Any:
+        """A parameter as it is written: what is no number or word goes by a name, a value of the computation is an argument."""
+        if (found := self.known(value)) is not None:
+            refs.append(found)
+            return Ref(count + len(refs) - 1, isinstance(value, ChosenNumber))
+        if isinstance(value, (tuple, list)) and any([self.known(v) is not None for v in value]):
+            return tuple([self.parameter(name, v, refs, count) for v in value])
         if value is None or value is UNKNOWN or isinstance(value, (bool, int, float, str, np.dtype)):
             return value
         if isinstance(value, np.generic):
@@ -208,7 +252,8 @@ class Reading:
             return tuple([_runtime.wrap(a) for a in kept])
 
         self.functions[head] = aside
-        call = self.algebra.call(head, args, self._shown(row, dict(zip(row.params, params))))
+        shown, refs = self._shown(row, dict(zip(row.params, params)), len(args))
+        call = self.algebra.call(head, (*args, *refs), shown)
         for index, array in enumerate(node.saved_aside):
             if isinstance(array, np.ndarray):
                 self._set(array, self.algebra.item(call, index, *_layout(array)))
@@ -265,7 +310,7 @@ class Reading:
         made = self.algebra.fitted(made, *_layout(tensor._array))
         root = root_of(tensor)
         if root is not tensor:
-            take = self.parameter("place", Take(tensor))
+            take = self.parameter("place", Take(tensor), [], 0)
             whole = self.algebra.call(
                 "copy_slices", (self.expression_of(root), made), (("take", take),), *_layout(root._array)
             )
@@ -390,6 +435,16 @@ def _folded(row: Row, args: tuple[Expression, ...], params: dict[str, Any]) -> N
     with np.errstate(all="ignore"):
         value = row.kernel(*[np.asarray(a.number, np.float64 if a.floats else bool) for a in args], **params)
     return value.item() if np.ndim(value) == 0 and np.asarray(value).dtype.kind in "fb" else None
+
+
+def _chooser(choice: Choice) -> Any:
+    """A choice as texts call it."""
+
+    def choose(*tensors: Any, **params: Any) -> Any:
+        given = {name: value.numpy if isinstance(value, dtype) else value for name, value in params.items()}
+        return choice.call(*tensors, *[given.get(p) for p in choice.params])
+
+    return choose
 
 
 def _with_others(function: Any, order: list[Any]) -> Any:

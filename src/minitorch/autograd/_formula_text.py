@@ -5,10 +5,11 @@ Both are written bottom up, in the order in which the expressions were made, so 
 
 from __future__ import annotations
 
+import keyword
 import math
 import re
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,20 @@ class Opaque:
         self.content = content
 
 
+class Ref(NamedTuple):
+    """A parameter that is one of a call's arguments: its array, or with *item* the number in it."""
+
+    place: int
+    item: bool = False
+
+
+def inner(value: Any, kind: Any) -> list[Any]:
+    """What there is of a kind in a parameter."""
+    if isinstance(value, kind):
+        return [value]
+    return [found for v in value for found in inner(v, kind)] if value.__class__ is tuple else []
+
+
 class Written:
     """A text and how tightly its outermost operation binds."""
 
@@ -46,11 +61,17 @@ class PythonWriter:
     def __init__(self, names: dict[Any, str]) -> None:
         self.names = names
         self.done: dict[int, Written] = {}
+        self.named: set[int] = set()
 
     def write(self, e: Expression) -> Written:
         """The text of an expression whose parts are written."""
         written: Written = getattr(self, e.kind)(e)
         return written
+
+    def name(self, e: Expression, name: str) -> None:
+        """Have a part go by a name from here on."""
+        self.done[e.serial] = Written(name)
+        self.named.add(e.serial)
 
     def of(self, e: Expression, binds: int = CHOICE) -> str:
         """The text of a part, in parentheses where it binds less tightly."""
@@ -87,14 +108,26 @@ class PythonWriter:
 
     # -- sums and products
     def sum(self, e: Expression) -> Written:
-        terms = sorted(zip(e.args, e.params), key=lambda term: (-degree(term[0]), not rank(term[0]), self.of(term[0])))
+        return self.total(list(zip(e.args, e.params)), e.number)
+
+    def total(self, terms: Factors, number: Number) -> Written:
+        """The sum of coefficients times expressions, and a number."""
+        terms.sort(key=lambda term: (-degree(term[0]), not self.rank(term[0]), self.of(term[0])))
         parts = [(self.term(a, abs(c)), c < 0) for a, c in terms]
-        if e.number:
-            parts.append((self.within(self.plain(abs(e.number)), MATMUL), e.number < 0))
+        if number:
+            parts.append((self.within(self.plain(abs(number)), MATMUL), number < 0))
         first = next((i for i, part in enumerate(parts) if not part[1]), 0)
         parts.insert(0, parts.pop(first))
         text = ("-" if parts[0][1] else "") + parts[0][0]
         return Written(text + "".join([f" {'-' if minus else '+'} {part}" for part, minus in parts[1:]]), SUM)
+
+    def rank(self, e: Expression) -> int:
+        """The order of factors: names, parts with a name, calls, sums."""
+        return (
+            1
+            if e.serial in self.named
+            else {"symbol": 0, "number": 0, "product": 2, "item": 3, "call": 3, "sum": 4}[e.kind]
+        )
 
     def term(self, e: Expression, size: Number) -> str:
         if size == 1:
@@ -103,12 +136,24 @@ class PythonWriter:
         return self.times(size, list(zip(e.args, e.params)) if split else [(e, 1)]).text
 
     def product(self, e: Expression) -> Written:
-        written = self.times(abs(e.number), list(zip(e.args, e.params)))
-        return Written(f"-{written.text}", SUM) if e.number < 0 else written
+        factors = list(zip(e.args, e.params))
+        if e.number >= 0:
+            return self.times(e.number, factors)
+        for a, n in factors:
+            if n == 1 and a.kind == "sum" and a.serial not in self.named:  # -(x - y)*z is (y - x)*z
+                before, self.done[a.serial] = (
+                    self.done[a.serial],
+                    self.total([(b, -c) for b, c in zip(a.args, a.params)], -a.number),
+                )
+                written = self.times(-e.number, factors)
+                opposite, self.done[a.serial] = self.done[a.serial], before
+                if not opposite.text.startswith("-"):
+                    return written
+        return Written(f"-{self.times(-e.number, factors).text}", SUM)
 
     def times(self, size: Number, factors: Factors) -> Written:
         """A positive number times powers."""
-        factors = sorted(factors, key=lambda factor: (rank(factor[0]), self.of(factor[0])))
+        factors = sorted(factors, key=lambda factor: (self.rank(factor[0]), self.of(factor[0])))
         above = [self.power(a, n) for a, n in factors if n > 0]
         below = [self.power(a, -n) for a, n in factors if n < 0]
         over, under = fraction(size)
@@ -152,10 +197,15 @@ class PythonWriter:
 
     def arguments(self, e: Expression) -> list[str]:
         params = dict(e.params)
-        given = [self.of(a) for a in e.args]
+        given = self.inputs(e)
         if params.pop("*", None):
             given = [f"[{', '.join(given)}]"]
-        return given + [f"{name}={self.value(value)}" for name, value in params.items() if value is not None]
+        return given + [f"{name}={self.value(value, e.args)}" for name, value in params.items() if value is not None]
+
+    def inputs(self, e: Expression) -> list[str]:
+        """A call's arguments but for those that are parameters."""
+        refs = {ref.place for _, value in e.params for ref in inner(value, Ref)}
+        return [self.of(a) for index, a in enumerate(e.args) if index not in refs]
 
     def call_matmul(self, e: Expression) -> Written:
         first, second = [self.done[a.serial] for a in e.args]
@@ -192,7 +242,7 @@ class PythonWriter:
 
     def call_select(self, e: Expression) -> Written:
         params = dict(e.params)
-        return self.subscript(e.args[0], params["dim"], self.value(params["index"]))
+        return self.subscript(e.args[0], params["dim"], self.value(params["index"], e.args))
 
     def call_slice(self, e: Expression) -> Written:
         params, (part,) = dict(e.params), e.args
@@ -204,12 +254,14 @@ class PythonWriter:
     def subscript(self, part: Expression, dim: int, text: str) -> Written:
         return Written(f"{self.of(part, ATOM)}[{':, ' * (dim % part.ndim)}{text}]")
 
-    def value(self, value: Any) -> str:
+    def value(self, value: Any, args: tuple[Expression, ...] = ()) -> str:
         """A parameter."""
         if isinstance(value, np.dtype):
             return value.name
+        if isinstance(value, Ref):
+            return f"{self.of(args[value.place], ATOM)}.item()" if value.item else self.of(args[value.place])
         if isinstance(value, tuple):
-            return f"({', '.join([self.value(v) for v in value])}{',' if len(value) == 1 else ''})"
+            return f"({', '.join([self.value(v, args) for v in value])}{',' if len(value) == 1 else ''})"
         return value.name if isinstance(value, Opaque) else repr(value)
 
 
@@ -258,8 +310,11 @@ class LatexWriter(PythonWriter):
         return Written(rf"{name}\left({', '.join(self.arguments(e))}\right)")
 
     def arguments(self, e: Expression) -> list[str]:
-        given = [self.of(a) for a in e.args]
-        return given + [rf"\text{{{latex_text(n)}={latex_text(self.value(v))}}}" for n, v in e.params if n != "*"]
+        params = [(n, self.value(v, e.args), inner(v, Ref)) for n, v in e.params if n != "*" and v is not None]
+        return self.inputs(e) + [
+            rf"\text{{{latex_text(n)}=}}{text}" if refs else rf"\text{{{latex_text(n)}={latex_text(text)}}}"
+            for n, text, refs in params
+        ]
 
     def item(self, e: Expression) -> Written:
         return Written(rf"{self.of(e.args[0], ATOM)}_{{[{e.head}]}}")
@@ -308,11 +363,6 @@ class LatexWriter(PythonWriter):
 
 
 # -- order -------------------------------------------------------------------------------------------------------------
-def rank(e: Expression) -> int:
-    """Of factors: names, then calls, then sums."""
-    return {"symbol": 0, "number": 0, "product": 1, "item": 2, "call": 2, "sum": 3}[e.kind]
-
-
 def degree(e: Expression) -> Number:
     """Of terms: higher powers and products first."""
     if e.kind == "product":
@@ -329,6 +379,13 @@ def fraction(value: Number) -> tuple[str, str]:
         if near.denominator > 1 and near.numerator < 1000 and near.numerator / near.denominator == value:
             return str(near.numerator), str(near.denominator)
     return text, "1"
+
+
+def identifier(name: str) -> str:
+    """A name as Python takes it; numbers of modules that it begins with go to its end."""
+    numbers, rest = re.fullmatch(r"((?:\d+\W)*)(.*)", name, re.DOTALL).groups()  # type: ignore[union-attr]
+    name = re.sub(r"\W", "_", f"{rest}.{numbers.strip('.')}" if numbers else name)
+    return f"_{name}" if not name or name[0].isdigit() else f"{name}_" if keyword.iskeyword(name) else name
 
 
 def latex_name(name: str) -> str:
