@@ -124,7 +124,11 @@ class Executor:
             self._surplus(feed)
         try:
             facts = tuple([((a := registers[slot]).dtype, a.ndim > 0) for slot in self._slots])
-            self.program.run(registers, self.program.facts.get(facts) or self.program.code_for(self._slots, facts))
+            code = self.program.facts.get(facts)
+            if code is None:
+                self._check_parameters()
+                code = self.program.code_for(self._slots, facts)
+            self.program.run(registers, code)
         except Exception as error:
             raise _explained(error) from error.__cause__
         results = [registers[slot] for slot in self._results]
@@ -133,6 +137,13 @@ class Executor:
         if tensors if tensors is not None else came:
             return [wrap(r) if isinstance(r, np.ndarray) else r for r in results]
         return results
+
+    def _check_parameters(self) -> None:
+        """Refuse a parameter whose dtype has changed since the graph was made."""
+        for node, _ in self._compiled.parameters:
+            was, now = node.layout.dtype, node.tensor._array.dtype
+            if was is not now:
+                raise RuntimeError(f"{node} was {was} when the graph was made and is {now} now: make the graph anew")
 
     def _named(self, node: Any, feed: Mapping[Any, Any]) -> Any:
         """What is fed under a placeholder's name."""

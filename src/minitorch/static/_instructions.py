@@ -162,6 +162,8 @@ def settled(row: Row, values: Sequence[Any]) -> list[np.ndarray]:
         arrays = [floating(a) for a in arrays]
     places = places_of(row, len(arrays))
     if len({arrays[i].dtype for i in places}) > 1:
+        if (settle := row.instead.get("settle")) is not None:  # which refuses some dtypes
+            settle(*map(wrap, arrays))
         for i, array in zip(places, promote(*[arrays[i] for i in places])):
             arrays[i] = array
     return arrays

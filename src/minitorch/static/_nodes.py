@@ -240,6 +240,7 @@ class Constant(Leaf):
     def __init__(self, array: np.ndarray, label: str | None) -> None:
         super().__init__(None, label=label, layout=layout_for(array.shape, array.dtype))
         self.array = array
+        array.flags.writeable = False  # a result may be a view of it
 
 
 class Parameter(Leaf):
@@ -249,7 +250,7 @@ class Parameter(Leaf):
 
     def __init__(self, tensor: Any, label: str | None) -> None:
         array = tensor._array
-        super().__init__(None, label=label, layout=layout_for(array.shape, array.dtype))
+        super().__init__(None, label=label, layout=Layout(array.ndim, array.dtype))
         self.tensor = tensor
 
 
@@ -388,6 +389,10 @@ def node_of(row: Row, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return NotImplemented
     params = dict(zip(row.params, more)) | params
     like = next((v for v in given if isinstance(v, Node)), None)
+    if "operand" in row.instead:  # which refuses some numbers
+        for value in given:
+            if isinstance(value, bool):
+                row.instead["operand"](value, None)
     inputs = tuple([operand(v, like, row.name) for v in given])
     params = {name: _parameter(row, name, value) for name, value in params.items()}
     if row.outputs or "aside" in row.kept:
@@ -397,7 +402,12 @@ def node_of(row: Row, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     return Node(row, inputs, params, layout=_layout(row, inputs))
 
 
-FLOATED = Function("floated", floating, lambda t: t, gradient=lambda node, g, needed: [g])
+FLOATED = Function(
+    "floated",
+    floating,
+    lambda t: t if t._array.dtype.kind == "f" else _runtime.wrap(floating(t._array)),
+    gradient=lambda node, g, needed: [g],
+)
 
 
 def floated(node: Node) -> Node:

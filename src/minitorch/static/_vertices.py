@@ -23,6 +23,8 @@ from ._text import expression
 class NeedsValues(TypeError):
     """Something asked a symbolic node for what only its values could tell."""
 
+    __module__ = "minitorch.static"
+
 
 class Scope:
     """The body of a loop: nodes made of its variables belong to it.
