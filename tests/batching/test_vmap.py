@@ -12,7 +12,7 @@ import pytest
 
 import minitorch as torch
 from minitorch import nn, vmap
-from minitorch.func import functional_call, grad, grad_and_value, jacrev, vjp
+from minitorch.func import functional_call, grad, grad_and_value, jacfwd, jacrev, jvp, vjp
 
 
 def normal(*shape: int, seed: int = 0) -> Any:
@@ -222,6 +222,23 @@ def test_gradients_for_each_example_are_those_of_the_loop(name: str) -> None:
     same(vmap(grad(scalar))(x), loop(grad(scalar), x), 1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop", "ignore:torch.searchsorted")
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_map_is_pytorchs(name: str) -> None:
+    oracle = pytest.importorskip("torch")
+    x = normal(5, 3, 4)
+    function = FUNCTIONS[name]
+    names = {**function.__globals__, "torch": oracle, "nn": oracle.nn}
+    for helper in ("_assigned", "_without_grad"):
+        own = names[helper]
+        names[helper] = type(own)(own.__code__, names, helper)
+    theirs = type(function)(function.__code__, names, name, function.__defaults__, function.__closure__)
+    expected = oracle.vmap(theirs)(oracle.from_numpy(x.numpy()))
+    found = vmap(function)(x)
+    assert str(found.dtype) == str(expected.dtype)
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), 1e-6 if "float32" in str(found.dtype) else 1e-10, 1e-10)
+
+
 # -- derivatives -------------------------------------------------------------------------------------------------------
 def network() -> nn.Module:
     torch.manual_seed(0)
@@ -273,6 +290,20 @@ def test_derivatives_nest() -> None:
     _, pull = vjp(lambda x: x.tanh() @ x.T, x)
     rows = torch.eye(16, dtype=torch.float64).reshape(16, 4, 4)
     same(vmap(pull)(rows)[0], torch.stack([pull(r)[0] for r in rows]), 1e-10)
+
+
+def test_tangents_go_through() -> None:
+    x, t = normal(4, 3), normal(4, 3, seed=1)
+
+    def function(x: Any) -> Any:
+        return (x.tanh() * x.sum()).exp() * x.max()
+
+    over = jvp(vmap(function), (x,), (t,))[1]
+    same(over, torch.stack([jvp(function, (a,), (b,))[1] for a, b in zip(x, t)]), 1e-10)
+    same(vmap(lambda a, b: jvp(function, (a,), (b,))[1])(x, t), over, 1e-10)
+    curved = lambda a, b: jvp(grad(lambda x: function(x).sum()), (a,), (b,))[1]  # noqa: E731
+    same(vmap(curved)(x, t), loop(curved, x, t), 1e-10)
+    same(vmap(jacfwd(function))(x), loop(jacrev(function), x), 1e-10)
 
 
 def test_captured_parameters_get_gradients() -> None:
