@@ -504,6 +504,7 @@ BAD: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     ),
     "numpy": (lambda: vmap(lambda x: torch.tensor(x.numpy()))(X), RuntimeError, "keep to operations on Tensors"),
     "tolist": (lambda: vmap(lambda x: x.tolist())(X), RuntimeError, "keep to operations on Tensors"),
+    "numbers": (lambda: vmap(lambda x: torch.tensor([x[0], x[1]]))(X), RuntimeError, r"calling .item\(\) on a Tensor"),
     "backward": (lambda: vmap(lambda x: (x * W).sum().backward())(X), RuntimeError, r"backward\(\) called inside"),
     "mask": (lambda: vmap(lambda x: x[x > 0])(X), RuntimeError, "shape depends on the values"),
     "nonzero": (lambda: vmap(lambda x: x.nonzero())(X), RuntimeError, "vmap"),
@@ -617,6 +618,14 @@ def test_functions_that_say_nothing_of_vmap_are_refused() -> None:
 
 
 # -- others ------------------------------------------------------------------------------------------------------------
+@pytest.mark.filterwarnings("ignore:To copy construct from a tensor")
+def test_tensors_made_of_tensors_are_copies_of_each_example() -> None:
+    x = normal(4, 3)
+    same(vmap(lambda x: torch.tensor(x) * x.new_tensor(x))(x), x * x)
+    same(vmap(lambda x: torch.tensor(x, dtype=torch.int64))(x * 9), (x * 9).long())
+    same(vmap(lambda x: torch.as_tensor(x) + torch.asarray(x))(x), x + x)
+
+
 def test_a_partial_and_a_module_may_be_mapped() -> None:
     x, model = normal(4, 4), network()
     same(vmap(model)(x), model(x), 1e-10)

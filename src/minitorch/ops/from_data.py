@@ -15,9 +15,10 @@ from .._device import check_device
 from .._dtypes import dtype as Dtype
 from .._errors import scalar_name
 from .._modes import observers
+from .._records import tensors_in
 from .._runtime import made, silent
 from .._types import Number
-from .._value_notes import note_from_data
+from .._value_notes import note_from_data, tell_left
 
 if TYPE_CHECKING:
     from .._device import device as Device
@@ -289,8 +290,17 @@ def tensor(
 
 
 def noted(tensor: Any, name: str, data: Any) -> Any:
-    """The tensor, with a note of what it was made from where that is recorded."""
+    """The tensor, with a note of what it was made from where that is recorded.
+
+    Observers that follow values see a tensor copied, and numbers that come of tensors leave.
+    """
     if observers:
+        if not isinstance(data, _runtime.Tensor):
+            for source in tensors_in(data):
+                tell_left("item", source)
+        elif any([observer.parts and observer.active() for observer in observers]):
+            copied = data.detach().to(_dtypes.of_numpy(tensor._array.dtype), copy=True)
+            tensor = copied.requires_grad_(tensor.requires_grad)
         note_from_data(name, tensor, data)
     return tensor
 
