@@ -12,7 +12,7 @@ from ._errors import scalar_name
 from ._modes import inference_marks, inference_mode_on, observers
 from ._op import rows
 from ._passes import note_leaf, tell
-from ._records import show
+from ._records import show, tell_parts
 from ._runtime import traced, wrap
 from ._tape import AccumulateGrad, Output, extras_of, output_hooks
 from ._value_notes import note_cut
@@ -142,6 +142,8 @@ def set_grad(self: Any, value: Any) -> None:
             )
     if observers:
         tell(self._node, "cleared" if value is None else "assigned")
+        if self._node.__class__ is AccumulateGrad:
+            tell_parts("graded", self, self._node.grad, value)
     if self._node.__class__ is AccumulateGrad:
         self._node.grad = value
     else:

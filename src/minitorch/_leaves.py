@@ -9,6 +9,8 @@ import numpy as np
 
 from . import _runtime
 from ._hooks import as_tensor, at_leaf
+from ._modes import observers
+from ._records import tell_parts
 from ._runtime import traced, wrap
 from ._tape import AccumulateGrad, Outputs
 from ._views import edited
@@ -30,10 +32,13 @@ def finish_leaf(node: AccumulateGrad, gradient: Any, fresh: bool, F: Any, walk_:
         if not wanted:
             return
     with _accumulating:
-        if fresh and node.grad is None and gradient.__class__ is np.ndarray:  # it is ours, and taken
+        before = node.grad
+        if fresh and before is None and gradient.__class__ is np.ndarray:  # it is ours, and taken
             node.grad = wrap(gradient)
         else:
-            node.grad = accumulated(node.grad, gradient, walk_.create)
+            node.grad = accumulated(before, gradient, walk_.create)
+    if observers:
+        tell_parts("graded", node.variable, before, node.grad)
     if node.post_hooks:
         for hook in tuple(node.post_hooks.values()):
             if hook(node.variable) is not None:

@@ -71,6 +71,12 @@ class Observer:
     def accumulating(self) -> None:
         """``backward()`` is called: gradients will be added to leaves' ``.grad``."""
 
+    def graded(self, tensor: Any, before: Any, after: Any) -> None:
+        """A tensor's ``.grad`` was *before* and is *after*; the same, if it was added to in place."""
+
+    def ran(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> None:
+        """A function was called whose operations are not shown, since it is to be called again as a whole."""
+
     def left(self, kind: str, tensor: Any) -> None:
         """A tensor's values become Python's or NumPy's: by ``item``, ``bool``, ``numpy``, ``tolist`` or ``data``."""
 

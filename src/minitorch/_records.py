@@ -7,17 +7,18 @@ made, as cheap as can be: ``(code, offset, module path)``, with the whole stack 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import linecache
 import os.path
 import sys
 import traceback
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from ._modes import Observer, grad_on, inference_mode_on, mode_place, observers
 from ._tape import AccumulateGrad, Node, Output, extras_of, next_position
 from ._views import root_of
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _PACKAGE = os.path.dirname(__file__)
 _theirs: set[str] = set()
 _ours: set[str] = set()
@@ -478,6 +480,29 @@ def tell_parts(event: str, *what: Any) -> None:
         for observer in tuple(observers):
             if observer.parts and observer.active():
                 getattr(observer, event)(*what)
+
+
+def shown_parts() -> bool:
+    """Whether an observer here is shown the parts of calls."""
+    return observing() is not True and any([o.parts and o.active() for o in observers])
+
+
+def as_one(function: _Function) -> _Function:
+    """The decorator of a function that changes more than tensors: observers that see parts are shown one call of it."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if not observers or not shown_parts():
+            return function(*args, **kwargs)
+        token = _observing.set(True)
+        try:
+            out = function(*args, **kwargs)
+        finally:
+            _observing.reset(token)
+        tell_parts("ran", run, args, kwargs, out)
+        return out
+
+    return run  # type: ignore[return-value]
 
 
 _observing: ContextVar[bool | str] = ContextVar("observing", default=False)

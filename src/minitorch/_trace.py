@@ -233,6 +233,52 @@ def _fitted(twin: Any, out: Any) -> Any:
     return _op.rows["copy"].call(twin, out, out._array.dtype)
 
 
+class Graded:
+    """A tensor's ``.grad`` was changed: to the value of a slot, or to None; or it was added to in place.
+
+    Attributes
+    ----------
+    tensor : Tensor
+        Whose gradient.
+    before : Tensor or None
+        What it was.
+    slot : Slot or None
+        What it is.
+    cleared : bool
+        Whether what it was does not matter.
+    """
+
+    __slots__ = ("before", "cleared", "slot", "tensor")
+
+    def __init__(self, tensor: Any, before: Any, slot: Slot | None, cleared: bool) -> None:
+        self.tensor, self.before, self.slot, self.cleared = tensor, before, slot, cleared
+
+    def run(self, values: list[Any]) -> None:
+        """Give the tensor its gradient."""
+        self.tensor.grad = None if self.slot is None else values[self.slot]
+
+    def __repr__(self) -> str:
+        return f"the gradient of a tensor of shape {list(self.tensor.shape)} := {self.slot!r}"
+
+
+class Ran:
+    """A function was called that changes more than tensors, such as an optimizer's ``step``."""
+
+    __slots__ = ("args", "function", "kwargs", "outputs")
+
+    def __init__(self, function: Any, args: list[Any], kwargs: dict[str, Any], outputs: tuple[Slot, ...]) -> None:
+        self.function, self.args, self.kwargs, self.outputs = function, args, kwargs, outputs
+
+    def run(self, values: list[Any]) -> None:
+        """Call it again."""
+        out = self.function(*[filled_in(a, values) for a in self.args], **self.kwargs)
+        for slot, value in zip(self.outputs, [o for o in _as_tuple(out) if isinstance(o, _runtime.Tensor)]):
+            values[slot] = value
+
+    def __repr__(self) -> str:
+        return f"{self.function.__qualname__}()"
+
+
 class Left:
     """A value became Python's or NumPy's, by ``item``, ``bool`` and the like.  Nothing is to be done when run again."""
 
@@ -293,7 +339,7 @@ class Trace(Observer):
     Attributes
     ----------
     instructions : list
-        `Called`, `Applied`, `Made`, `Writing`, `Written` and `Left`, in order.
+        `Called`, `Applied`, `Made`, `Writing`, `Written`, `Graded`, `Ran` and `Left`, in order.
     arguments : list of Slot
         The slots of the arguments.
     captured : dict of Slot to Tensor
@@ -314,6 +360,8 @@ class Trace(Observer):
     """
 
     parts = True
+    all_leaks = False
+    """Whether what becomes Python's is written down of captured values too."""
 
     def __init__(
         self,
@@ -478,10 +526,22 @@ class Trace(Observer):
         self.instructions.append(Called(_op.rows["clone"], (source,), (), (copy,)))
         self._taint((source,), (copy,))
 
+    def graded(self, tensor: Any, before: Any, after: Any) -> None:
+        """A tensor's gradient was changed."""
+        slot = None if after is None else self.slot_of(after)
+        self.instructions.append(Graded(tensor, before, slot, after is None))
+
+    def ran(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> None:
+        """A function was called that is to be called again."""
+        given = [self._input(a) for a in args]
+        outputs = tuple([self._output(o._array) for o in _as_tuple(out) if isinstance(o, _runtime.Tensor)])
+        self.instructions.append(Ran(function, given, kwargs, outputs))
+        self._taint(given, outputs)
+
     def left(self, kind: str, tensor: Any) -> None:
         """A value becomes Python's or NumPy's."""
         slot = self.slot_of(tensor)
-        if kind in LEAKS and self.depends(slot):
+        if kind in LEAKS and (self.all_leaks or self.depends(slot)):
             if self.on_leak is not None:
                 self.on_leak(kind, tensor)
             self.instructions.append(Left(kind, slot, tensor._array.copy()))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._args import array_of, integers
+from .._choices import choice
 from .._dtypes import FLOAT32
 from .._errors import check_kind, scalar_name
 from .._runtime import wrap
@@ -74,3 +75,16 @@ def check_running(array: np.ndarray, training: bool, **statistics: Any) -> None:
                 f"mixed dtype (CPU): expect parameter to have scalar type of {scalar_name(array.dtype)}, but {name} has "
                 f"{scalar_name(tensor._array.dtype)}"
             )
+
+
+@choice("moved statistics", ("running", "value"))
+def moved(running: np.ndarray, value: np.ndarray, *, factor: float, momentum: float) -> np.ndarray:
+    """A running statistic moved towards a value; as in PyTorch, that is no edit which a version would count."""
+    found = running * (1 - momentum)
+    found += (value if factor == 1 else value * factor) * momentum
+    return found
+
+
+@choice("the mean over a batch", ("running", "moved"))
+def mean_of_batch(running: np.ndarray, moved: np.ndarray, *, batch: int) -> np.ndarray:
+    return moved.reshape(batch, -1).mean(0)

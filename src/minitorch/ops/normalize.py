@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, flag, integer, integers, real
-from .._choices import choice, replace
+from .._choices import replace
 from .._errors import check_kind
 from .._kernels import normalize as kernels
 from .._kernels.normalize import Plan
@@ -21,7 +21,7 @@ from .._saved import reveal
 from . import arrange, copies, pointwise, powers, reduce
 from . import shape as shapes
 from ._composition import way_back
-from ._norm_args import check_running, parameters, shape_of_rows
+from ._norm_args import check_running, mean_of_batch, moved, parameters, shape_of_rows
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -498,23 +498,10 @@ def _over_channels(
         return _batch_norm_evaluated(input, weight, bias, running_mean, running_var, plan)
     mean, var = _moments(input, plan)
     if running_mean is not None:
-        replace(running_mean, _moved, mean, factor=1, momentum=momentum)
+        replace(running_mean, moved, mean, factor=1, momentum=momentum)
     if running_var is not None:
-        replace(running_var, _moved, var, factor=plan.count / (plan.count - 1), momentum=momentum)
+        replace(running_var, moved, var, factor=plan.count / (plan.count - 1), momentum=momentum)
     return _batch_norm(input, weight, bias, mean, var, plan)
-
-
-@choice("moved statistics", ("running", "value"))
-def _moved(running: np.ndarray, value: np.ndarray, *, factor: float, momentum: float) -> np.ndarray:
-    """A running statistic moved towards a value; as in PyTorch, that is no edit which a version would count."""
-    moved = running * (1 - momentum)
-    moved += (value if factor == 1 else value * factor) * momentum
-    return moved
-
-
-@choice("the mean over a batch", ("running", "moved"))
-def _mean_of_batch(running: np.ndarray, moved: np.ndarray, *, batch: int) -> np.ndarray:
-    return moved.reshape(batch, -1).mean(0)
 
 
 def group_norm(
@@ -622,7 +609,7 @@ def instance_norm(
     ]
     joined = shapes.reshape(input, (1, batch * count, *rest))
     out = _over_channels(joined, mean, var, scale, shift, use_input_stats, momentum, eps)
-    for running, moved in ((running_mean, mean), (running_var, var)):
-        if use_input_stats and running is not None and moved is not None:
-            replace(running, _mean_of_batch, moved, batch=batch)
+    for running, moved_there in ((running_mean, mean), (running_var, var)):
+        if use_input_stats and running is not None and moved_there is not None:
+            replace(running, mean_of_batch, moved_there, batch=batch)
     return shapes.view(out, array.shape)

@@ -14,9 +14,9 @@ import numpy as np
 from .. import _runtime
 from .._casts import typename
 from .._extras import RemovableHandle
-from .._modes import enable_grad
+from .._modes import enable_grad, observers
 from .._passes import noted_step
-from .._records import recordings
+from .._records import as_one, recordings, shown_parts, tell_parts
 from .._tape import AccumulateGrad
 from .._tensor import Tensor
 from ..nn.modules._hooks import registered
@@ -184,9 +184,11 @@ class Optimizer:
         for group in self.param_groups:
             for param in group["params"]:
                 node = param._node
-                if set_to_none and node.__class__ is AccumulateGrad and not recordings:
+                if set_to_none and node.__class__ is AccumulateGrad and not observers:
                     node.grad = None
                 else:
+                    if set_to_none and param.grad is None:
+                        tell_parts("graded", param, None, None)
                     clear_grad(param, set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -303,6 +305,8 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if observers and shown_parts():
+            return at_once(self, *args, **kwargs)
         self._stepped = True
         run = noted_step(self, step) if recordings and not self._stepping else step
         hooks = self._hooks
@@ -325,6 +329,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             self._stepping = False
         return result
 
+    at_once = as_one(hooked)
     return hooked
 
 

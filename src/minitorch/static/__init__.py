@@ -17,20 +17,26 @@ from ._graph import Graph
 from ._instructions import Function, Instruction, Number, Program, Slot
 from ._nodes import Node, constant, parameter, placeholder
 from ._order import topological_order
+from ._traced import MemoryPlan, Traced, compile, trace
+from ._traced_code import PASSES
 from ._vertices import NeedsValues, Symbol
 
 __all__ = [
+    "PASSES",
     "Executor",
     "Function",
     "Graph",
     "Instruction",
+    "MemoryPlan",
     "NeedsValues",
     "Node",
     "Number",
     "Program",
     "Slot",
     "Symbol",
+    "Traced",
     "apply",
+    "compile",
     "cond",
     "constant",
     "gradients",
@@ -38,5 +44,6 @@ __all__ = [
     "placeholder",
     "rows",
     "topological_order",
+    "trace",
     "while_loop",
 ]

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..._records import as_one
 from ..._tensor import Tensor
 from ..optimizer import Optimizer
 
@@ -106,6 +107,7 @@ class LRScheduler:
         """The rates for ``self.last_epoch``, one for each group; called by ``step``."""
         raise NotImplementedError
 
+    @as_one
     def step(self, epoch: int | None = None) -> None:
         """Go on to the next epoch and set its rates; call it after ``optimizer.step()``.
 

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
+from ..._records import as_one
 from ..optimizer import Optimizer
 from ._base import LRScheduler, put, values_of
 from ._plateau import ReduceLROnPlateau
@@ -111,6 +112,7 @@ class SequentialLR(ComposedScheduler):
         elif hasattr(scheduler, "last_epoch"):
             scheduler.last_epoch -= 1
 
+    @as_one
     def step(self) -> None:  # type: ignore[override]  # it takes no epoch
         """Go on to the next epoch and set its rates."""
         self.last_epoch += 1
@@ -163,6 +165,7 @@ class ChainedScheduler(ComposedScheduler):
         self.optimizer = schedulers[0].optimizer
         self._last_lr = values_of(self.optimizer, "lr")
 
+    @as_one
     def step(self) -> None:  # type: ignore[override]  # it takes no epoch
         """Let every scheduler make a step."""
         for scheduler in self._schedulers:

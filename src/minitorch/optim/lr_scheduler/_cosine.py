@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..._records import as_one
 from ..optimizer import Optimizer
 from ._base import LRScheduler, values_of
 
@@ -124,6 +125,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         raised = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (base - self.eta_min) * raised / 2 for base in self.base_lrs]
 
+    @as_one
     def step(self, epoch: float | None = None) -> None:
         """Go on to the next epoch, or to the one that is given, which may be a fraction, and set its rates.
 

@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import Any
 
+from ..._records import as_one
 from ..optimizer import Optimizer
 from ._base import EPOCH_WARNING, LRScheduler, checked, put, values_of
 
@@ -94,6 +95,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Whether a reduction is not long ago."""
         return self.cooldown_counter > 0
 
+    @as_one
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]  # it needs the metric
         """Look at an epoch's metric, and reduce the rates if it is time to.
 

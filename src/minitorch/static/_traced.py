@@ -1,0 +1,365 @@
+"""Record, then run: a function that is traced once and then runs as a program."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _dtypes, _runtime
+from .._modes import grad_on, inference_mode_on, observers
+from .._pytree import tree_flatten, tree_unflatten
+from .._runtime import silent
+from .._tape import AccumulateGrad
+from .._trace import Called, Graded, Left, Ran, Slot, Trace
+from ._traced_code import PASSES, Plan, Refused, Writer, count_edits, flattened, has_effects, same, writes_of
+
+_MOST = 16
+"""How many variants there are of a function for one kind of arguments; beyond, it runs as it is written."""
+
+
+class MemoryPlan(NamedTuple):
+    """The most bytes that computed values take at a time.
+
+    Attributes
+    ----------
+    kept : int
+        Where every value is kept to the end, as by an eager forward pass with history.
+    freed : int
+        Where each is freed after its last use.
+    reused : int
+        Where results also take the memory of operands that are read for the last time: what a program does.
+    """
+
+    kept: int
+    freed: int
+    reused: int
+
+
+class Variant:
+    """One way through a function: its instructions, and when they are what the function does."""
+
+    def __init__(
+        self, trace: Trace, results: Sequence[Any], make: Callable[[list[Any]], Any], passes: Sequence[str]
+    ) -> None:
+        slots = [trace.slot_of(t) for t in results]
+        self.plan = Plan(trace, slots, passes)
+        self._writer = Writer(self.plan)
+        self.source, self._program = self._writer.source, self._writer.program
+        self.trace, self._slots, self._make = trace, slots, make
+        instructions = list(flattened(trace.instructions))
+        self.captured = list(trace.captured.values())
+        self._known = [(t, t._array, t._node is not None) for t in self.captured]
+        self._grads: list[tuple[Any, Any]] = []
+        seen: set[int] = set()
+        for graded in [i for i in instructions if isinstance(i, Graded)]:
+            if id(graded.tensor) not in seen and not graded.cleared:
+                self._grads.append((graded.tensor._node, graded.before))
+            seen.add(id(graded.tensor))
+        self._edited = list({id((t._alias and t._alias.edits) or t): t for t in self._writer.edited}.values())
+        self._recorded = any([t._node is not None for t in results]) and not any(
+            [has_effects(i, self.plan) for i in self.plan.instructions]
+        )
+        self._steps = any([isinstance(i, Ran) for i in self.plan.instructions])
+        places = {slot: ("argument", i) for i, slot in enumerate(trace.arguments)}
+        places |= {slot: ("captured", i) for i, slot in enumerate(trace.captured)}
+        self._places = [places.get(slot) for slot in slots]
+        self.layouts = [None if a is None else (a.shape, a.dtype, a.nbytes) for a in trace.arrays]
+
+    def arrays(self) -> list[np.ndarray] | None:
+        """The arrays of what was captured; None where something is not as it was."""
+        for node, before in self._grads:
+            if node.grad is not before:
+                return None
+        found = []
+        for tensor, known, required in self._known:
+            array = tensor._array
+            if array is not known and (
+                array.shape != known.shape or array.dtype is not known.dtype or array.strides != known.strides
+            ):
+                return None
+            if (tensor._node is not None) is not required:
+                return None
+            found.append(array)
+        return found
+
+    def run(self, tensors: Sequence[Any], captured: list[np.ndarray]) -> tuple[Any] | None:
+        """The results, in a tuple; None where a branch goes another way."""
+        if self._recorded and grad_on():
+            return self._on_tensors(tensors)
+        if observers:
+            return self._on_tensors(tensors)
+        arrays = [t._array for t in tensors]
+        if self._steps:  # which enters the quiet context itself
+            with np.errstate(all="ignore"):
+                found = self._program(arrays, captured)
+        else:
+            found = silent(self._program, arrays, captured)
+        if found is None:
+            return None
+        if self._edited:
+            count_edits(self._edited)
+        return (self._made([self._wrapped(array, place, tensors) for array, place in zip(found, self._places)]),)
+
+    def _wrapped(self, array: np.ndarray, place: Any, tensors: Sequence[Any]) -> Any:
+        if place is None:
+            return _runtime.wrap(array)
+        return tensors[place[1]] if place[0] == "argument" else self.captured[place[1]]
+
+    def _on_tensors(self, tensors: Sequence[Any]) -> tuple[Any] | None:
+        """The same on Tensors, so that what requires grad is recorded, and what observes sees the operations."""
+        values = self.trace.values(tensors)
+        for instruction in self.trace.instructions:
+            if isinstance(instruction, Left) and not same(values[instruction.slot]._array, instruction.value):
+                return None
+            instruction.run(values)
+        return (self._made([values[slot] for slot in self._slots]),)
+
+    def _made(self, values: list[Any]) -> Any:
+        return self._make(values)
+
+    def memory(self) -> MemoryPlan:
+        """See ``Traced.memory_plan``."""
+        plan, sizes = self.plan, self.layouts
+        kept = now = freed = reusing = reused = 0
+        for number, instruction in enumerate(plan.instructions):
+            own = [s for s in writes_of(instruction) if len(plan.family(s)) == 1 or self._first(s)]
+            size = sum([sizes[s][2] for s in own if sizes[s] is not None])  # type: ignore[index]
+            kept, now = kept + size, now + size
+            reusing += 0 if number in plan.into else size
+            freed, reused = max(freed, now), max(reused, reusing)
+            touched = dict.fromkeys([plan.alias.get(s, s) for s in self._writer.touched(instruction)])
+            dead = [s for s in touched if plan.last.get(s) == number and s not in plan._outside and self._first(s)]
+            gone = [s for s in dead if all([plan.last.get(f, -1) <= number for f in plan.family(s)])]
+            now -= sum([sizes[s][2] for s in gone])  # type: ignore[index]
+            reusing -= sum([sizes[s][2] for s in gone if s != plan.into.get(number)])  # type: ignore[index]
+        return MemoryPlan(kept, freed, reused)
+
+    def _first(self, slot: Slot) -> bool:
+        """Whether a slot is the one that made its memory."""
+        return slot == min(self.plan.family(slot))
+
+
+class Traced:
+    """A function that is traced once for each kind of arguments, and then runs as a program; see `trace`.
+
+    Attributes
+    ----------
+    function : callable
+        What was traced.
+    notes : list of str
+        Why it was traced anew, or runs as it is written.
+    """
+
+    def __init__(self, function: Callable[..., Any], passes: Sequence[str] = PASSES, quiet: bool = False) -> None:
+        self.function, self.passes, self._quiet = function, tuple(passes), quiet
+        self.notes: list[str] = []
+        self._variants: dict[Any, list[Variant]] = {}
+        self._refused: dict[Any, str] = {}
+        self._name = getattr(function, "__name__", type(function).__name__)
+        self._modules = list(function.modules()) if hasattr(function, "modules") else []
+        functools.update_wrapper(self, function, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the function gives for these arguments."""
+        if not kwargs and all([a.__class__ is _runtime.Tensor for a in args]):
+            tensors: Any = args
+            key = self._key(args, "")
+        else:
+            leaves, spec = tree_flatten((args, kwargs))
+            tensors = [leaf for leaf in leaves if isinstance(leaf, _runtime.Tensor)]
+            key = self._key(leaves, repr(spec))
+        if key in self._refused:
+            return self.function(*args, **kwargs)
+        variants = self._variants.get(key)
+        for variant in variants or ():
+            captured = variant.arrays()
+            if captured is not None:
+                out = variant.run(tensors, captured)
+                if out is not None:
+                    return out[0]
+        if variants is None and self._variants:
+            self._note("arguments of other shapes, dtypes or values than before: traced anew")
+        elif variants:
+            self._note("a branch over a tensor's value, or something that the block uses, is another one: traced anew")
+        return self._traced(key, tensors, args, kwargs)
+
+    def _traced(self, key: Any, tensors: list[Any], args: Any, kwargs: Any) -> Any:
+        """Run the function and write down what it does."""
+        trace = Trace(tensors, lifts="kernels")
+        trace.all_leaks = True
+        with trace:
+            out = self.function(*args, **kwargs)
+        leaves, spec = tree_flatten(out)
+        places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _runtime.Tensor)]
+        results = [leaves[i] for i in places]
+        fixed = [None if i in places else leaf for i, leaf in enumerate(leaves)]
+
+        def make(values: list[Any]) -> Any:
+            filled = list(fixed)
+            for place, value in zip(places, values):
+                filled[place] = value
+            return tree_unflatten(filled, spec)
+
+        try:
+            known = self._variants.setdefault(key, [])
+            if len(known) >= _MOST:
+                raise Refused(f"there are {_MOST} ways through it already; values that branch differ at each call")
+            known.append(Variant(trace, results, make, self.passes))
+        except Refused as error:
+            self._refused[key] = str(error)
+            self._note(f"it runs as it is written: {error}")
+        return out
+
+    def _key(self, leaves: Sequence[Any], spec: str) -> Any:
+        """What a program is made for."""
+        parts: list[Any] = [spec, grad_on(), inference_mode_on.get(), _dtypes.default()]
+        if self._modules:
+            parts += [m.training for m in self._modules]
+        seen: list[Any] = []
+        for leaf in leaves:
+            if isinstance(leaf, _runtime.Tensor):
+                array, node = leaf._array, leaf._node
+                parts += (array.shape, array.dtype, array.strides, node is not None, node.__class__ is AccumulateGrad)
+                parts += [number for number, other in enumerate(seen) if other is array]
+                seen.append(array)
+            else:
+                parts += (leaf.__class__, leaf if leaf.__class__.__hash__ is not None else id(leaf))
+        return tuple(parts)
+
+    def _note(self, text: str) -> None:
+        self.notes.append(text)
+        if not self._quiet:
+            print(f"{self._name}: {text}")
+
+    # -- what there is -------------------------------------------------------------------------------------------------
+    @property
+    def variants(self) -> list[Variant]:
+        """The programs, one for each kind of arguments and way through the function."""
+        return [variant for variants in self._variants.values() for variant in variants]
+
+    def __str__(self) -> str:
+        return "\n\n".join([_text(variant) for variant in self.variants]) or f"{self._name}: not traced yet"
+
+    def __repr__(self) -> str:
+        return f"<traced {self._name}: {len(self.variants)} programs>"
+
+    def memory_plan(self) -> MemoryPlan:
+        """The most bytes that computed values of the last program take at a time: what an eager engine cannot know."""
+        if not self.variants:
+            raise RuntimeError(f"{self._name} was not traced yet: call it first")
+        return self.variants[-1].memory()
+
+    def gradients(self) -> Traced:
+        """The program of the gradients: of the sum of the results, by those arguments that require grad.
+
+        Returns
+        -------
+        Traced
+            Takes what the function takes and returns a tuple of gradients.
+        """
+        from .._differentiate import grad
+
+        function = self.function
+
+        def gradients(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+            leaves, _ = tree_flatten((args, kwargs))
+            wanted = [t for t in leaves if isinstance(t, _runtime.Tensor) and t.requires_grad]
+            if not wanted:
+                raise RuntimeError(f"gradients of {self._name}: no argument requires grad")
+            results = [t for t in tree_flatten(function(*args, **kwargs))[0] if isinstance(t, _runtime.Tensor)]
+            return tuple(grad([t.sum() for t in results if t.requires_grad], wanted, allow_unused=True))
+
+        gradients.__name__ = f"gradients of {self._name}"
+        return Traced(gradients, self.passes, self._quiet)
+
+
+def _text(variant: Variant) -> str:
+    """A program's instructions, with shapes and dtypes of what each gives."""
+    lines = []
+    for slot, tensor in variant.trace.captured.items():
+        lines.append(f"{slot!r} captured, of shape {list(tensor.shape)}")
+    for instruction in variant.plan.instructions:
+        sizes = [variant.layouts[s] for s in writes_of(instruction)] if isinstance(instruction, Called) else []
+        said = ", ".join([f"{s[1].name}{list(s[0])}" for s in sizes if s is not None])
+        lines.append(f"{instruction!r}" + f"  # {said}" * bool(said))
+    lines.append(f"return {', '.join([repr(s) for s in variant.plan.results])}")
+    return "\n".join(lines)
+
+
+def trace(function: Callable[..., Any], *examples: Any, passes: Sequence[str] = PASSES, quiet: bool = False) -> Traced:
+    """Run a function once on examples, write down what it does, and run that from then on.
+
+    A program runs the kernels alone: no tensors are made between them, and no history.  It is made for the shapes and dtypes
+    of the arguments, and for the way that Python branches over tensors' values went; for others the function is traced
+    anew, which a printed note says.  Parameters stay live, random numbers are drawn afresh, writes are writes.  Where
+    gradients are to go back through the results, the instructions run on tensors and are recorded.
+
+    Parameters
+    ----------
+    function : callable
+        Of tensors, numbers, and lists, tuples and dicts of them.  What it does besides operations on tensors (printing,
+        counting in Python) happens only when it is traced.
+    *examples
+        Arguments.
+    passes : sequence of str
+        What is done to the instructions: "dead code", "no copies", "reuse"; by default all.
+    quiet : bool
+        Whether notes are only kept in ``notes``.
+
+    Returns
+    -------
+    Traced
+        Called as the function is; ``print`` shows its instructions.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> from minitorch import static
+    >>> program = static.trace(lambda x: (x * 2 + 1).relu(), torch.tensor([1.0, -1.0]))
+    >>> program(torch.tensor([-3.0, 2.0]))
+    tensor([0., 5.])
+    >>> print(program)
+    %1 = mul(%0, 2.0)  # float32[2]
+    %2 = add(%1, 1.0)  # float32[2]
+    %3 = relu(%2)  # float32[2]
+    return %3
+    """
+    traced = Traced(function, passes, quiet)
+    traced(*examples)
+    return traced
+
+
+def compile(function: Callable[..., Any], *, passes: Sequence[str] = PASSES, quiet: bool = False) -> Traced:
+    """A function or a model that becomes a program at its first call: a whole training step, say.
+
+    A step that computes the loss, calls ``backward()`` and the optimizer's ``step()`` gives bit for bit what it gives as it
+    is written; the tensors that it returns have no history.  What cannot be written down runs as it is written, for the
+    reason in ``notes``: a value that becomes Python's (``loss.item()``) after something was written, or an optimizer that is
+    given a closure.
+
+    Parameters
+    ----------
+    function, passes, quiet
+        As for `trace`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> from minitorch import static
+    >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = torch.optim.SGD([w], lr=0.1)
+    >>> @static.compile
+    ... def step(x):
+    ...     optimizer.zero_grad()
+    ...     loss = (w * x).sum()
+    ...     loss.backward()
+    ...     optimizer.step()
+    ...     return loss
+    >>> x = torch.tensor([1.0, 1.0])
+    >>> [round(step(x).item(), 4) for _ in range(3)]
+    [3.0, 2.8, 2.6]
+    """
+    return Traced(function, passes, quiet)

@@ -1,0 +1,446 @@
+"""A trace written out as Python that runs on ndarrays: the kernels alone, of known shapes and dtypes.
+
+What is done to the list of instructions before is in ``Plan``: each step is small and changes no bit of a result.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _runtime
+from .._choices import Choice
+from .._op import Row
+from .._trace import (
+    Applied,
+    ArraySlot,
+    Called,
+    Graded,
+    Left,
+    Made,
+    NumberSlot,
+    Ran,
+    Slot,
+    Trace,
+    Written,
+    filled_in,
+    slots_in,
+)
+from .._views import edited
+from ._instructions import settled
+
+PASSES = ("dead code", "no copies", "reuse")
+"""What is done to a program, in order: see ``Plan``."""
+
+
+class Refused(Exception):
+    """A block cannot be written out; the message says why."""
+
+
+def flattened(instructions: Sequence[Any]) -> Iterator[Any]:
+    """Instructions with the bodies of custom Functions in their place."""
+    for instruction in instructions:
+        if isinstance(instruction, Applied):
+            yield from flattened(instruction.body)
+        else:
+            yield instruction
+
+
+def reads_of(instruction: Any) -> list[Slot]:
+    """The slots that an instruction reads."""
+    if isinstance(instruction, Called):
+        return instruction.reads
+    if isinstance(instruction, Written):
+        return [*slots_in([instruction.source]), instruction.target]
+    if isinstance(instruction, Graded):
+        return slots_in([instruction.slot])
+    if isinstance(instruction, Ran):
+        return slots_in(instruction.args)
+    return [instruction.slot] if isinstance(instruction, Left) else []
+
+
+def writes_of(instruction: Any) -> tuple[Slot, ...]:
+    """The slots that it gives values."""
+    return (*getattr(instruction, "outputs", ()), *getattr(instruction, "asides", ()))
+
+
+class Plan:
+    """The instructions of a trace, and what each pass found.
+
+    Attributes
+    ----------
+    instructions : list
+        What is left of them: without those whose results nothing needs ("dead code").
+    alias : dict of Slot to Slot
+        Copies of values that nothing else reads: they are the value itself ("no copies").
+    into : dict of int to Slot
+        By the number of an elementwise instruction, the operand whose memory it may write its result into, as nothing reads
+        that afterwards ("reuse").
+    last : dict of Slot to int
+        The number of the last instruction that reads a slot.
+    """
+
+    def __init__(self, trace: Trace, results: Sequence[Slot], passes: Sequence[str] = PASSES) -> None:
+        self.trace, self.results = trace, list(results)
+        self.instructions = [i for i in flattened(trace.instructions) if not _is_begin(i)]
+        self._outside = {*trace.arguments, *trace.captured}
+        self._escaped = {
+            s for i in self.instructions if isinstance(i, (Graded, Ran)) for s in (*reads_of(i), *writes_of(i))
+        }
+        self._sharing: dict[int, set[Slot]] = {}
+        for slot, owner in enumerate(trace._owners):
+            self._sharing.setdefault(owner, set()).add(Slot(slot))
+        self.alias: dict[Slot, Slot] = {}
+        self.into: dict[int, Slot] = {}
+        if "dead code" in passes:
+            self._drop_dead()
+            self._drop_clears()
+        self.last = self._last_uses()
+        if "no copies" in passes:
+            self._drop_copies()
+            self.last = self._last_uses()
+        if "reuse" in passes:
+            self._reuse()
+
+    def _last_uses(self) -> dict[Slot, int]:
+        last: dict[Slot, int] = {}
+        for number, instruction in enumerate(self.instructions):
+            for slot in (*reads_of(instruction), *writes_of(instruction)):
+                last[self.alias.get(slot, slot)] = number
+        for slot in self.results:
+            last[self.alias.get(slot, slot)] = len(self.instructions)
+        return last
+
+    def family(self, slot: Slot) -> set[Slot]:
+        """The slots whose values share memory with that of a slot."""
+        return self._sharing[self.trace._owners[slot]]
+
+    def fresh(self, slot: Slot) -> bool:
+        """Whether a slot's memory belongs to it alone, and was made in the block."""
+        slot = self.alias.get(slot, slot)
+        return len(self.family(slot)) == 1 and not {slot} & (self._outside | self._escaped | set(self.results))
+
+    def _drop_dead(self) -> None:
+        """Leave out calls whose results nothing reads, except draws of random numbers, and writes into what nothing reads."""
+        needed: set[Slot] = {*self.results, *self._escaped}
+        owners = {self.trace._owners[s] for s in needed}
+        kept: list[Any] = []
+        for instruction in reversed(self.instructions):
+            pure = isinstance(instruction, (Called, Made)) and not draws(instruction)
+            if pure and not needed.intersection(writes_of(instruction)):
+                continue
+            if isinstance(instruction, Written) and self._dead_write(instruction, owners):
+                continue
+            needed.update(reads_of(instruction))
+            owners.update([self.trace._owners[s] for s in reads_of(instruction)])
+            kept.append(instruction)
+        self.instructions = kept[::-1]
+
+    def _drop_clears(self) -> None:
+        """Leave out a gradient that is set again before anything outside could see it."""
+        kept: list[Any] = []
+        later: set[int] = set()
+        for instruction in reversed(self.instructions):
+            if isinstance(instruction, (Ran, Left)):
+                later.clear()
+            elif isinstance(instruction, Graded):
+                if instruction.slot is None and id(instruction.tensor) in later:
+                    continue
+                later.add(id(instruction.tensor))
+            kept.append(instruction)
+        self.instructions = kept[::-1]
+
+    def _dead_write(self, instruction: Written, owners: set[int]) -> bool:
+        return (
+            not self.family(instruction.target) & self._outside and self.trace._owners[instruction.target] not in owners
+        )
+
+    def _drop_copies(self) -> None:
+        """Let a clone be the value itself where nothing reads or writes that afterwards, and its memory is the block's own."""
+        kept: list[Any] = []
+        for number, instruction in enumerate(self.instructions):
+            if (
+                isinstance(instruction, Called)
+                and instruction.row.name == "clone"
+                and self._movable(instruction, number)
+            ):
+                self.alias[instruction.outputs[0]] = self.alias.get(instruction.inputs[0], instruction.inputs[0])
+            else:
+                kept.append(instruction)
+        self.instructions = kept
+
+    def _movable(self, instruction: Called, number: int) -> bool:
+        source = instruction.inputs[0]
+        array, copy = self.trace.arrays[source], self.trace.arrays[instruction.outputs[0]]
+        made = self._maker(source)
+        return (
+            isinstance(made, Called)
+            and not made.row.view
+            and made.row.name not in ("expand", "detach")
+            and source not in self.alias.values()
+            and self.fresh(source)
+            and self.last[source] == number
+            and array.flags.writeable
+            and array.base is None
+            and array.strides == copy.strides
+        )
+
+    def _maker(self, slot: Slot) -> Any:
+        return next((i for i in self.instructions if slot in writes_of(i)), None)
+
+    def _reuse(self) -> None:
+        """Let elementwise results take the memory of an operand that is read for the last time."""
+        makers = {s: i for i in self.instructions for s in writes_of(i)}
+        for number, instruction in enumerate(self.instructions):
+            if not isinstance(instruction, Called) or not _is_ufunc(instruction.row):
+                continue
+            out = self.trace.arrays[instruction.outputs[0]]
+            for slot in dict.fromkeys(instruction.inputs):
+                if slot.__class__ is not Slot:
+                    continue
+                slot = self.alias.get(slot, slot)
+                made, array = makers.get(slot), self.trace.arrays[slot]
+                if (
+                    isinstance(made, Called)
+                    and not made.row.view
+                    and slot not in self.alias.values()
+                    and self.fresh(slot)
+                    and self.last[slot] == number
+                    and array.dtype is out.dtype
+                    and array.shape == out.shape
+                    and array.strides == out.strides
+                    and array.flags.writeable
+                    and array.ndim
+                    and array.base is None
+                ):
+                    self.into[number] = slot
+                    break
+
+
+def _is_begin(instruction: Any) -> bool:
+    return instruction.__class__.__name__ == "Writing"
+
+
+def _is_ufunc(row: Any) -> bool:
+    return isinstance(row, Row) and row.is_ufunc and row.elementwise
+
+
+def draws(instruction: Any) -> bool:
+    """Whether an instruction draws random numbers."""
+    row = getattr(instruction, "row", None)
+    return getattr(row, "draws", False) or "generator" in getattr(row, "params", ())
+
+
+def has_effects(instruction: Any, plan: Plan) -> bool:
+    """Whether running it once more than the function does would be noticed."""
+    if isinstance(instruction, (Graded, Ran)):
+        return True
+    if isinstance(instruction, Written):
+        return bool(plan.family(instruction.target) & plan._outside)
+    return draws(instruction)
+
+
+class Writer:
+    """The lines of a program and the names that they use; ``program(A, C)`` takes the arrays of arguments and of what was
+    captured, and returns those of the results, or None where a guard fails."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.trace = plan, plan.trace
+        self.scope: dict[str, Any] = {
+            "__name__": None, "__builtins__": __builtins__, "copyto": np.copyto, "own": own, "same": same,
+            "wrap": _runtime.wrap,
+        }  # fmt: skip
+        self._names: dict[int, str] = {}
+        self.lines = ["def program(A, C):"]
+        self.edited: list[Any] = []
+        written = {self.trace._owners[i.target] for i in plan.instructions if isinstance(i, Written)}
+        self._written = written | {self.trace._owners[s] for s in plan.results}
+        for arguments, names in (("A", self.trace.arguments), ("C", tuple(self.trace.captured))):
+            if names:
+                self.lines.append(f"    {', '.join([self.slot(s) for s in names])}, = {arguments}")
+        effects = False
+        for number, instruction in enumerate(plan.instructions):
+            if isinstance(instruction, Left) and effects:
+                raise Refused(
+                    f"a tensor's value becomes Python's by {instruction.kind}() after something was written, drawn or "
+                    "stepped, so that the block could not begin again where it is another one next time: take the value "
+                    "outside of the block"
+                )
+            effects = effects or has_effects(instruction, plan)
+            self.lines += ["    " + line for line in self.call(number, instruction)]
+            dead = [s for s in self.touched(instruction) if plan.last.get(s) == number]
+            if dead:
+                self.lines.append("    " + " = ".join([self.slot(s) for s in dict.fromkeys(dead)]) + " = None")
+        self.lines.append(f"    return [{', '.join([self.slot(s) for s in plan.results])}]")
+        self.source = "\n".join(self.lines) + "\n"
+        name = f"<traced program {id(self):#x}>"
+        linecache.cache[name] = (len(self.source), None, self.source.splitlines(True), name)
+        exec(compile(self.source, name, "exec"), self.scope)
+        self.program: Callable[..., Any] = self.scope["program"]
+
+    def touched(self, instruction: Any) -> list[Slot]:
+        """The slots that it reads or writes, by the names that they have."""
+        return [self.plan.alias.get(s, s) for s in (*reads_of(instruction), *writes_of(instruction))]
+
+    def slot(self, slot: Slot) -> str:
+        """A value's variable."""
+        return f"v{int(self.plan.alias.get(slot, slot))}"
+
+    def name(self, value: Any, stem: str = "c") -> str:
+        """A name for an object."""
+        if id(value) not in self._names:
+            stem = stem if stem.isidentifier() else "f"
+            self._names[id(value)] = name = f"{stem}_{len(self._names)}"
+            self.scope[name] = value
+        return self._names[id(value)]
+
+    def param(self, value: Any) -> str:
+        """A parameter as an expression."""
+        if value.__class__ is ArraySlot:
+            return self.slot(Slot(value))
+        if value.__class__ is NumberSlot:
+            return f"float({self.slot(Slot(value))})"
+        if slots := slots_in([value]):
+            return f"{self.name(Packer(value, slots), 'pack')}({', '.join([self.slot(Slot(s)) for s in slots])})"
+        if value is None or value.__class__ in (bool, int, str):
+            return repr(value)
+        return self.name(value)
+
+    # -- instructions --------------------------------------------------------------------------------------------------
+    def call(self, number: int, instruction: Any) -> Iterator[str]:
+        """The lines of an instruction."""
+        if isinstance(instruction, Called):
+            yield from self.called(number, instruction)
+        elif isinstance(instruction, Made):
+            (slot,) = instruction.outputs
+            copied = ".copy('K')" * (self.trace._owners[slot] in self._written)
+            yield f"{self.slot(slot)} = {self.name(instruction.array, 'made')}{copied}"
+        elif isinstance(instruction, Written):
+            yield from self.written(instruction)
+        elif isinstance(instruction, Graded):
+            value = "None" if instruction.slot is None else self.slot(instruction.slot)
+            if instruction.slot is None or instruction.before is not self.trace.captured.get(instruction.slot, self):
+                yield f"{self.name(instruction.tensor._node, 'leaf')}.grad = {value if value == 'None' else f'wrap({value})'}"
+        elif isinstance(instruction, Ran):
+            yield from self.ran(instruction)
+        elif isinstance(instruction, Left):
+            yield f"if not same({self.slot(instruction.slot)}, {self.name(instruction.value, 'seen')}):"
+            yield "    return None"
+
+    def written(self, instruction: Written) -> Iterator[str]:
+        """A write; of memory from outside its version is counted, once in a run."""
+        target = instruction.target
+        if not self.trace.arrays[target].flags.writeable:
+            raise Refused("a tensor is written of which several elements share memory (an expanded one)")
+        self.edited += [self.trace.captured[s] for s in self.plan.family(target) if s in self.trace.captured]
+        source = instruction.source
+        value = self.slot(source) if isinstance(source, Slot) else self.name(source._array)
+        yield f"copyto({self.slot(target)}, {value}, casting='unsafe')"
+
+    def ran(self, instruction: Ran) -> Iterator[str]:
+        """A call of what changes more than tensors."""
+        if any([callable(a) and not hasattr(a, "step") for a in (*instruction.args, *instruction.kwargs.values())]):
+            raise Refused(f"{instruction.function.__qualname__}() was given a function to call (a closure)")
+        slots = slots_in(instruction.args)
+        results = ", ".join([self.slot(s) for s in instruction.outputs])
+        call = f"{self.name(Runner(instruction, slots), 'run')}({', '.join([self.slot(s) for s in slots])})"
+        yield f"{results}, = {call}" if results else call
+
+    def called(self, number: int, ins: Called) -> Iterator[str]:
+        """A call of a row's kernel, or of a choice's."""
+        row = ins.row
+        operands = self.operands(ins)
+        params = [f"{name}={self.param(p)}" for name, p in zip(row.params, ins.params)]
+        kernel = self.name(row.kernel, row.name)
+        first = [f"[{', '.join(operands)}]"] if row.variadic else operands
+        if _is_ufunc(row) and ins.outputs:
+            into = self.plan.into.get(number)
+            out = self.slot(into) if into is not None else "..."
+            plain = into is None and self.trace.arrays[ins.outputs[0]].ndim
+            yield f"{self.slot(ins.outputs[0])} = {kernel}({', '.join([*operands, *params, *[f'out={out}'] * (not plain)])})"
+            return
+        call = f"{kernel}({', '.join([*first, *params])})"
+        slots = [self.slot(s) for s in writes_of(ins)]
+        if isinstance(row, Choice):
+            several = len(slots) > 1 or "tuple" in str(getattr(row.kernel, "__annotations__", {}).get("return", ""))
+            given = f"({', '.join([*operands, ''])})" if operands else "()"
+            call = call if row.view else f"own({call}, {given})"
+            yield f"{', '.join(slots)}, = {call}" if several else f"{slots[0]} = {call}"
+        elif row.outputs or "aside" in row.kept:
+            yield f"x = {call}"
+            yield from [f"{slot} = x[{i}]" for i, slot in enumerate(slots)]
+            yield "x = None"
+        else:
+            yield f"{slots[0]} = {call}"
+
+    def operands(self, ins: Called) -> list[str]:
+        """The operands in the dtypes that the kernel takes them in."""
+        arrays, names = [], []
+        for item in ins.inputs:
+            if item.__class__ is Slot:
+                arrays.append(self.trace.arrays[item])
+                names.append(self.slot(item))
+            else:
+                arrays.append(getattr(item, "_array", None))
+                names.append("None" if item is None else self.name(arrays[-1], "n"))
+        if isinstance(ins.row, Choice) or not isinstance(ins.row, Row) or any([a is None for a in arrays]):
+            return names
+        if ins.row.instead:
+            raise_if_mixed(ins.row, arrays)
+        fitted = settled(ins.row, arrays)
+        return [
+            name if a.dtype is b.dtype else f"{name}.astype({self.name(b.dtype, 'dtype')})"
+            for name, a, b in zip(names, arrays, fitted)
+        ]
+
+
+def raise_if_mixed(row: Row, arrays: Sequence[np.ndarray]) -> None:
+    """Refuse operands of several dtypes for rows that bring them together in a way of their own."""
+    if len({a.dtype for a in arrays}) > 1 or arrays[0].dtype.kind == "b":
+        raise Refused(f"{row.name}() of operands of several dtypes")
+
+
+class Packer:
+    """Makes a parameter that holds tensors of their arrays."""
+
+    def __init__(self, param: Any, slots: Sequence[Slot]) -> None:
+        self.param, self.slots = param, slots
+
+    def __call__(self, *arrays: np.ndarray) -> Any:
+        values: Any = dict(zip(map(int, self.slots), map(_runtime.wrap, arrays)))
+        return filled_in(self.param, values)
+
+
+class Runner:
+    """Calls a function again, on the values that its tensors have now."""
+
+    def __init__(self, instruction: Ran, slots: Sequence[Slot]) -> None:
+        self.instruction, self.slots = instruction, slots
+
+    def __call__(self, *arrays: np.ndarray) -> list[np.ndarray]:
+        values: Any = dict(zip(map(int, self.slots), map(_runtime.wrap, arrays)))
+        given = [filled_in(a, values) for a in self.instruction.args]
+        out = self.instruction.function(*given, **self.instruction.kwargs)
+        outputs = out if isinstance(out, tuple) else (out,)
+        return [o._array for o in outputs if isinstance(o, _runtime.Tensor)]
+
+
+def own(found: Any, given: tuple[np.ndarray, ...]) -> Any:
+    """What a choice's kernel gave, as arrays that are none of its inputs."""
+    if found.__class__ is tuple:
+        return tuple([f.copy() if any([f is g for g in given]) else f for f in found])
+    return found.copy() if any([found is g for g in given]) else found
+
+
+def same(array: np.ndarray, seen: np.ndarray) -> bool:
+    """Whether a value is, bit for bit, what it was when the block was traced."""
+    return array.tobytes() == seen.tobytes()
+
+
+def count_edits(tensors: Sequence[Any]) -> None:
+    """Count a write into each of these tensors."""
+    for tensor in tensors:
+        edited(tensor)
