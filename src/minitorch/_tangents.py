@@ -20,7 +20,7 @@ from ._identity import ByArray
 from ._modes import Observer, active_levels, grad_on, levels, observers
 from ._op import Row, rows
 from ._records import observing, show
-from ._runtime import raw, silent, traced, wrap
+from ._runtime import made, raw, silent, traced, wrap
 from ._tangent_quick import quick_way
 from ._tangent_rules import Rule, fit, rule_of
 from ._views import Edits, attach_view, path_to, root_of, take_step
@@ -186,7 +186,7 @@ class Tangents(Observer):
             with computing(level.outer):
                 if there is None:
                     root = root_of(tensor)
-                    level.put(root, wrap(np.zeros_like(root._array)))
+                    level.put(root, made(np.zeros_like(root._array)))  # which a trace may write batches into
                     there = level.of(tensor)
                 if given is None:
                     there.zero_()

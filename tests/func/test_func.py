@@ -387,6 +387,17 @@ def _no_grad(t: Any, call: Callable[[], Any]) -> Any:
         return call()
 
 
+def _assigned(tensor: Any, index: int, value: Any) -> Any:
+    tensor[index] = value
+    return tensor
+
+
+def _of_a_module(t: Any, f: Any, x: Any) -> Any:
+    t.manual_seed(0)
+    model = t.nn.Sequential(t.nn.Linear(2, 3), t.nn.Tanh(), t.nn.Linear(3, 2)).double()
+    return f.jacrev(lambda p: f.functional_call(model, p, (x,)))(dict(model.named_parameters()))
+
+
 def _loss(x: Any) -> Any:
     return (x**3).sum()
 
@@ -444,6 +455,16 @@ CALLS: dict[str, Callable[..., Any]] = {
     "jacfwd": lambda t, f, x, w: f.jacfwd(lambda x, y: {"a": x * y, "b": (x.sum(),)}, argnums=(0, 1))(x, w),
     "jacfwd of structures": lambda t, f, x, w: f.jacfwd(lambda d: [d["a"] * d["b"], d["a"]])({"a": x, "b": w}),
     "jacfwd aux": lambda t, f, x, w: f.jacfwd(lambda x: (x * w, x.sum()), has_aux=True)(x),
+    "jacfwd aux a float": lambda t, f, x, w: f.jacfwd(lambda x: (x * w, 2.0), has_aux=True)(x),
+    "jacfwd of writes": lambda t, f, x, w: f.jacfwd(
+        lambda x: t.zeros(3, dtype=t.float64).index_copy_(0, t.tensor([2, 0]), x)
+    )(x),
+    "jacfwd of a subscript": lambda t, f, x, w: f.jacfwd(lambda x: _assigned(t.zeros(3, dtype=t.float64), 1, x[0] * 2))(x),
+    "jacrev of a subscript": lambda t, f, x, w: f.jacrev(lambda x: _assigned(t.zeros(3, dtype=t.float64), 1, x[0] * 2))(x),
+    "hessian of a subscript": lambda t, f, x, w: f.hessian(lambda x: _assigned(x.clone(), 1, x[0] ** 2).prod())(x),
+    "jacfwd of a branch": lambda t, f, x, w: f.jacfwd(lambda x: x * 2 if x.sum() > 0 else x * 3)(x),
+    "jacrev of the parameters of a module": lambda t, f, x, w: _of_a_module(t, f, x),
+    "random in jacfwd": lambda t, f, x, w: f.jacfwd(lambda x: x * t.rand(2))(x),
     "jacfwd argnums": lambda t, f, x, w: f.jacfwd(lambda x, y: x * y, argnums=None)(x, x),
     "jacfwd a float out": lambda t, f, x, w: f.jacfwd(lambda x: 2.0)(x),
     "jacfwd integers in": lambda t, f, x, w: f.jacfwd(lambda x: x * 1.0)(t.tensor([1, 2])),

@@ -174,7 +174,10 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     (tensor(0.), tensor(2.))
     """
     with unwritten(func, primals):
-        return push(func, primals, tangents, strict=strict, has_aux=has_aux)
+        results = push(func, primals, tangents, strict=strict, has_aux=has_aux)
+    if has_aux:
+        tree_map(_check_aux, results[2])
+    return results
 
 
 def pulled_back(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums | None, has_aux: bool) -> Any:
@@ -225,11 +228,10 @@ def _passed(tree: Any) -> Any:
 def _left(level: Level, aux: Any) -> Any:
     """Auxiliary output, without the history that nothing outside needs."""
 
-    def leave(value: Any) -> Any:
-        if not isinstance(value, _runtime.Tensor):
-            raise RuntimeError(
-                f"Expected tensors, got unsupported type {type(value)}: auxiliary output must be tensors"
-            )
-        return level.leave(value)
+    return tree_map(lambda value: level.leave(_check_aux(value)), aux)
 
-    return tree_map(leave, aux)
+
+def _check_aux(value: Any) -> Any:
+    if not isinstance(value, _runtime.Tensor):
+        raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}: auxiliary output must be tensors")
+    return value
