@@ -346,6 +346,7 @@ def names() -> str:
     listed["Tensor"] = {n: v for n, v in sorted(vars(minitorch.Tensor).items()) if not n.startswith("_")}
     listed["minitorch.nn"] = {n: getattr(minitorch.nn, n) for n in sorted(minitorch.nn.__all__)}
     listed["minitorch.optim"] = {n: getattr(minitorch.optim, n) for n in sorted(minitorch.optim.__all__)}
+    listed["minitorch.static"] = {n: getattr(minitorch.static, n) for n in sorted(minitorch.static.__all__)}
     for title, values in listed.items():
         lines += ["", f"## {title}", "", "| name | |", "|---|---|"]
         lines += [f"| {code(name)} | {summary(value)} |" for name, value in values.items()]

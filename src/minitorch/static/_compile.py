@@ -10,7 +10,7 @@ import numpy as np
 from .._op import Row
 from .._runtime import wrap
 from ._functions import ITEM, REST, Several
-from ._instructions import Function, Instruction, Number, Program, Slot, truth
+from ._instructions import Condition, Function, Instruction, Number, Program, Slot, truth
 from ._nodes import Constant, Node, Parameter, Placeholder
 from ._order import COND, guarded_order
 from ._vertices import Symbol, Value
@@ -78,11 +78,16 @@ class Compiled:
             return self.slots[value]
         return value if isinstance(value, Number) else self.slots[value]
 
+    def _condition(self, vertex: Any) -> Condition:
+        condition = Condition(self.slots[vertex])
+        condition.source = vertex
+        return condition
+
     def _instruction(self, vertex: Any, fixed: list[int]) -> Instruction:
         op = vertex.op
         inputs = tuple([self._operand(v, fixed) for v in vertex.inputs])
         params = {n: Slot(self.slots[v]) if isinstance(v, Symbol) else v for n, v in vertex.params.items()}
-        guard = tuple([(self.slots[condition], wanted) for condition, wanted in self.guard[vertex]])
+        guard = tuple([(self._condition(condition), wanted) for condition, wanted in self.guard[vertex]])
         outputs: tuple[int, ...] = (self.slots[vertex],)
         rest = -1
         if isinstance(vertex, Several):

@@ -31,6 +31,12 @@ class Slot(int):
     """As the value of a parameter: the register where the value is."""
 
 
+class Condition(int):
+    """The register of a condition; ``source`` is what it was made from, for messages."""
+
+    source: Any = "of a branch"
+
+
 class Number:
     """An operand that is a Python number: it has a category (bool, integer, float), and takes the dtype of its neighbour.
 
@@ -111,7 +117,7 @@ class Instruction(NamedTuple):
         Registers of the results, one each; -1 where a result is not used.
     rest : int
         The register of what a row's kernel sets aside for its formulas; -1: not used.
-    guard : tuple of (int, bool)
+    guard : tuple of (Condition, bool)
         It runs only where the values of these registers are true, or not, as said.
     alike : bool
         Whether the operands are known to have one dtype.
@@ -124,7 +130,7 @@ class Instruction(NamedTuple):
     params: dict[str, Any]
     outputs: tuple[int, ...]
     rest: int = -1
-    guard: tuple[tuple[int, bool], ...] = ()
+    guard: tuple[tuple[Condition, bool], ...] = ()
     alike: bool = False
     source: Any = None
 
@@ -211,8 +217,8 @@ def truth(value: Any, source: Any = "of a branch") -> bool:
 
 def step(ins: Instruction, registers: list[Any], run: Callable[..., Any]) -> None:
     """Run one instruction unless its guard says no."""
-    for slot, wanted in ins.guard:
-        if truth(registers[slot]) is not wanted:
+    for condition, wanted in ins.guard:
+        if truth(registers[condition], condition.source) is not wanted:
             return
     params = {n: registers[v] if v.__class__ is Slot else v for n, v in ins.params.items()}
     out = run(ins, ins.operands(registers), params)
@@ -355,7 +361,7 @@ class Writer:
         }  # fmt: skip
         self._names: dict[int, str] = {}
         self.lines = ["    i = 0", "    try:"]
-        guard: tuple[tuple[int, bool], ...] = ()
+        guard: tuple[tuple[Condition, bool], ...] = ()
         pending: list[tuple[int, int]] = []
         defined: dict[int, int] = {}
         for number, ins in enumerate(instructions):
