@@ -48,7 +48,7 @@ def number(value: Any, argument: str, function: str = "", expected: str = "Numbe
     array = getattr(value, "_array", value)
     if isinstance(value, np.generic) or (array is not value and array.ndim == 0 and not value.requires_grad):
         if array.dtype.kind in "biuf":
-            return array.item()
+            return value.item()
     elif isinstance(value, (int, float)):
         return value
     raise wrong_type(value, argument, expected, function)

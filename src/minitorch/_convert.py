@@ -320,6 +320,8 @@ def to_index(input: Tensor) -> int:
     array = input._array
     if array.size != 1 or array.dtype.kind == "f":
         raise TypeError("only integer tensors of a single element can be converted to an index")
+    if observers:
+        tell_left("item", input)
     return int(array.item())
 
 
@@ -343,6 +345,10 @@ def contains(input: Tensor, element: Any) -> bool:
     """``element in tensor``: whether any element equals a number, or a tensor that is broadcast."""
     own: np.ndarray
     other: Any
+    if observers:
+        for tensor in (input, element):
+            if isinstance(tensor, _runtime.Tensor):
+                tell_left("bool", tensor)
     if isinstance(element, _runtime.Tensor):
         own, other = _dtypes.promote(input._array, element._array)
     elif isinstance(element, (bool, int, float, np.generic)):

@@ -505,6 +505,9 @@ BAD: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "numpy": (lambda: vmap(lambda x: torch.tensor(x.numpy()))(X), RuntimeError, "keep to operations on Tensors"),
     "tolist": (lambda: vmap(lambda x: x.tolist())(X), RuntimeError, "keep to operations on Tensors"),
     "numbers": (lambda: vmap(lambda x: torch.tensor([x[0], x[1]]))(X), RuntimeError, r"calling .item\(\) on a Tensor"),
+    "contained": (lambda: vmap(lambda x: x if 3 in x else -x)(X), RuntimeError, "data-dependent control flow"),
+    "index": (lambda: vmap(lambda x: x.narrow(0, x.argmax(), 1))(X), RuntimeError, r"calling .item\(\) on a Tensor"),
+    "number": (lambda: vmap(lambda x: x.clamp(max=2).pow(2).add(x, alpha=x[0]))(X), RuntimeError, "vmap"),
     "backward": (lambda: vmap(lambda x: (x * W).sum().backward())(X), RuntimeError, r"backward\(\) called inside"),
     "mask": (lambda: vmap(lambda x: x[x > 0])(X), RuntimeError, "shape depends on the values"),
     "nonzero": (lambda: vmap(lambda x: x.nonzero())(X), RuntimeError, "vmap"),
@@ -624,6 +627,24 @@ def test_tensors_made_of_tensors_are_copies_of_each_example() -> None:
     same(vmap(lambda x: torch.tensor(x) * x.new_tensor(x))(x), x * x)
     same(vmap(lambda x: torch.tensor(x, dtype=torch.int64))(x * 9), (x * 9).long())
     same(vmap(lambda x: torch.as_tensor(x) + torch.asarray(x))(x), x + x)
+
+
+def test_an_index_out_of_range_in_any_example_is_refused() -> None:
+    x, rows = torch.arange(3.0), torch.ones(3, 2)
+    for index in (-1, 3):
+        places = torch.tensor([[0], [index]])
+        with pytest.raises(IndexError, match=r"index -?[0-9]+ is out of bounds"):
+            vmap(lambda i: x.index_select(0, i))(places)
+        with pytest.raises(IndexError, match=r"index -?[0-9]+ is out of bounds"):
+            vmap(lambda i: nn.functional.embedding(i, rows))(places)
+        with pytest.raises((RuntimeError, IndexError), match=r"index -?[0-9]+ is out of bounds"):
+            vmap(lambda i: x.gather(0, i))(places)
+        with pytest.raises(IndexError, match="out of bounds"):
+            vmap(lambda i: nn.functional.cross_entropy(x, i[0]))(places)
+    same(
+        vmap(lambda i: torch.zeros(3).long().scatter_add(0, i, i - 2))(torch.tensor([[0], [1]])).sum(1),
+        torch.tensor([-2, -1]),
+    )
 
 
 def test_a_partial_and_a_module_may_be_mapped() -> None:

@@ -17,7 +17,7 @@ from ._batch import Batch, Batched, Rule, call, to_front
 from ._choices import CHOICES
 from ._places import dynamic as refused
 from ._shapes import elementwise
-from ._table import BARE, NUMBERS, RULES, SHOWN, SUBSCRIPTS
+from ._table import BARE, NO_NEGATIVES, NUMBERS, RULES, SHOWN, SUBSCRIPTS
 
 __all__ = ["Batched", "batched", "by_rule", "rule_of"]
 
@@ -60,8 +60,18 @@ def batched(
 def by_rule(batch: Batch) -> Any:
     """What the row gives, by its rule or example by example: a Tensor or a tuple, with the batch in front."""
     rule = rule_of(batch.row)
+    if batch.row.name in NO_NEGATIVES:
+        refuse_negatives(batch)
     out = None if rule is None or (batch.params and not knows(rule, batch.params)) else rule(batch)
     return looped(batch) if out is None else out
+
+
+def refuse_negatives(batch: Batch) -> None:
+    """Raise for an index below zero in some example: public functions have looked at the first one only."""
+    for name, tensor in zip(batch.row.inputs, batch.tensors):
+        array = tensor._array
+        if name in ("index", "indices") and array.size and (lowest := array.min()) < 0:
+            raise NO_NEGATIVES[batch.row.name](f"{batch.row.name}(): index {lowest} is out of bounds (under vmap)")
 
 
 def knows(rule: Rule, params: dict[str, Any]) -> bool:

@@ -146,3 +146,9 @@ DRAWN_BY_VALUE = frozenset(
     + ["sample_dirichlet", "slopes of rrelu", "standard_gamma", "the indices of fractional_max_pool"]
 )
 """What draws from distributions that its inputs' values say; the others take no more than a shape from their inputs."""
+NO_NEGATIVES: dict[str, type[Exception]] = dict.fromkeys(["embedding", "index_copy", "index_select"], IndexError) | {
+    name: RuntimeError
+    for name in RULES
+    if name.startswith(("gather", "index_add", "scatter_add", "scatter_reduce")) or name in ("scatter", "scatter_value")
+}
+"""Rows whose public functions refuse negative indices, and what with: kernels would count them from the end."""
