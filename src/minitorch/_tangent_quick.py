@@ -18,7 +18,7 @@ from . import _codegen
 from ._modes import grad_on
 from ._op import Row
 from ._runtime import new_tensor, quiet, raw
-from ._tangent_rules import Rule, fit
+from ._tangent_rules import Rule, calmed, fit
 from ._views import attach_view
 
 Push = Callable[[Any, Any, Any, Any], bool]
@@ -44,7 +44,7 @@ def quick_way(row: Row, rule: Rule | None) -> Push | None:
         "ndarray": np.ndarray,
         "ref": ref,
     }
-    names |= {"formula": next(iter(row.formulas.values())), "partial": partial}
+    names |= {"formula": calmed(next(iter(row.formulas.values()))), "partial": partial}
     names |= {
         "raw": raw,
         "quiet": quiet,
@@ -65,7 +65,8 @@ def _lines(row: Row, rule: Rule) -> Iterator[str]:
     for i in moving:
         yield f"{i}_t = get(id({i}._array))"
         yield f"if {i}_t is None:"
-        yield f"    if {i}._alias is not None and {i}._alias.parent is not None:"
+        yield f"    alias = {i}._alias"
+        yield f"    if alias is not None and alias.parent is not None and level.of({i}) is not None:"
         yield "        return False"
         yield f"elif ({i}_t := {i}_t[0]) is not None:"
         yield f"    if {i}_t._node is not None:"
@@ -91,8 +92,10 @@ def _lines(row: Row, rule: Rule) -> Iterator[str]:
     given = f"({', '.join(f'{i}_t' for i in moving)},)"
     arrays = f"({', '.join(f'{i}._array' for i in row.inputs)},)"
     yield "try:"
-    yield f"    found = quiet({_call(row, rule) or f'tangent, raw, {given}, {arrays}, params, array'})"
-    yield "except RuntimeError:  # another thread is there, or the rule says why it cannot"
+    call = _call(row, rule) or f"tangent, raw, {given}, {arrays}, params, array"
+    called, _, rest = call.partition(", ")
+    yield f"    found = {called}({rest})" if is_calm(row, rule) else f"    found = quiet({call})"
+    yield "except (RuntimeError, FloatingPointError):  # another thread is there, NumPy raises, or the rule says why it cannot"
     yield "    return False"
     owned = " and ".join(["found.__class__ is ndarray", "found.base is None", *(f"found is not {i}_t" for i in moving)])
     yield f"if {owned} and found.dtype is array.dtype and found.strides == array.strides and found.shape == array.shape:"
@@ -104,6 +107,11 @@ def _lines(row: Row, rule: Rule) -> Iterator[str]:
     yield "elif found is not None:"
     yield f"    level.raw_result(out, found, {given})"
     yield "return True"
+
+
+def is_calm(row: Row, rule: Rule) -> bool:
+    """Whether the formulas call nothing but ufuncs: where these would warn, CPython drops it, as for the row's recorder."""
+    return rule.kind == "formulas" and all([formula is not calmed(formula) for formula in row.formulas.values()])
 
 
 def _call(row: Row, rule: Rule) -> str:

@@ -8,7 +8,9 @@ See docs/design/11-transforms.md.
 
 from __future__ import annotations
 
+import dis
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -222,14 +224,24 @@ def _functions(row: Row) -> dict[str, Callable[..., Any]]:
 
 def _names(row: Row, kind: str) -> dict[str, Any]:
     called = (aside_of, ones, plus, reduced, transposed, through)
-    names: dict[str, Any] = {"row": row} | {function.__name__: function for function in called}
+    names: dict[str, Any] = {"row": row, "__name__": None} | {function.__name__: function for function in called}
     if kind == "transpose":
         return names | {f"{i}_formula": formula for i, formula in row.formulas.items()}
     return names | {
-        f"{i}_rule": function
+        f"{i}_rule": calmed(function)
         for i, function in _functions(row).items()
         if kind not in ("linear", "view", "composition")
     }
+
+
+def calmed(formula: Any) -> Any:
+    """The formula; where it calls nothing but ufuncs, as a function that drops their warnings: see ``_op.recorder``."""
+    code = formula.__code__
+    reads = {i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
+    calls = [name for name in code.co_names if name not in reads]
+    if reads or code.co_freevars or not all([isinstance(getattr(raw, name, None), np.ufunc) for name in calls]):
+        return formula
+    return FunctionType(code, {"__name__": None, "__builtins__": __builtins__}, formula.__name__, formula.__defaults__)
 
 
 def plus(one: Any, two: Any) -> Any:

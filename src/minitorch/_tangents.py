@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from ._identity import ByArray
+from ._layouts import layout_of
 from ._modes import Observer, active_levels, grad_on, levels, observers
 from ._op import Row, rows
 from ._records import observing, show
 from ._runtime import made, raw, silent, traced, wrap
 from ._tangent_quick import quick_way
 from ._tangent_rules import Rule, fit, rule_of
-from ._views import Edits, attach_view, path_to, root_of, take_step
+from ._views import Edits, View, attach_view, path_to, root_of, take_step
 from .ops import subscript  # noqa: F401  (its rows)
 
 _hidden: ContextVar[tuple[bool, tuple[Level, ...]]] = ContextVar("hidden_levels", default=(False, ()))
@@ -62,6 +63,12 @@ class Level:
 
     def _of_view(self, tensor: Any) -> Any:
         """The tangent of a view that was taken before its base had one: the same view of the base's."""
+        above, get = tensor, self.get
+        while (above := above._alias.parent) is not None and get(id(above._array)) is None:
+            if above._alias is None:
+                return None
+        if above is None:
+            return None
         with computing(self.outer):
             view = tensor._alias
             if view.edits.reshaped:
@@ -204,7 +211,8 @@ class Tangents(Observer):
 _alias = rows["alias"].call
 _forward = Tangents()
 _lock = threading.Lock()
-_NoneType = type(None)
+_PLAIN = (type(None), Edits, View)
+"""The aliases of tensors whose views are plain ones."""
 _count = 0
 
 
@@ -280,13 +288,9 @@ def leave(level: Level) -> None:
 
 def dual(level: Level, primal: Any, tangent: Any) -> Any:
     """A view of a tensor that has this tangent; a constant at this level where that is None."""
-    if (
-        len(observers) == 1
-        and not level.outer
-        and primal._node is None
-        and primal._alias.__class__ in (_NoneType, Edits)
-    ):
+    if len(observers) == 1 and not level.outer and primal._alias.__class__ in _PLAIN and not followed(primal):
         out = wrap(primal._array.view())  # as the row does, where nobody looks and nothing is recorded
+        out._layout = layout_of(primal)
         attach_view(out, primal, _alias.row, ())
     else:
         with computing(level.outer):
