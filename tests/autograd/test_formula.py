@@ -212,7 +212,7 @@ def test_latex_of_matrices_and_functions() -> None:
 
 
 def test_latex_braces_match_for_every_sample() -> None:
-    for cases in DIFFERENTIABLE.values():
+    for cases in list(DIFFERENTIABLE.values())[::6]:
         for case in cases[:1]:
             latex = recorded(case, case.inputs)[1].latex
             assert latex.count("{") == latex.count("}")
@@ -443,13 +443,13 @@ def test_deep_graphs_have_short_lines() -> None:
 
     def function(x: Any) -> Any:
         y = x
-        for _ in range(300):
+        for _ in range(150):
             y = torch.sin(y) + y * 0.5
         return y
 
     formula = written(function, x)
     assert max([len(line.text) for line in formula.lines]) < 500
-    assert formula.operations < 6000 < formula.expanded
+    assert formula.operations < 3000 < formula.expanded
     close(formula.evaluate()["dy/dx"], grad(function(x), x)[0])
 
 

@@ -361,11 +361,14 @@ class Algebra:
         inner = unexpanded(rest) if e.floats else e
         lead = e.ndim - inner.ndim
         varying = [d - lead for d in summed if d >= lead and inner.shape[d - lead] != 1]
-        if len(varying) == len(summed) and number == 1 and not small:
+        if len(varying) == len(summed) and number == 1 and not small and inner is rest:
             return self._summed(head, e, dims, shape, keepdim)
         if inner.shape == e.shape:
             return self.product(number, [*small, (self.sum_over(inner, dims, keepdim, head), 1)], shape, e.dtype)
         left = math.prod([inner.shape[d] for d in varying]) if head == "sum" else 1
+        if len(varying) == inner.ndim:
+            total = self.fitted(self.sum_over(inner, varying, False, head), shape, e.dtype)
+            return self.product(number * times // left, [*small, (total, 1)], shape, e.dtype)
         total = self.sum_over(inner, varying, True, head)
         if math.prod(total.shape) != math.prod(shape):
             total = self.fitted(total, kept, e.dtype)

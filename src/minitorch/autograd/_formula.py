@@ -15,7 +15,7 @@ from .._differentiate import grad
 from .._dtypes import dtype, of_numpy
 from .._op import rows
 from .._views import current_node
-from ..ops import choices, creation, reduce
+from ..ops import choices, creation, einsum, reduce
 from ._expressions import Expression
 from ._formula_names import Names, derivative, second_derivative
 from ._formula_reading import Reading, Watch, uses
@@ -164,6 +164,8 @@ class Namespace(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         kind = of_numpy(self._dtype)
+        if name == "tensor":
+            return lambda value: _runtime.wrap(np.asarray(value, self._dtype))
         if name in ("zeros", "ones", "full"):
             make = getattr(creation, name)
             return lambda *args, **kwargs: make(*args, **{"dtype": kind, **kwargs})
@@ -196,7 +198,8 @@ def array_in(value: Any) -> Any:
 
 
 _PUBLIC: dict[str, Any] = {
-    "inf": math.inf, "nan": math.nan, "sum": reduce.sum, "mean": reduce.mean, "where": choices.where
+    "inf": math.inf, "nan": math.nan, "sum": reduce.sum, "mean": reduce.mean, "where": choices.where,
+    "einsum": einsum.einsum,
 }  # fmt: skip
 _DTYPES = frozenset(["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"])
 

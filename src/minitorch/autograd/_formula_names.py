@@ -13,7 +13,21 @@ from ._formula_text import Opaque, identifier, inner, latex_name
 _PLAIN = {"variable": "x", "constant": "c", "gradient": "g", "direction": "v"}
 """What symbols are called that have no name: numbered, where there are several."""
 _RESERVED = frozenset(
-    ["where", "zeros", "ones", "full", "inf", "nan", "bool", "float16", "float32", "float64", "int64"]
+    [
+        "where",
+        "zeros",
+        "ones",
+        "full",
+        "tensor",
+        "einsum",
+        "inf",
+        "nan",
+        "bool",
+        "float16",
+        "float32",
+        "float64",
+        "int64",
+    ]
 )
 
 

@@ -27,6 +27,8 @@ from ._formula_rows import RESHAPES, read
 from ._formula_text import Opaque, Ref, identifier
 
 _watching: ContextVar[Any] = ContextVar("watching", default=None)
+_SHOWN_BY_NODES = frozenset(["asked"])
+"""Parameters that no kernel reads: people see them at nodes."""
 UNKNOWN = Opaque("...", None)
 """A parameter that a node did not keep."""
 
@@ -206,6 +208,7 @@ class Reading:
         shown = [
             (p, self.parameter(p, v, refs, count))
             for p, v in params.items()
+            if p not in _SHOWN_BY_NODES
             if row.params[p] != f"={v!r}" or isinstance(v, ChosenNumber) or isinstance(row, Choice)
         ]
         for name, value in params.items():

@@ -88,6 +88,9 @@ def sum_to(e: Expression, shape: tuple[int, ...]) -> Expression:
 def permuted(e: Expression, dims: tuple[int, ...]) -> Expression:
     """With the dimensions in another order; the exchange of the last two has a sign of its own."""
     dims = tuple([d % e.ndim for d in dims]) if e.ndim else ()
+    if e.head == "permute":
+        (_, before), *_ = e.params
+        return permuted(e.args[0], tuple([before[d] for d in dims]))
     if dims == tuple(range(e.ndim)):
         return e
     if e.ndim > 1 and dims == (*range(e.ndim - 2), e.ndim - 1, e.ndim - 2):
@@ -109,8 +112,33 @@ def product(self: Expression, other: Expression) -> Expression | None:
 
 
 def of_rows(self: Expression, other: Expression) -> Expression | None:
-    """``self.mT @ other`` of matrices."""
-    return self.mT @ other if self.ndim == other.ndim == 2 else None
+    """``self.mT @ other`` of matrices, or of what stands in the rows of tensors."""
+    if not self.ndim or not other.ndim or 0 in (*self.shape, *other.shape):
+        return None
+    first, second = [e.algebra.reshaped(e, (math.prod(e.shape[:-1]), e.shape[-1])) for e in (self, other)]
+    return first.mT @ second
+
+
+def contracted(self: Expression, other: Expression, left: Any, right: Any, kept: Any) -> Expression | None:
+    """A product summed over labels of dimensions, as ``einsum`` writes it."""
+    if not all([0 < label < 128 and chr(label).isalpha() for label in (*left, *right)]):
+        return None
+    words = ["".join(map(chr, labels)) for labels in (left, right, kept)]
+    sizes = dict(zip((*left, *right), (*self.shape, *other.shape)))
+    shape = tuple([sizes[label] for label in kept])
+    text = f"{words[0]},{words[1]}->{words[2]}"
+    return self.algebra.call("einsum", (self, other), (("equation", text),), shape, self.dtype)
+
+
+def channel_total(self: Expression, channels: tuple[int, ...], size: tuple[int, ...]) -> Expression:
+    """The sum for each channel, which is the second dimension of the shape *channels*."""
+    total = summed(self.algebra.reshaped(self, channels), (0, 2)[: len(channels) - 1])
+    return self.algebra.reshaped(total, size)
+
+
+def channel_scaled(self: Expression, weight: Expression, channels: tuple[int, ...]) -> Expression:
+    each = self.algebra.reshaped(weight, (channels[1], 1)[: len(channels) - 1])
+    return self.algebra.reshaped(self.algebra.reshaped(self, channels) * each, self.shape)
 
 
 def combined(self: Expression, first: Expression, second: Expression, beta: Any, alpha: Any) -> Expression:
@@ -134,6 +162,11 @@ def positive(output: Expression) -> Expression:
 
 def sloped(grad: Expression, self: Expression, negative_slope: float) -> Expression:
     return where(compared("gt", self, 0), grad, negative_slope * grad)
+
+
+def silu_backward(grad: Expression, self: Expression) -> Expression:
+    sigmoid = self.algebra.call("sigmoid", (self,), (), self.shape, self.dtype)
+    return grad * sigmoid * (1 + self * (1 - sigmoid))
 
 
 def softmax_backward(grad: Expression, output: Expression, dim: int) -> Expression:
@@ -179,6 +212,7 @@ ARITHMETIC: dict[str, Reading] = {
     "sigmoid_backward": lambda grad, output: grad * output * (1 - output),
     "relu_backward": lambda grad, output: grad * positive(output),
     "threshold_backward": lambda grad, self, threshold: grad * compared("gt", self, threshold),
+    "silu_backward": silu_backward,
     "leaky_relu_backward": lambda grad, self, negative_slope: sloped(grad, self, negative_slope),
     "exp_difference": lambda self, other: (d := self - other).algebra.call("exp", (d,), (), d.shape, d.dtype),
     "softmax_backward": softmax_backward,
@@ -231,6 +265,9 @@ PRODUCTS: dict[str, Reading] = {
     "addmm": combined,
     "addmv": combined,
     "baddbmm": combined,
+    "contract": contracted,
+    "channel_total": channel_total,
+    "channel_scaled": channel_scaled,
     "addr": lambda self, vec1, vec2, beta, alpha: beta * self + alpha * (stretched(vec1, -1) * vec2),
 }
 

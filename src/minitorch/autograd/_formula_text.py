@@ -89,6 +89,8 @@ class PythonWriter:
         """A number that has a shape, as a tensor."""
         if e.floats and e.number in FILLED and e.shape:
             return Written(f"{FILLED[e.number]}({', '.join(map(str, e.shape))})")
+        if e.floats and not e.shape:
+            return Written(f"tensor({self.plain(e.number).text})")
         kind = "" if e.floats else f", dtype={self.value(e.dtype)}"
         return Written(f"full({self.value(e.shape)}, {self.plain(e.number).text}{kind})")
 
@@ -224,6 +226,10 @@ class PythonWriter:
     def call_bitwise_and(self, e: Expression) -> Written:
         return Written(" & ".join([self.of(a, SUM) for a in e.args]), CHOICE)
 
+    def call_einsum(self, e: Expression) -> Written:
+        ((_, equation),) = e.params
+        return Written(f"einsum({', '.join([self.value(equation), *[self.of(a) for a in e.args]])})")
+
     def call_pow(self, e: Expression) -> Written:
         base, exponent = e.args
         return Written(f"{self.beside(base, ATOM)}**{self.of(exponent, ATOM)}", POWER)
@@ -356,7 +362,7 @@ class LatexWriter(PythonWriter):
         base, exponent = e.args
         return Written(f"{self.beside(base, ATOM)}^{{{self.of(exponent)}}}", POWER)
 
-    call_where = call_to = call_expand = call_reshape = plain_call
+    call_where = call_to = call_einsum = call_expand = call_reshape = plain_call
 
     def subscript(self, part: Expression, dim: int, text: str) -> Written:
         return Written(rf"{self.of(part, ATOM)}_{{[{':, ' * (dim % part.ndim)}{text}]}}")
