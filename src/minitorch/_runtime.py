@@ -14,7 +14,7 @@ from ._args import CONVERTERS
 from ._dtypes import can_cast, weak_dtype, weak_numbers
 from ._errors import explained, not_a_tensor, operand_names, public_name, scalar_name
 from ._layouts import intern_layout
-from ._modes import grad_on, inference_mode_on, observers
+from ._modes import active_levels, grad_on, inference_mode_on, observers
 from ._records import tell_parts
 from ._stories import stale, tell_operands
 from ._tape import Node, Output, extras_of, next_position, output_node
@@ -283,6 +283,11 @@ def deliver(
     computed = compute()
     if not isinstance(computed, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(computed)} Tensors, not Tensor")
+    if any([level.of(tensor) is not None for level in active_levels() for tensor in (computed, out)]):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function: "
+            "assign the result, or write it with copy_()"
+        )
     result = computed._array
     given = out._array.dtype
     if given is not result.dtype and given != result.dtype:

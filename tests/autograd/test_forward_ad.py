@@ -76,6 +76,18 @@ def test_errors_say_what_is_wrong() -> None:
             fwAD.make_dual(X, T, level=1)
 
 
+def test_out_is_refused() -> None:
+    with fwAD.dual_level():
+        x, out = fwAD.make_dual(X, T), torch.zeros(3)
+        with pytest.raises(NotImplementedError, match="it is an out= function"):
+            torch.add(x, x, out=out)
+        with pytest.raises(NotImplementedError, match="it is an out= function"):
+            torch.add(X, X, out=x)
+        assert out.tolist() == [0.0, 0.0, 0.0]
+        torch.add(X, X, out=out)
+        assert out.tolist() == [2.0, 4.0, 6.0]
+
+
 def test_threads_have_levels_of_their_own() -> None:
     found: list[Any] = []
 
