@@ -233,6 +233,7 @@ def test_writes_inside() -> None:
     y = point(1, 1)
     assert grad(other_argument)(x, y).tolist() == [3, 5]
     assert y.tolist() == [2, 3]
+    assert jacfwd(lambda x, y: y.mul_(2) * x)(x, y).tolist() == [[4, 0], [0, 6]]
     assert not y.requires_grad
 
     def argument(x: Any) -> Any:
@@ -281,8 +282,8 @@ def test_captured_tensors_are_not_written() -> None:
         lambda x: grad(helper)(x).sum(),
     ]
     for function in writers:
-        for transform in (grad, lambda f: lambda x: vjp(f, x), lambda f: lambda x: linearize(f, x)):
-            with pytest.raises(RuntimeError, match="would mutate a captured Tensor"):
+        for transform in (grad, jacfwd, lambda f: lambda x: vjp(f, x), lambda f: lambda x: linearize(f, x)):
+            with pytest.raises(RuntimeError, match=r"would mutate a captured Tensor|vmap: an inplace operation"):
                 transform(function)(x)
     assert buffer.tolist() == [0, 0]
     assert not buffer.requires_grad

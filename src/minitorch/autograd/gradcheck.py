@@ -389,9 +389,17 @@ class _Check:
             rng = np.random.default_rng(1)
             batch = rng.normal(size=(2, *output._array.shape)).astype(output._array.dtype)
             for i in self.variables:
-                together = grad(
-                    output, self.arguments[i], wrap(batch), retain_graph=True, allow_unused=True, is_grads_batched=True
-                )[0]
+                try:
+                    together = grad(
+                        output,
+                        self.arguments[i],
+                        wrap(batch),
+                        retain_graph=True,
+                        allow_unused=True,
+                        is_grads_batched=True,
+                    )[0]
+                except RuntimeError as error:
+                    raise GradcheckError(f"While computing batched gradients, got: {error}") from error
                 each = [self._vjp(output, self.arguments[i], vector) for vector in batch]
                 if together is not None and not np.allclose(
                     together._array, np.stack(each), rtol=self.rtol, atol=self.atol

@@ -83,7 +83,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
         level = Level()
         with recording(), unwritten(func, (args, kwargs)):
             entered, inputs, spec = _entered(level, args, argnums)
-            output, aux = split_aux(func(*entered, **_passed(kwargs)), has_aux, api)
+            output, aux = split_aux(func(*entered, **passed(kwargs)), has_aux, api)
         if not isinstance(output, _runtime.Tensor):
             raise RuntimeError(
                 f"{api}: Expected f(*args) to return a Tensor, got {type(output)}: was a return forgotten?"
@@ -176,7 +176,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     with unwritten(func, primals):
         results = push(func, primals, tangents, strict=strict, has_aux=has_aux)
     if has_aux:
-        tree_map(_check_aux, results[2])
+        tree_map(check_aux, results[2])
     return results
 
 
@@ -214,13 +214,13 @@ def _entered(level: Level, args: tuple[Any, ...], argnums: Argnums) -> tuple[lis
         check_tensor_input(leaf)
     inputs = [level.enter(leaf) for leaf in leaves]
     made = spec.unflatten(inputs)
-    entered = [arg if i in where else _passed(arg) for i, arg in enumerate(args)]
+    entered = [arg if i in where else passed(arg) for i, arg in enumerate(args)]
     for i, argument in zip(where, made if isinstance(argnums, tuple) else (made,)):
         entered[i] = argument
     return entered, inputs, spec
 
 
-def _passed(tree: Any) -> Any:
+def passed(tree: Any) -> Any:
     """Arguments that are not differentiated: in tensors of their own, so that writes do not give the caller's a history."""
     return tree_map(lambda t: bare(t) if isinstance(t, _runtime.Tensor) and current_node(t) is None else t, tree)
 
@@ -228,10 +228,11 @@ def _passed(tree: Any) -> Any:
 def _left(level: Level, aux: Any) -> Any:
     """Auxiliary output, without the history that nothing outside needs."""
 
-    return tree_map(lambda value: level.leave(_check_aux(value)), aux)
+    return tree_map(lambda value: level.leave(check_aux(value)), aux)
 
 
-def _check_aux(value: Any) -> Any:
+def check_aux(value: Any) -> Any:
+    """Auxiliary output, which is to be tensors."""
     if not isinstance(value, _runtime.Tensor):
         raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}: auxiliary output must be tensors")
     return value

@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._batching._vmap import vmap
-from .._pytree import tree_flatten, tree_leaves, tree_structure
+from .._pytree import tree_flatten, tree_leaves, tree_map, tree_structure
 from .._runtime import traced
+from ..autograd._jvp import jvp as push
 from ..autograd._transform import at_once, column_blocks, each, one_hot_rows, row_blocks
 from ._arguments import Argnums, check_tensor_input, positions
-from ._gradients import jvp, pulled_back
+from ._captured import unwritten
+from ._gradients import check_aux, passed, pulled_back
 
 
 def jacrev(
@@ -129,13 +131,14 @@ def jacfwd(
         seen: list[Any] = []
 
         def tangents(*row: Any) -> Any:
-            output, tangent, *aux = jvp(function, spec.unflatten(inputs), spec.unflatten(row), has_aux=has_aux)
+            with unwritten(func, args):
+                output, tangent, *aux = push(function, spec.unflatten(inputs), spec.unflatten(row), has_aux=has_aux)
             seen[:] = [tree_structure(output)]
-            return tree_leaves(tangent), aux
+            return tree_leaves(tangent), tree_map(check_aux, aux)
 
         def function(*wanted: Any) -> Any:
             chosen = dict(zip(where, wanted))
-            return func(*[chosen.get(i, arg) for i, arg in enumerate(args)])
+            return func(*[chosen[i] if i in chosen else passed(arg) for i, arg in enumerate(args)])
 
         columns, aux = vmap(tangents, out_dims=(0, None), randomness=randomness)(*one_hot_rows(inputs))
         (output_spec,) = seen
