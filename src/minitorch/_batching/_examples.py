@@ -19,8 +19,9 @@ from .._modes import Observer, grad_on, no_grad, observers, set_grad_enabled
 from .._op import rows
 from .._trace import Slot, _current, with_asides
 from .._views import current_node
-from . import _refusals, by_rule
+from . import _refusals, by_rule, rule_of
 from ._batch import Batch, Batched, padded
+from ._shapes import elementwise
 from ._table import DRAWN_BY_VALUE
 
 
@@ -61,9 +62,13 @@ class Called:
         self.batched = [i.__class__ is Slot for i in inputs]
         self.reads = [i for i in inputs if i.__class__ is Slot] + slots
         self.fixed = not slots
+        self.plain = self.fixed and len(inputs) == 1 and not row.outputs and rule_of(row) is elementwise
 
     def run(self, values: dict[int, Any], size: int) -> None:
         """Run the row, by its rule, on the values that the slots have now."""
+        if self.plain and not self.asides:  # a batch is no other input
+            values[self.outputs[0]] = self.row.call(value_of(self.inputs[0], self.cut[0], values), *self.params)
+            return
         tensors = [value_of(i, cut, values) for i, cut in zip(self.inputs, self.cut)]
         params = self.params if self.fixed else [filled(p, values) for p in self.params]
         batch = Batch(self.row, tensors, self.batched, dict(zip(self.row.params, params)), size)
@@ -313,8 +318,8 @@ class Examples(Observer):
         self.instructions.append(Called(row, inputs, cut, params, within, outputs, asides))
 
     def _read(self, inputs: Sequence[Any]) -> tuple[list[Any], list[bool]]:
-        cut = [isinstance(i, _runtime.Tensor) and current_node(i) is None for i in inputs]
-        return [self._input(i) for i in inputs], cut
+        read = [self._input(i) for i in inputs]
+        return read, [r.__class__ is Slot and current_node(i) is None for i, r in zip(inputs, read)]
 
     def _drawn(self, name: str, depends: bool) -> bool:
         """Whether what was drawn is to differ from example to example."""

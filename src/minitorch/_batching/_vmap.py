@@ -278,8 +278,11 @@ def first_of(tensor: Any, dim: int) -> Any:
         first = np.array(array[(ALL,) * dim + (0,)], order="C")
     else:
         first = np.ones(array.shape[:dim] + array.shape[dim + 1 :], array.dtype)
-    with unobserved():
-        return _runtime.wrap(np.asarray(first)).requires_grad_(current_node(tensor) is not None)
+    tensor, own = _runtime.wrap(first), current_node(tensor)
+    if own is not None:
+        with unobserved():
+            tensor.requires_grad_()
+    return tensor
 
 
 def from_front(tensor: Any, dim: int) -> Any:
