@@ -27,15 +27,15 @@ NETWORKS: dict[str, tuple[str, float]] = {
 
 
 def networks(table: Table, repeats: int) -> None:
-    """Both libraries make the network and its data themselves, from the same seed, each in a process of its own."""
-    print("Each library in a process of its own, as its users have it; the two take turns.")
-    contenders = {library: Contender(library) for library in LIBRARIES}
+    """Both libraries make the network and its data themselves, from the same seed, each in a new process of its own."""
+    print("Each library in a process of its own, as its users have it, new for each line; the two take turns.")
     for name, (made_by, limit) in NETWORKS.items():
+        contenders = {library: Contender(library) for library in LIBRARIES}
         agree(name, {library: contender.make(made_by) for library, contender in contenders.items()}, 1e-3)
         timers = {library: contender.timed for library, contender in contenders.items()}
         table.line(name, alternated(timers, repeats=repeats, target_ms=20), limit)
-    for contender in contenders.values():
-        contender.end()
+        for contender in contenders.values():
+            contender.end()
 
 
 MEMORY = """
