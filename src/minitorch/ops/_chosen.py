@@ -98,9 +98,13 @@ def chosen(row: Any, kind: Callable[..., Any], input: Any, dim: int, index: np.n
     """The named tuple of the values at *index*, which keeps the dimension, and the indices."""
     values = row(input, dim, index, keepdim)
     squeezed, copied = not keepdim and bool(input._array.ndim), values._node is not None
-    if squeezed or copied:  # the node's own index is not for the user to write into
-        taken = {"dim": dim if squeezed else None, "copied": copied}
-        index = _returned(wrap(index), **taken) if observers else _returned.choice.kernel(index, **taken)
+    if observers and (squeezed or copied):
+        index = _returned(wrap(index), dim=dim if squeezed else None, copied=copied)
+    else:
+        if squeezed:
+            index = index.squeeze(dim)
+        if copied:  # the node's own index is not for the user to write into
+            index = index.copy()
     return kind((values, severed(f"the indices of {kind.__name__}", index, input)))
 
 

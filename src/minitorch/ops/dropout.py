@@ -11,6 +11,7 @@ from .. import _random
 from .._args import array_of, flag, real
 from .._choices import choice
 from .._inplace import write
+from .._modes import observers
 from .._runtime import wrap
 from . import pointwise
 from . import shape as shapes
@@ -51,14 +52,23 @@ def _dropped(input: Any, p: float, feature: bool, inplace: bool) -> Any:
         raise RuntimeError(f"dropout(): expected a floating point tensor, but got {input.dtype}")
     if p == 0 or not array.size:
         return input
-    noise = np.zeros((), array.dtype) if p == 1 else _noise(input, p=p, feature=feature)
+    if p == 1:
+        noise = np.zeros((), array.dtype)
+    elif observers:
+        noise = _noise(input, p=p, feature=feature)
+    else:
+        noise = _scaled_mask(array, p, feature)
     return write(input, pointwise.mul, (wrap(noise),)) if inplace else pointwise.mul(input, wrap(noise))
 
 
 @choice("dropout noise", draws=True)
 def _noise(self: np.ndarray, *, p: float, feature: bool) -> np.ndarray:
-    noise = _mask(self, p, feature)
-    noise /= self.dtype.type(1 - p)
+    return _scaled_mask(self, p, feature)
+
+
+def _scaled_mask(like: np.ndarray, p: float, feature: bool) -> np.ndarray:
+    noise = _mask(like, p, feature)
+    noise /= like.dtype.type(1 - p)
     return noise
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._args import array_of, dim_of, either, flag
 from .._choices import choice
+from .._modes import observers
 from .._op import op
 from .._runtime import deliver, severed, traced
 from .._types import Dims
@@ -170,7 +171,8 @@ def max(
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver_pair("max", lambda: max(input, number, keepdim), (input,), out)
-    index = _largest(input, dim=number, keepdim=True)
+    plain = not observers and input._array.ndim
+    index = input._array.argmax(number, keepdims=True) if plain else _largest(input, dim=number, keepdim=True)
     return chosen(_max_dim, _returns.max, input, number, index, keepdim)
 
 
@@ -205,7 +207,8 @@ def min(
     keepdim = keepdim if keepdims is None else keepdims
     if out is not None:
         return deliver_pair("min", lambda: min(input, number, keepdim), (input,), out)
-    index = _smallest(input, dim=number, keepdim=True)
+    plain = not observers and input._array.ndim
+    index = input._array.argmin(number, keepdims=True) if plain else _smallest(input, dim=number, keepdim=True)
     return chosen(_min_dim, _returns.min, input, number, index, keepdim)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._args import array_of, dim_of, either, flag, number, text
 from .._choices import choice
+from .._modes import observers
 from .._op import op
 from .._runtime import deliver, severed, wrap
 from .._types import Number
@@ -92,7 +93,8 @@ def sort(
     if stable is not None:
         flag(stable, "stable")
     row = _sort_row if stable is None else _stable_sort_row
-    return chosen(row, _returns.sort, input, number, _order(input, dim=number, descending=descending))
+    order = _order(input, dim=number, descending=descending) if observers else _ordered(array, number, descending)
+    return chosen(row, _returns.sort, input, number, order)
 
 
 def argsort(
