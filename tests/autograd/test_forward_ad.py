@@ -301,3 +301,15 @@ def test_jvp_says_what_is_wrong() -> None:
     with pytest.raises(ValueError, match="floating point"):
         jvp(torch.sin, (torch.arange(3),), (torch.arange(3),))
     assert not observers
+
+
+def test_checkpoints_carry_tangents_forward_and_back() -> None:
+    checkpoint = torch.utils.checkpoint.checkpoint
+    x = X.clone().requires_grad_()
+    with fwAD.dual_level():
+        dual = fwAD.make_dual(x, T)
+        plain, checked = (dual.sin() ** 2).exp(), checkpoint(lambda z: (z.sin() ** 2).exp(), dual, use_reentrant=False)
+        assert tangent(checked) == tangent(plain)
+        found = [torch.autograd.grad(y.sum(), dual)[0] for y in (plain, checked)]
+        assert tangent(found[0]) is not None
+        np.testing.assert_allclose(tangent(found[1]), tangent(found[0]), rtol=1e-6)

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import _runtime
 from .._engine import _running
-from .._modes import enable_grad, grad_on, no_grad
+from .._modes import active_levels, enable_grad, grad_on, no_grad
 from .._random import default_generator
 from ..autograd import Function, backward
 from ..autograd.graph import saved_tensors_hooks
@@ -90,6 +90,10 @@ class _SavedInputs(Function):
         ctx.save_for_backward(*tensors)
         return empty(0)
 
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> None:
+        """The arguments keep their own tangents."""
+
 
 class _Place:
     """What a node keeps instead of a tensor: the number under which the checkpoint saved it, and what it was like."""
@@ -144,6 +148,8 @@ class _Checkpoint:
                     "the same each time"
                 )
             kept = tensor.detach()
+            if active_levels():
+                kept._array = tensor._array  # the same value, with its tangent
             if self.places[count]() is not None:
                 again[count] = kept
             count += 1
