@@ -100,6 +100,26 @@ def test_gradients_of_both_orders(name: str, case: Sample) -> None:
             check(static.gradients([f for _, f in live], targets, allow_unused=True), second, feed)
 
 
+@pytest.mark.parametrize(("name", "case"), [p for p in DIFFERENTIABLE if _op.rows[p.values[0]].outputs])
+def test_gradients_of_one_output_alone(name: str, case: Sample) -> None:
+    for entry in calls_of(name, case):
+        given = [i.detach().clone() for i in entry.inputs]
+        leaves = [i.requires_grad_() if i.is_floating_point() else i for i in given]
+        eager = tuple_of(entry.row.call(*leaves, **entry.params))
+        for number, output in enumerate(eager):
+            if not output.requires_grad:
+                continue
+            xs = [i for i in leaves if i.requires_grad]
+            first = grad(output.sum(), xs, retain_graph=True, create_graph=case.order > 1, allow_unused=True)
+            places, nodes, feed = symbolic_call(entry.row, given, entry.params, len(eager))
+            targets = [p for p, i in zip(places, leaves) if i.requires_grad]
+            found = static.gradients(nodes[number], targets, allow_unused=True)
+            check(found, first, feed)
+            if case.order > 1 and first[0] is not None and first[0].requires_grad:
+                second = grad(first[0].sum(), xs, retain_graph=True, allow_unused=True)
+                check(static.gradients(found[0], targets, allow_unused=True), second, feed)
+
+
 def check(found: Any, expected: Any, feed: Any) -> None:
     """Gradients of the graph as the engine's; None stands for zeros."""
     ran = iter(static.Executor([f for f in found if f is not None]).run(feed))

@@ -51,7 +51,7 @@ op("cofactor_slope", "CofactorSlopeBackward0", lambda self, grad: kernels.cofact
    self=_slope_self,
    grad=lambda F, g, self: F.cofactor_slope(self, g))  # fmt: skip
 
-_slogdet_row = op("slogdet", "LinalgSlogdetBackward0", _slogdet, ("self",), outputs=True,
+_slogdet_row = op("slogdet", "LinalgSlogdetBackward0", _slogdet, ("self",), outputs=2,
                   tangent=lambda F, t, self: (None, _product(F, F.mT(F.inv_ex(self)[0]), t, False)),
                   self=lambda F, g, self: over_matrices(F, g[1]) * F.mT(F.inv_ex(self)[0]))  # fmt: skip
 

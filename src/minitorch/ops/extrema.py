@@ -73,7 +73,7 @@ _min_all = _extreme_all("min_all", "MinBackward1", np.minimum)
 _amax = _extreme_dims("amax", "AmaxBackward0", np.maximum)
 _amin = _extreme_dims("amin", "AminBackward0", np.minimum)
 _aminmax_row = op(
-    "aminmax", "AminmaxBackward0", _aminmax, ("self",), outputs=True, tangent=_aminmax_tangent, self=_aminmax_self
+    "aminmax", "AminmaxBackward0", _aminmax, ("self",), outputs=2, tangent=_aminmax_tangent, self=_aminmax_self
 )
 _max_dim = choosing("max_dim", "MaxBackward0")
 _min_dim = choosing("min_dim", "MinBackward0")

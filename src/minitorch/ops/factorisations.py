@@ -61,7 +61,7 @@ def _cholesky_tangent(F: Any, t: Any, result: Any, upper: bool) -> tuple[Any, No
     return F.mT(moved) if upper else moved, None
 
 
-_cholesky_row = op("cholesky_ex", "LinalgCholeskyExBackward0", _cholesky_ex, ("self",), outputs=True,
+_cholesky_row = op("cholesky_ex", "LinalgCholeskyExBackward0", _cholesky_ex, ("self",), outputs=2,
                    tangent=_cholesky_tangent,
                    self=lambda F, g, result, upper: cholesky_self(F, g[0], result[0], upper))  # fmt: skip
 
@@ -229,14 +229,14 @@ def _parts_self(F: Any, g: Any, self_shape: tuple[int, ...]) -> Any:
 
 op("permutation", "PermutationBackward0", _permutation, ("self",))
 
-_lu_factor_row = op("lu_factor_ex", "LinalgLuFactorExBackward0", _lu_factor_ex, ("self",), outputs=True, tangent="transpose",
+_lu_factor_row = op("lu_factor_ex", "LinalgLuFactorExBackward0", _lu_factor_ex, ("self",), outputs=3, tangent="transpose",
                     self=_packed_self)  # fmt: skip
 
-_lu_row = op("lu", "LinalgLuBackward0", _lu, ("self",), outputs=True, tangent="transpose",
+_lu_row = op("lu", "LinalgLuBackward0", _lu, ("self",), outputs=3, tangent="transpose",
              self=lambda F, g, result: lu_gradient(
                  F, F.tril(g[1], diagonal=-1), F.triu(g[2]), result[0], result[1], result[2]))  # fmt: skip
 
-_parts_row = op("lu_parts", "LuUnpackBackward0", _parts, ("self",), outputs=True, tangent="transpose", self=_parts_self)
+_parts_row = op("lu_parts", "LuUnpackBackward0", _parts, ("self",), outputs=2, tangent="transpose", self=_parts_self)
 
 
 def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> _returns.linalg_lu_factor:

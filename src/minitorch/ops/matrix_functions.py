@@ -352,7 +352,7 @@ def _lstsq_other(F: Any, g: Any, self: Any, other: Any, result: Any, rcond: floa
     return slope
 
 
-_lstsq_row = op("lstsq", "LinalgLstsqBackward0", _lstsq, ("self", "other"), outputs=True, broadcasts=True,
+_lstsq_row = op("lstsq", "LinalgLstsqBackward0", _lstsq, ("self", "other"), outputs=4, broadcasts=True,
                 numbers=False, tangent="transpose",
                 self=_lstsq_self, other=_lstsq_other)  # fmt: skip
 

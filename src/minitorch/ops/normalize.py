@@ -102,7 +102,7 @@ def _curvature(F: Any, g: Any, grad: Any, self: Any, mean: Any, var: Any, plan: 
     return F.view(-(r * r * covariance * y) - r * (grad_y * of_g + gy * of_grad), size=own)
 
 
-_moments = op("norm_moments", "", _moments_kernel, ("self",), outputs=True)
+_moments = op("norm_moments", "", _moments_kernel, ("self",), outputs=2)
 op("standardized", "NativeBatchNormBackward0", _standardized, ("self", "mean", "var"), tangent="formulas",
    self=lambda F, g, self, mean, var, plan: F.standardized_backward(g, self, mean, var, plan=plan))  # fmt: skip
 op("standardized_backward", "NativeBatchNormBackwardBackward0", _standardized_backward, ("grad", "self", "mean", "var"),

@@ -58,7 +58,7 @@ def _qr_self(F: Any, g: Any, result: Any, self_shape: tuple[int, ...], mode: str
 
 
 _qr_row = op(
-    "qr", "LinalgQrBackward0", _qr, ("self",), outputs=True, hides=("self_shape",), tangent="transpose", self=_qr_self
+    "qr", "LinalgQrBackward0", _qr, ("self",), outputs=2, hides=("self_shape",), tangent="transpose", self=_qr_self
 )
 
 

@@ -91,12 +91,12 @@ def _triangle_other_tangent(F: Any, t: Any, self: Any, upper: bool, left: bool, 
     return F.solve_triangular(self, t, upper=upper, left=left, unitriangular=unitriangular)
 
 
-_inv_row = op("inv_ex", "LinalgInvExBackward0", _inv_ex, ("self",), outputs=True,
+_inv_row = op("inv_ex", "LinalgInvExBackward0", _inv_ex, ("self",), outputs=2,
               tangent=lambda F, t, result: (-F.matmul(result[0], F.matmul(t, result[0])), None),
               self=lambda F, g, result: -F.bmm_nt(F.bmm_tn(result[0], g[0]), result[0]))  # fmt: skip
 
 _solve_row = op("solve_ex", "LinalgSolveExBackward0", _solve_ex, ("self", "other"),
-                outputs=True, broadcasts=True, numbers=False,
+                outputs=2, broadcasts=True, numbers=False,
                 tangent={"self": _solve_tangent, "other": lambda F, t, self, left: F.solve_ex(self, t, left=left)},
                 self=lambda F, g, self, result, left: _solve_self(F, g[0], self, result, left),
                 other=lambda F, g, self, left: F.solve_ex(F.mT(self), g[0], left=left)[0])  # fmt: skip

@@ -84,7 +84,7 @@ def _eigvalsh_tangent(F: Any, t: Any, self: Any, UPLO: str) -> Any:
     return F.sum(vectors * F.matmul(t, vectors), dim=(len(t.shape) - 2,), keepdim=False)
 
 
-_eigh_row = op("eigh", "LinalgEighBackward0", _eigh, ("self",), outputs=True, tangent=_eigh_tangent, self=_eigh_self)
+_eigh_row = op("eigh", "LinalgEighBackward0", _eigh, ("self",), outputs=2, tangent=_eigh_tangent, self=_eigh_self)
 _eigvalsh_row = op(
     "eigvalsh", "LinalgEighBackward0", _eigvalsh, ("self",), tangent=_eigvalsh_tangent, self=_eigvalsh_self
 )
@@ -222,7 +222,7 @@ _svd_row = op(
     "LinalgSvdBackward0",
     _svd,
     ("self",),
-    outputs=True,
+    outputs=3,
     hides=("self_shape",),
     tangent="transpose",
     self=_svd_self,

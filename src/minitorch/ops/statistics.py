@@ -97,11 +97,11 @@ def _var_slope(F: Any, g: Any, self: Any, result: Any, *rest: Any) -> Any:
 
 _var_row = op("var", "VarBackward0", _var, ("self",), hides=("self_shape",), tangent="reduction", self=_var_self)
 _std_row = op("std", "StdBackward0", _std, ("self",), hides=("self_shape",), tangent="reduction", self=_std_self)
-_var_mean_row = op("var_mean", "VarMeanBackward0", _var_mean, ("self",), outputs=True,
+_var_mean_row = op("var_mean", "VarMeanBackward0", _var_mean, ("self",), outputs=2,
                      hides=("self_shape",),
                    tangent=_spread_tangents(_var_slope),
                    self=_var_mean_self)  # fmt: skip
-_std_mean_row = op("std_mean", "StdMeanBackward0", _std_mean, ("self",), outputs=True,
+_std_mean_row = op("std_mean", "StdMeanBackward0", _std_mean, ("self",), outputs=2,
                      hides=("self_shape",),
                    tangent=_spread_tangents(_std_self),
                    self=_std_mean_self)  # fmt: skip

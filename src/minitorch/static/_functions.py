@@ -210,9 +210,10 @@ class Later(Function):
 
         if not row.outputs:
             g = g[0]
+        elif row.outputs is True:
+            g = [g[n] if n in g else F.zeros_like(result) for n, result in enumerate(known["rest", None])]
         elif not row.together:
-            count = 1 + max([n for kind, n in self.plan if kind == "result"], default=max(self.came))
-            g = [g[n] if n in g else F.zeros_like(known["result", n]) for n in range(count)]
+            g = [g[n] if n in g else F.zeros_like(known["result", n]) for n in range(row.outputs)]
         results = tuple([known["result", n] for kind, n in self.plan if kind == "result"])
 
         def read(name: str) -> Any:
@@ -259,13 +260,15 @@ def later(node: Any, g: Any, needed: Sequence[bool]) -> list[Any]:
         if {name, f"{name}_shape"} & reads or (row.broadcasts and needed[n]):
             plan.append(("input", n))
     given = [(0, g)] if not row.outputs else sorted(g.items())
-    whole = any([r == "result" for r in reads]) or (row.outputs and not row.together)
-    if row.outputs:
-        chosen = range(count_of(node, given)) if whole else [int(r[6:]) for r in reads if r[:6] == "result" and r[6:]]
+    if row.outputs is True and any([r.startswith("result") for r in reads]):
+        raise NotImplementedError(
+            f"{row.name}: its formulas read its results, so op() must be told how many: outputs=2"
+        )
+    if row.outputs is not True:
+        whole = "result" in reads or (row.outputs and not row.together)
+        chosen = range(row.outputs or 1) if whole else [int(r[6:]) for r in reads if r[:6] == "result" and r[6:]]
         plan += [("result", n) for n in chosen]
-    elif whole:
-        plan.append(("result", 0))
-    if "aside" in reads:
+    if "aside" in reads or row.outputs is True:
         plan.append(("rest", None))
     like = next(v for v in node.inputs if isinstance(v, Node))
     operands = {
@@ -282,13 +285,6 @@ def later(node: Any, g: Any, needed: Sequence[bool]) -> list[Any]:
 def as_node(value: Any, like: Node) -> Any:
     """An operand, a number as the 0-d array that it is beside *like*."""
     return Node(BESIDE, (Value(value.value), like)) if isinstance(value, Number) else value
-
-
-def count_of(node: Any, given: Sequence[Any]) -> int:
-    """How many outputs of a call take part: all, or, where their number is not known, those that are used."""
-    if node.count is not None:
-        return int(node.count)
-    return 1 + max([n for n, _ in given] + [n for n in node.made if n.__class__ is int])
 
 
 def result_of(node: Any, number: int) -> Any:

@@ -116,7 +116,8 @@ class Instruction(NamedTuple):
     outputs : tuple of int
         Registers of the results, one each; -1 where a result is not used.
     rest : int
-        The register of what a row's kernel sets aside for its formulas; -1: not used.
+        The register of what a row's kernel returns beside the outputs that it declares (what it sets aside for its formulas;
+        all, where their number is not declared); -1: not used.
     guard : tuple of (Condition, bool)
         It runs only where the values of these registers are true, or not, as said.
     alike : bool
@@ -138,6 +139,11 @@ class Instruction(NamedTuple):
     def several(self) -> bool:
         """Whether the call gives a tuple."""
         return bool(self.op.several if isinstance(self.op, Function) else self.op.outputs)
+
+    @property
+    def declared(self) -> int:
+        """How many outputs a row declares; 0 where that depends on its operands."""
+        return 0 if self.op.outputs is True else int(self.op.outputs) or 1
 
     def operands(self, registers: list[Any]) -> list[Any]:
         """The values of its inputs."""
@@ -196,7 +202,7 @@ def on_tensors(ins: Instruction, values: Sequence[Any], params: dict[str, Any]) 
     if given and values[0].__class__ is Number and row.numbers != "either":
         given[0] = wrap(values[0].tables[row.floats][given[1]._array.dtype])
     out = row.call(given, **params) if row.variadic else row.call(*given, **params)
-    if ins.rest < 0:
+    if ins.rest < 0 or row.outputs is True:
         return out
     arrays = settled(row, [v._array if isinstance(v, _runtime.Tensor) else v for v in values])
     aside = row.kernel(*arrays, **params)[int(row.outputs) or 1 :]
@@ -223,8 +229,7 @@ def step(ins: Instruction, registers: list[Any], run: Callable[..., Any]) -> Non
     params = {n: registers[v] if v.__class__ is Slot else v for n, v in ins.params.items()}
     out = run(ins, ins.operands(registers), params)
     if ins.rest >= 0:
-        count = int(getattr(ins.op, "outputs", 0)) or 1
-        registers[ins.rest] = list(out[count:])
+        registers[ins.rest] = list(out[ins.declared :])
     elif not ins.several:
         registers[ins.outputs[0]] = _outer(out, ins)
         return
@@ -488,5 +493,5 @@ class Writer:
             if slot >= 0:
                 yield f"r[{slot}] = x[{number}]"
         if ins.rest >= 0:
-            yield f"r[{ins.rest}] = rest_of(x[{int(ins.op.outputs) or 1}:])"
+            yield f"r[{ins.rest}] = rest_of(x[{ins.declared}:])"
         yield "x = None"
