@@ -19,7 +19,7 @@ from ._modes import grad_on
 from ._op import Row
 from ._runtime import new_tensor, quiet, raw
 from ._tangent_rules import Rule, calmed, fit
-from ._views import attach_view
+from ._views import edits_of
 
 Push = Callable[[Any, Any, Any, Any], bool]
 
@@ -51,7 +51,7 @@ def quick_way(row: Row, rule: Rule | None) -> Push | None:
         "fit": fit,
         "grad_on": grad_on,
         "new_tensor": new_tensor,
-        "attach_view": attach_view,
+        "edits_of": edits_of,
     }
     exec(compile(source, f"<quick tangent of {row.name}>", "exec"), names)
     push: Push = names["push"]
@@ -101,9 +101,7 @@ def _lines(row: Row, rule: Rule) -> Iterator[str]:
     yield f"if {owned} and found.dtype is array.dtype and found.strides == array.strides and found.shape == array.shape:"
     yield "    tensor = new_tensor()"
     yield "    tensor._array, tensor._node, tensor._alias, tensor._layout = found, None, None, out._layout"
-    yield "    entries = level.entries"
-    yield "    key = id(array)"
-    yield "    entries[key] = tensor, ref(array, partial(entries.pop, key))"
+    yield from _codegen.indented(_kept_lines())
     yield "elif found is not None:"
     yield f"    level.raw_result(out, found, {given})"
     yield "return True"
@@ -134,6 +132,15 @@ def _view_lines(row: Row) -> Iterator[str]:
     yield "tensor = new_tensor()"
     yield f"tensor._array = kernel({', '.join(['self_t._array', *(f'{p}={p}' for p in row.params)])})"
     yield "tensor._node, tensor._layout = None, out._layout"
-    yield "attach_view(tensor, self_t, row, params)"
-    yield "level.tangents[array] = tensor"
+    yield "edits = alias.edits if alias is not None else edits_of(self_t)"
+    yield "tensor._alias = view = out._alias.__class__()"
+    yield "view.edits, view.parent, view.row, view.params = edits, self_t, row, params"
+    yield "view.index, view.seen = None, edits.count"
+    yield from _kept_lines()
     yield "return True"
+
+
+def _kept_lines() -> Iterator[str]:
+    yield "entries = level.entries"
+    yield "key = id(array)"
+    yield "entries[key] = tensor, ref(array, partial(entries.pop, key))"
