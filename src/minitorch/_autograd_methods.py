@@ -114,6 +114,8 @@ def grad(self: Any) -> Any:
     """The accumulated gradient; None until a backward pass reached this leaf."""
     node = self._node
     if node.__class__ is AccumulateGrad:
+        if observers:
+            tell_parts("grad_read", self, node.grad)
         return node.grad
     value = getattr(self, "_grad", None)
     if value is None and node is not None and not retains_grad(self):
@@ -283,6 +285,8 @@ def set_data(self: Any, value: Any) -> None:
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     if self._node is not None and value._array.dtype.kind != "f":
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+    if observers and self._array.shape == value._array.shape:
+        tell_parts("written", self, value)
     self._array, self._layout = value._array, value._layout
     if self._node.__class__ is AccumulateGrad:
         self._node.array = value._array

@@ -74,6 +74,9 @@ class Observer:
     def graded(self, tensor: Any, before: Any, after: Any) -> None:
         """A tensor's ``.grad`` was *before* and is *after*; the same, if it was added to in place."""
 
+    def grad_read(self, tensor: Any, value: Any) -> None:
+        """A leaf's ``.grad`` was looked at."""
+
     def ran(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> None:
         """A function was called whose operations are not shown, since it is to be called again as a whole."""
 

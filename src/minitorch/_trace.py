@@ -381,6 +381,7 @@ class Trace(Observer):
         self._tainted: set[int] = set()
         self._tainted_memory: set[int] = set()
         self._blocks: list[tuple[Any, int]] = []  # functions that are being applied, and where their bodies begin
+        self._graded: set[int] = set()  # tensors whose gradient was changed or looked at, by id
         self._writes: list[Writing] = []  # that have begun
         self.arguments = [self._new(t._array) for t in arguments]
         self._tainted.update(self.arguments)
@@ -529,7 +530,14 @@ class Trace(Observer):
     def graded(self, tensor: Any, before: Any, after: Any) -> None:
         """A tensor's gradient was changed."""
         slot = None if after is None else self.slot_of(after)
+        self._graded.add(id(tensor))
         self.instructions.append(Graded(tensor, before, slot, after is None))
+
+    def grad_read(self, tensor: Any, value: Any) -> None:
+        """A gradient from before the block was looked at."""
+        if id(tensor) not in self._graded:
+            self._graded.add(id(tensor))
+            self.instructions.append(Graded(tensor, value, None if value is None else self.slot_of(value), False))
 
     def ran(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> None:
         """A function was called that is to be called again."""

@@ -359,3 +359,28 @@ def test_a_custom_function() -> None:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     program = static.trace(lambda x: torch.autograd.grad(Cube.apply(x).sum(), x)[0], x)
     assert program(torch.tensor([2.0, 3.0], requires_grad=True)).tolist() == [12.0, 27.0]
+
+
+def test_a_step_by_hand_reads_the_gradient_that_is_there() -> None:
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def update() -> None:
+        with torch.no_grad():
+            w.sub_(w.grad)
+
+    compiled = static.compile(update, quiet=True)
+    for number in (1.0, 2.0, 3.0):
+        before = w.detach().clone()
+        w.grad = torch.full((2,), number)
+        compiled()
+        assert (before - w).tolist() == [number, number]
+    data = torch.zeros(2, requires_grad=True)
+
+    def assigned(x: Any) -> Any:
+        data.data = data.data + x
+        return data * 1
+
+    again = static.compile(assigned, quiet=True)
+    with torch.no_grad():
+        assert [again(torch.ones(2)).tolist() for _ in range(3)] == [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
+    assert data.tolist() == [3.0, 3.0]

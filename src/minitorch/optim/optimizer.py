@@ -20,7 +20,7 @@ from .._records import as_one, recordings, shown_parts, tell_parts
 from .._tape import AccumulateGrad
 from .._tensor import Tensor
 from ..nn.modules._hooks import registered
-from ..nn.modules.module import clear_grad
+from ..nn.modules.module import clear_grad, grad_of
 
 
 class _Required:
@@ -187,7 +187,7 @@ class Optimizer:
                 if set_to_none and node.__class__ is AccumulateGrad and not observers:
                     node.grad = None
                 else:
-                    if set_to_none and param.grad is None:
+                    if set_to_none and grad_of(param) is None:
                         tell_parts("graded", param, None, None)
                     clear_grad(param, set_to_none)
 

@@ -11,6 +11,7 @@ from ..._modes import no_grad
 from ..._module_paths import enter_module, leave_module
 from ..._passes import note_replaced, tell
 from ..._records import recordings
+from ..._tape import AccumulateGrad
 from ..._tensor import Tensor
 from ...ops.creation import empty_like
 from ..parameter import Buffer, Parameter
@@ -587,9 +588,15 @@ def _require_init(attributes: dict[str, Any], kind: str) -> None:
         raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
 
 
+def grad_of(tensor: Any) -> Any:
+    """A tensor's gradient, for those who only clear it: nobody is told that it was looked at."""
+    node = tensor._node
+    return node.grad if node.__class__ is AccumulateGrad else tensor.grad
+
+
 def clear_grad(tensor: Any, set_to_none: bool = True) -> None:
     """Reset a tensor's gradient: to None, or in place to zero."""
-    grad = tensor.grad
+    grad = grad_of(tensor)
     if grad is None:
         return
     if set_to_none:
