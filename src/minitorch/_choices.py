@@ -60,6 +60,8 @@ class Choice:
     formulas: Mapping[str, Any] = MappingProxyType({})
     kept: tuple[str, ...] = ()
     tangent = rule = push = None
+    checks = False
+    """Whether it raises where values are not as they should be: it is made though nothing reads its result."""
 
     def __init__(
         self, name: str, kernel: Callable[..., Any], inputs: tuple[str, ...], fits: bool, draws: bool, view: bool
@@ -106,6 +108,7 @@ def choice(
     draws: bool = False,
     view: bool = False,
     warns: bool = False,
+    checks: bool = False,
 ) -> Callable[[Callable[..., Any]], Any]:
     """The decorator of a kernel that makes a choice: it becomes a function of Tensors that gives ndarrays.
 
@@ -123,6 +126,8 @@ def choice(
         Whether the result shares the input's memory.
     warns : bool
         Whether NumPy may warn, which nobody is to hear.
+    checks : bool
+        Whether it raises where values are not as they should be, so that it is made though nothing reads its result.
 
     Examples
     --------
@@ -136,6 +141,7 @@ def choice(
 
     def decorator(kernel: Callable[..., Any]) -> Callable[..., Any]:
         made = choices[name] = Choice(name, kernel, inputs, fits, draws, view)
+        made.checks = checks
         order = tuple(made.params)
 
         run = partial(_runtime.silent, kernel) if warns else kernel

@@ -666,3 +666,22 @@ def test_nothing_is_left_where_a_function_raises() -> None:
     with pytest.raises(ZeroDivisionError):
         vmap(lambda x: x * (1 // 0))(X)
     assert observers == before
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        torch.linalg.inv,
+        torch.linalg.cholesky,
+        torch.cholesky_inverse,
+        torch.linalg.lu_factor,
+        lambda a: torch.linalg.solve(a, a),
+    ],
+    ids=["inv", "cholesky", "cholesky_inverse", "lu_factor", "solve"],
+)
+def test_a_matrix_that_fails_in_any_example_raises(function: Any) -> None:
+    matrices = torch.eye(2).repeat(3, 1, 1)
+    torch.vmap(function)(matrices)
+    matrices[2] = 0.0
+    with pytest.raises(RuntimeError, match="Batch element 2"):
+        torch.vmap(function)(matrices)

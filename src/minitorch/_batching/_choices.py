@@ -131,6 +131,8 @@ CHOICES: dict[str, Rule] = {
     "one_hot": _shapes.leading,
     "unravel_index": _shapes.leading,
     "geqrf": _shapes.leading,
+    "matrices that failed": _shapes.leading,
+    "zeros on diagonals": _shapes.leading,
     "indices of cells": _shapes.leading,
     "the indices of max_pool": _shapes.leading,
     "the indices of adaptive_max_pool": _shapes.leading,

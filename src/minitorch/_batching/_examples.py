@@ -442,13 +442,18 @@ def lived(instructions: list[Any], needed: set[Slot]) -> list[tuple[Any, list[Sl
     for instruction in reversed(instructions):
         if isinstance(instruction, Called) and not needed.intersection(instruction.asides):
             instruction.asides = []
-        wanted = (Written, Writing)
-        if not isinstance(instruction, wanted) and not needed.intersection((*instruction.outputs, *instruction.asides)):
+        if not (acts(instruction) or needed.intersection((*instruction.outputs, *instruction.asides))):
             continue
         dead = [slot for slot in {*instruction.reads, *instruction.outputs} if slot not in needed]
         needed.update(instruction.reads)
         found.append((instruction, dead))
     return found[::-1]
+
+
+def acts(instruction: Any) -> bool:
+    """Whether an instruction is followed though nobody reads what it gives: it writes, or may raise."""
+    row = getattr(instruction, "row", None)
+    return isinstance(instruction, (Written, Writing)) or getattr(row, "checks", False)
 
 
 def owner_of(array: Any) -> Any:

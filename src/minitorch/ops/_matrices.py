@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._args import array_of, wrong_type
+from .._choices import choice
 from .._errors import broadcast_problem, scalar_name
 from .._runtime import deliver
 from ._chosen import deliver_pair
@@ -96,6 +97,18 @@ def batch_element(info: np.ndarray) -> tuple[str, int]:
     """The words for the first matrix of a batch that failed, and its info."""
     place = int((info.ravel() != 0).argmax())
     return f"(Batch element {place}): " if info.ndim else "", int(info.ravel()[place])
+
+
+@choice("matrices that failed", ("info",), checks=True)
+def refuse_failed(info: np.ndarray, *, said: str, error: type[Exception]) -> np.ndarray:
+    """Raise if a matrix has an *info*: *said* with ``{where}`` and ``{info}`` of the first that has.
+
+    It is a choice so that whatever runs a function again, on other values or on a whole batch, looks again.
+    """
+    if info.any():
+        where, first = batch_element(info)
+        raise error(said.format(where=where, info=first))
+    return info != 0
 
 
 def delivered(name: str, compute: Any, inputs: tuple[Any, ...], out: Any) -> Any:

@@ -14,7 +14,6 @@ from .._runtime import deliver, traced, wrap
 from . import _returns
 from ._matrices import (
     LinAlgError,
-    batch_element,
     check_batches,
     check_floating,
     check_floats,
@@ -25,6 +24,7 @@ from ._matrices import (
     columns,
     delivered,
     matrix_rows,
+    refuse_failed,
     symmetric_of_lower,
 )
 
@@ -68,12 +68,12 @@ _cholesky_row = op("cholesky_ex", "LinalgCholeskyExBackward0", _cholesky_ex, ("s
 
 def _factor(name: str, A: Tensor, upper: bool, check_errors: bool) -> Any:
     results = _cholesky_row(A, upper)
-    if check_errors and results[1]._array.any():
-        where, info = batch_element(results[1]._array)
-        raise LinAlgError(
-            f"{name}: {where}The factorization could not be completed because the input is not positive-definite (the "
-            f"leading minor of order {info} is not positive-definite)."
+    if check_errors:
+        said = (
+            f"{name}: {{where}}The factorization could not be completed because the input is not positive-definite (the "
+            "leading minor of order {info} is not positive-definite)."
         )
+        refuse_failed(results[1], said=said, error=LinAlgError)
     return results
 
 
@@ -277,13 +277,13 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> _returns.lin
 def _packed(name: str, A: Tensor, pivot: bool, check_errors: bool) -> Any:
     _check_lu("linalg.lu_factor", A, pivot)
     results = _lu_factor_row(A)
-    if check_errors and results[2]._array.any():
-        where, info = batch_element(results[2]._array)
-        raise RuntimeError(
-            f"{name}: {where}U[{info},{info}] is zero and using it on lu_solve would result in a division by zero. If "
+    if check_errors:
+        said = (
+            f"{name}: {{where}}U[{{info}},{{info}}] is zero and using it on lu_solve would result in a division by zero. If "
             "you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
             "linalg.lu_factor_ex(A, pivot)"
         )
+        refuse_failed(results[2], said=said, error=RuntimeError)
     return results
 
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, flag
+from .._choices import choice
 from .._kernels import linalg as kernels
 from .._op import op
-from .._runtime import deliver, traced
+from .._runtime import deliver, traced, wrap
 from . import _returns
 from . import shape as shapes
 from ._matrices import (
     LinAlgError,
-    batch_element,
     check_batches,
     check_floats,
     check_matrices,
@@ -28,6 +28,7 @@ from ._matrices import (
     check_system,
     checked,
     delivered,
+    refuse_failed,
 )
 
 if TYPE_CHECKING:
@@ -145,6 +146,19 @@ _triangle_row = op("solve_triangular", "LinalgSolveTriangularBackward0", _solve_
 
 
 # -- inverse -----------------------------------------------------------------------------------------------------------
+_NOT_INVERTIBLE = (
+    "{where}The diagonal element {info} is zero, the inversion could not be completed because the input matrix is "
+    "singular."
+)
+
+
+@choice("zeros on diagonals")
+def _zero_pivots(self: np.ndarray) -> np.ndarray:
+    """For each matrix, 0, or which element of its diagonal is the first that is zero."""
+    zero = self.diagonal(0, -2, -1) == 0
+    return np.asarray((zero.argmax(-1) + 1) * zero.any(-1))
+
+
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverses of square matrices.
 
@@ -177,12 +191,8 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 def _inverse(name: str, A: Tensor, check_errors: bool) -> Any:
     checked("linalg.inv", A)
     result = _inv_row(A)
-    if check_errors and result[1]._array.any():
-        where, info = batch_element(result[1]._array)
-        raise LinAlgError(
-            f"{name}: {where}The diagonal element {info} is zero, the inversion could not be completed because the "
-            "input matrix is singular."
-        )
+    if check_errors:
+        refuse_failed(result[1], said=f"{name}: {_NOT_INVERTIBLE}", error=LinAlgError)
     return result
 
 
@@ -281,9 +291,9 @@ def _solution(name: str, A: Tensor, B: Tensor, left: bool, check_errors: bool) -
     column = shapes.unsqueeze(B, -1) if vectors else B
     check_system("linalg.solve", a, column._array, flag(left, "left"))
     solution, info = _solve_row(A, column, left)
-    if check_errors and info._array.any():
-        where, _ = batch_element(info._array)
-        raise LinAlgError(f"torch.{name}: {where}The solver failed because the input matrix is singular.")
+    if check_errors:
+        said = f"torch.{name}: {{where}}The solver failed because the input matrix is singular."
+        refuse_failed(info, said=said, error=LinAlgError)
     return shapes.squeeze(solution, -1) if vectors else solution, info
 
 
@@ -432,13 +442,8 @@ def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None =
     array = array_of(name, input)
     check_matrices(name, array)
     check_floats(name, array, "cholesky_inverse_out_cpu")
-    zero = array.diagonal(0, -2, -1) == 0
-    if zero.any():
-        where, info = batch_element(np.asarray((zero.argmax(-1) + 1) * zero.any(-1)))
-        raise LinAlgError(
-            f"{name}: {where}The diagonal element {info} is zero, the inversion could not be completed because the "
-            "input matrix is singular."
-        )
+    info = wrap(_zero_pivots(input))
+    refuse_failed(info, said=f"{name}: {_NOT_INVERTIBLE}", error=LinAlgError)
     return _cholesky_inverse_row(input, upper)
 
 
