@@ -37,6 +37,8 @@ class Precision(NamedTuple):
         The first and the last step of a table.
     equal : float
         Relative differences below this are never called a mismatch: a tenth of them would not be found for certain.
+    least : float
+        The smallest argument that steps of its own size leave its digits.
     """
 
     unit: float
@@ -44,11 +46,12 @@ class Precision(NamedTuple):
     coarsest: float
     finest: float
     equal: float
+    least: float
 
 
-DOUBLE = Precision(2.0**-53, 2.0**-17, 2.0**-3, 2.0**-25, 1e-5)
-SINGLE = Precision(2.0**-24, 2.0**-6, 2.0**-2, 2.0**-14, 1e-2)
-HALF = Precision(2.0**-11, 2.0**-3, 2.0**-1, 2.0**-7, 5e-2)
+DOUBLE = Precision(2.0**-53, 2.0**-17, 2.0**-3, 2.0**-25, 1e-5, 2.0**-960)
+SINGLE = Precision(2.0**-24, 2.0**-6, 2.0**-2, 2.0**-14, 1e-2, 2.0**-100)
+HALF = Precision(2.0**-11, 2.0**-3, 2.0**-1, 2.0**-7, 5e-2, 2.0**-4)
 
 
 def precision_of(dtypes: Sequence[np.dtype]) -> Precision:

@@ -73,7 +73,19 @@ def numerical_jacobian(
     if not varied:
         raise ValueError("numerical_jacobian(): expected at least one tensor of floats among the inputs, got none")
     subject = Subject(func, arguments, varied, tolerant=False)
+    with np.errstate(all="ignore"):
+        value, error = _jacobian(subject, method, step, with_error)
     outputs, _ = subject.point()
+    several = len(outputs) > 1 or isinstance(outputs, list)
+    shaped = [
+        _shaped(m, subject, several, len(varied) > 1 or isinstance(inputs, (tuple, list))) for m in (value, error)
+    ]
+    return tuple(shaped) if with_error else shaped[0]
+
+
+def _jacobian(subject: Subject, method: str, step: float | None, with_error: bool) -> tuple[Array, Array]:
+    """The Jacobian, an output element a row and an input element a column; and its errors."""
+    subject.point()
     value = np.zeros((subject.base.size, sum(subject.sizes)))
     error = np.zeros_like(value)
     column = 0
@@ -82,17 +94,15 @@ def numerical_jacobian(
         for element in range(array.size):
             line, scale = subject.column(variable, element), float(scales.flat[element])
             small = abs(float(array.flat[element])) or scale
-            if method == "extrapolated":
+            if not np.isfinite(small):  # it cannot be moved
+                value[:, column] = error[:, column] = np.nan
+            elif method == "extrapolated":
                 value[:, column], error[:, column] = _extrapolated(subject, line, scale, small)
             else:
                 length = subject.precision.step * scale if step is None else step
                 value[:, column], error[:, column] = _plain(subject, line, method, length, with_error)
             column += 1
-    several = len(outputs) > 1 or isinstance(outputs, list)
-    shaped = [
-        _shaped(m, subject, several, len(varied) > 1 or isinstance(inputs, (tuple, list))) for m in (value, error)
-    ]
-    return tuple(shaped) if with_error else shaped[0]
+    return value, error
 
 
 def _extrapolated(subject: Subject, line: Line, scale: float, small: float) -> tuple[Array, Array]:

@@ -42,6 +42,8 @@ class Subject:
         How often *fn* was called, and differentiated.
     refused : int
         How often it raised next to the point, where it has no value then; ``refusal`` is the first error.
+    rounding : dict of int to float
+        For some output elements, how far rounding moves them.
     given, point_given : sequence
         What the last call was given, and the one at the point itself.
     """
@@ -61,6 +63,7 @@ class Subject:
         self.arrays = [t._array.copy() for t in (*[self.arguments[i] for i in variables], *self.parameters)]
         self.sizes = [a.size for a in self.arrays]
         self.tolerant = tolerant
+        self.rounding: dict[int, float] = {}
         self._asked = False
         self._double: Subject | None = None
         self._noise: Array | None = None
@@ -168,7 +171,7 @@ class Subject:
         usual = float(np.median(finite)) if finite.size else 1.0
         return np.clip(np.where(np.isfinite(size), size, 1.0), usual, None)
 
-    def _own(self, variable: int) -> Array:
+    def own_sizes(self, variable: int) -> Array:
         """Each element's own size, at most 1; where it is 0, what is usual in the tensor."""
         size = np.abs(self.arrays[variable].astype(np.float64))
         return np.minimum(np.where((size > 0) & np.isfinite(size), size, self.scales(variable)), 1)
@@ -178,7 +181,7 @@ class Subject:
         if self._noise is None:
             self.point()
             rng = np.random.default_rng(11)
-            signs = [rng.choice([-1.0, 1.0], a.shape) * self._own(v) for v, a in enumerate(self.arrays)]
+            signs = [rng.choice([-1.0, 1.0], a.shape) * self.own_sizes(v) for v, a in enumerate(self.arrays)]
             self._noise = rounding_noise(
                 self.line(signs), (self.precision.step / 2, 2 * self.precision.finest), self.precision.unit
             )

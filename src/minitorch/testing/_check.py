@@ -16,12 +16,14 @@ from .._modes import enable_grad
 from .._views import current_node
 from ..autograd._differences import Array, Behaviour
 from ..autograd._subject import ChangedShape, Subject, tuple_of
+from . import _not_a_number, _rounding
 from ._blame import blame_first_order, blame_for_reference, blame_property, blame_raising, blame_second_order
-from ._compare import Comparison, Point, TooSlow, along, compare, groups, numbers
+from ._compare import Comparison, Point, TooSlow, compare, groups, numbers
 from ._kinks import documented
 from ._patterns import pattern_of
 from ._properties import PROPERTIES, Setting, distance
 from ._report import Blame, Failure, GradientError, GradientReport
+from ._verdict import along
 
 CHECKS = ("values", *PROPERTIES, "second_order", "reference")
 """The names of all checks."""
@@ -103,7 +105,10 @@ def check_gradients(
     _options(order, kinks, skip)
     name = getattr(fn, "__name__", type(fn).__name__)
     check = _Check(fn, inputs, order, fast, kinks, reference, parameters, skip, seed, time_limit, name)
-    with contextlib.suppress(_Stop):
+    with (
+        contextlib.suppress(_Stop),
+        np.errstate(all="ignore"),
+    ):  # what moves beyond the range is not finite, and known as that
         check.run()
     report = check.finished()
     if raise_exception and not report.ok:
@@ -189,7 +194,7 @@ class _Check:
             if name == "determinism":
                 if name in self.skip:
                     continue
-            elif not self.wants(name):
+            elif name in self.report.checks or not self.wants(name):  # made with the values
                 continue
             if self.fast and name in ("expanded", "scalars", "broadcasting"):
                 self.report.checks.remove(name)
@@ -206,8 +211,9 @@ class _Check:
             self.second_order()
 
     def unsteady(self) -> bool:
-        """Whether something failed that second derivatives would only repeat."""
-        return any([self.report.failed(check) for check in ("values", "determinism", "linearity")])
+        """Whether something failed that second derivatives would only repeat, or values are not finite."""
+        known = np.isfinite(self.subject.base).all()
+        return not known or any([self.report.failed(check) for check in ("values", "determinism", "linearity")])
 
     def first_call(self) -> None:
         """Evaluate once: what cannot be checked is said here."""
@@ -294,7 +300,9 @@ class _Check:
                 f"the function raises at every point next to the given one: {type(subject.refusal).__name__}: "
                 f"{subject.refusal}. Check at a point inside its domain",
             )
-        if not found.agrees:
+        if not found.agrees and _not_a_number.at_kinks(found):
+            self.not_a_number(found)
+        elif not found.agrees:
             self.mismatch(found)
         elif self.kinks == "reference" and found.accepted:
             for name, point, rule, site in documented(subject):
@@ -346,6 +354,9 @@ class _Check:
         """Say what is wrong: which output and input, the worst entries, the pattern, what is to blame."""
         subject = self.subject
         blame = blame_first_order(subject, found)
+        if blame.kind == "none" and np.isnan(found.analytic[found.wrong]).any():
+            made = _not_a_number.maker(subject)
+            blame = blame if made is None else made.blame
         for output, variable in found.blocks():
             rows, columns = found.block(output, variable)
             points = [p for p in found.mistakes if (p.output, p.input) == (output, variable)]
@@ -369,6 +380,28 @@ class _Check:
                 points=points[:5],
             )
 
+    def not_a_number(self, found: Comparison) -> None:
+        """Say of NaNs at kinks what they are: PyTorch's own value for an operation there, or made by several."""
+        made = _not_a_number.maker(self.subject)
+        points = [p for p in found.mistakes if p.kind != "smooth"] or found.mistakes
+        if made is not None and made.documented:
+            self.report.kinks += [p for p in found.mistakes if p.kind != "smooth"]
+            blame = made.blame
+            self.report.notes.append(
+                f"{blame.name}, called at {blame.site}, has no derivative there, and gives NaN, as PyTorch's does"
+            )
+        elif self.wants("finite"):
+            point, custom = points[0], made is not None and made.custom
+            remedy = "PyTorch gives it here, too. Keep away from the point: clamp or add a little before the root or division"
+            if custom:
+                remedy = "Give the slope of one side there, such as 0"
+            text = (
+                f"the gradient of {self.named(point.input)} is NaN at {list(point.input_index)}, at a {point.kind}: there is "
+                "no derivative here, and any value between the slopes would do, but NaN spreads to all that it touches. "
+                f"{remedy}; or accept it: skip=('finite',)"
+            )
+            self.fail("finite", text, points=points[:5], blame=None if made is None else made.blame)
+
     def named(self, variable: int) -> str:
         """A variable in words."""
         subject = self.subject
@@ -391,7 +424,10 @@ class _Check:
         except RuntimeError as error:
             self.stop("shape", f"backward raised {type(error).__name__}: {error}")
         setting.regular = not any(
-            [p.kind in ("vertical slope", "edge of the domain", "undefined") for p in self.report.kinks]
+            [
+                p.kind in ("vertical slope", "edge of the domain", "undefined") or math.isnan(p.analytic)
+                for p in self.report.kinks
+            ]
         )
         return setting
 
@@ -405,13 +441,32 @@ class _Check:
             self.fail("reference", f"the function gives shapes {subject.shapes}, the reference {other.shapes}")
             return
         far = distance(subject.base, other.base, 2.0**12 * subject.precision.unit)
+        if far:
+            unit = subject.precision.unit
+            (own,) = _rounding.of_points(lambda at: [subject.values(at)], subject.arrays, unit)
+            (its,) = _rounding.of_points(lambda at: [other.values(at)], subject.arrays, unit)
+            far = distance(subject.base, other.base, 2.0**12 * unit, own + its)
         blame = blame_for_reference(subject, not far)
         if far:
             self.fail("reference", f"the function's values differ from the reference's ({far})", blame=blame)
             return
-        found = setting.differ(setting.gradients, other.vjp(setting.vectors), 2.0**14)
+        found = setting.differ(
+            setting.gradients, other.vjp(setting.vectors), lambda: self.rounding(setting), factor=2.0**14
+        )
         if found:
             self.fail("reference", f"the gradient differs from the reference's ({found})", blame=blame)
+
+    def rounding(self, setting: Setting) -> list[float]:
+        """How far rounding moves the gradients of the function and of its reference."""
+
+        def of(subject: Subject) -> list[float]:
+            def made(arrays: Sequence[Array]) -> tuple[list[Any], list[Any]]:
+                outputs, wanted = subject.call(arrays)
+                return [outputs[o] for o in subject.which], wanted
+
+            return setting.rounding_of_call(made, subject.arrays, setting.vectors)
+
+        return [a + b for a, b in zip(of(self.subject), of(self.others[0]))]
 
     def second_order(self) -> None:
         """Compare second derivatives along random directions.
@@ -459,6 +514,10 @@ class _Check:
                 return
             second.backwards += 1
             behaviour, wrong = along(second, directions, analytic)
+            if wrong.any():
+                assert behaviour is not None
+                floors = _rounding.at_point(second, directions)
+                wrong &= ~(np.abs(analytic - behaviour.value) <= np.repeat(floors, second.sizes))
             if wrong.any():
                 assert behaviour is not None
                 points = [changed(second, row, analytic[row], behaviour) for row in map(int, np.flatnonzero(wrong))]

@@ -8,35 +8,14 @@ are looked at one by one, and those that still disagree get a table of steps (``
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from ..autograd._differences import (
-    DOUBLE,
-    EDGE,
-    JUMP,
-    KINDS,
-    KINK,
-    SMOOTH,
-    UNDEFINED,
-    VERTICAL,
-    Array,
-    Behaviour,
-    Glance,
-    Line,
-    Precision,
-    examine,
-    glance,
-    steps_between,
-)
+from ..autograd._differences import DOUBLE, KINDS, KINK, Array, Behaviour, Glance, Line
 from ..autograd._subject import Subject
-
-SHARP = 0.02
-"""A first look is enough where noise is below this part of the largest derivative beside it."""
-
+from ._rounding import at_point
+from ._verdict import agreement, beside, rough_noise, verdict
 
 ENOUGH = 16
 """After so many columns with something wrong, others are only glanced at."""
@@ -157,6 +136,7 @@ class _Columns:
         largest = [size[self.outputs == o].max(initial=0) for o in range(len(subject.shapes))]
         self.limits = np.array(largest)[self.outputs] if largest else np.zeros(0)
         self.rng, self.failed = np.random.default_rng(5), 0
+        self._rounding: dict[int, list[float]] = {}
 
     def settle(self, group: list[int]) -> None:
         """Compare a group of columns; look closer where they do not agree."""
@@ -195,7 +175,10 @@ class _Columns:
         if time.monotonic() > self.deadline:
             raise TooSlow
         subject, found, scale = self.subject, self.found, self.scales[column]
-        variable, _ = subject.input_of(column)
+        variable, index = subject.input_of(column)
+        if not np.isfinite(subject.arrays[variable][index]):  # it cannot be moved
+            found.numeric[:, column] = np.nan
+            return
         line = subject.column(variable, column - sum(subject.sizes[:variable]))
         analytic = found.analytic[:, column]
         look, agrees = self.agreement(line, subject.precision.step * scale, analytic)
@@ -230,13 +213,38 @@ class _Columns:
             scale,
             abs(float(subject.arrays[variable].flat[place])) or scale,
         )
-        found.numeric[:, column], found.error[:, column] = behaviour.value, behaviour.error
         known = np.isfinite(subject.base)
-        found.wrong[:, column] = ~right & known
+        if not np.isfinite(analytic[~known]).all():  # a vector that is 0 for the others, times infinity
+            right |= np.isnan(analytic)
+        if (~right & known & ~np.isnan(analytic)).any():
+            right, behaviour = self.between_neighbours(variable, place, analytic, right, behaviour)
+        found.numeric[:, column], found.error[:, column] = behaviour.value, behaviour.error
+        wrong = ~right & known
+        for row in np.flatnonzero(wrong)[:ENOUGH]:
+            wrong[row] = not abs(analytic[row] - behaviour.value[row]) <= self.rounding(int(row))[variable]
+        found.wrong[:, column] = wrong
         self.failed += bool(found.wrong[:, column].any())
         special = known & (behaviour.kind != 0)
         for row in np.flatnonzero(special | found.wrong[:, column]):
             self._note(int(row), column, behaviour)
+
+    def rounding(self, row: int) -> list[float]:
+        """How far rounding moves the gradients of an output element, by each variable."""
+        if row not in self._rounding:
+            vectors = self.subject.split(np.eye(1, self.subject.base.size, row)[0])
+            self._rounding[row] = at_point(self.subject, vectors)
+        return self._rounding[row]
+
+    def between_neighbours(
+        self, variable: int, place: int, analytic: Array, right: Array, behaviour: Behaviour
+    ) -> tuple[Array, Behaviour]:
+        """What is no derivative here, but between those next to it: at a kink that the element's own line does not show."""
+        low, high, error = beside(self.subject, variable, place)
+        with np.errstate(all="ignore"):
+            margin = error + self.subject.precision.equal * np.maximum(np.abs(low), np.abs(high))
+            between = ~right & (analytic >= low - margin) & (analytic <= high + margin) & (high - low > 4 * margin)
+        kink = Behaviour((low + high) / 2, error, low, error, high, error, np.full(len(low), KINK))
+        return right | between, Behaviour(*[np.where(between, a, b) for a, b in zip(kink, behaviour)])
 
     def agreement(self, line: Line, step: float, analytic: Array) -> tuple[Glance, Array]:
         """A first look along a line."""
@@ -264,157 +272,3 @@ def numbers(behaviour: Behaviour, row: int) -> tuple[float, float, float, float,
         float(f[row]) for f in (behaviour.value, behaviour.error, behaviour.left, behaviour.right)
     ]
     return value, error, left, right, KINDS[behaviour.kind[row]]
-
-
-def rough_noise(subject: Subject) -> Array:
-    """The rounding noise that the values' size alone suggests."""
-    return 4 * subject.precision.unit * np.abs(subject.base)
-
-
-def agreement(
-    line: Line, step: float, analytic: Array, rough: Array, outputs: Array, precision: Precision
-) -> tuple[Glance, Array]:
-    """A first look, and where it is enough: close to the analytic values, sharp, and with both sides alike."""
-    look = glance(line, step)
-    with np.errstate(all="ignore"):
-        noise = rough * look.gain
-        size = np.maximum(np.abs(look.central), np.abs(analytic))
-        largest = np.zeros_like(size)
-        for output in range(outputs.max(initial=-1) + 1):
-            here = outputs == output
-            largest[here] = np.max(np.where(np.isfinite(size[here]), size[here], 0), initial=0)
-        close = np.abs(look.central - analytic) <= precision.equal * size + noise
-        sharp = (noise <= SHARP * largest) | ((look.central == 0) & (analytic == 0))
-        apart = np.abs(look.right - look.left)
-        slopes = np.maximum(np.maximum(np.abs(look.right), np.abs(look.left)), 0.01 * largest)
-        alike = apart <= 0.02 * slopes + 2 * noise
-        if (close & sharp & ~alike).any():  # a kink, or curved: the difference of a curve shrinks with the step
-            finer = glance(line, step / 8)
-            shrunk = np.abs(finer.right - finer.left) <= 0.3 * apart + 16 * noise
-            alike |= shrunk & (np.abs(finer.central - analytic) <= precision.equal * size + 8 * noise)
-        if (close & alike & ~sharp).any() and precision is not DOUBLE:  # a longer step has less noise
-            wider = glance(line, 8 * step)
-            near = np.abs(wider.central - analytic) <= precision.equal * size + noise / 8
-            sharp |= near & (noise / 8 <= SHARP * largest)
-    return look, close & sharp & alike
-
-
-def along(
-    subject: Subject, directions: Sequence[Array | None], analytic: Array, weights: Array | None = None
-) -> tuple[Behaviour | None, Array]:
-    """Compare derivatives along one direction: what a table says, if the first look was not enough, and where they are wrong.
-
-    *weights*, a row for each number that is compared, turn the outputs into those numbers.
-    """
-
-    def along_it(of: Subject) -> Line:
-        return of.line(directions) if weights is None else weighted(of.line(directions), weights)
-
-    line, precision = along_it(subject), subject.precision
-    rough, owners = rough_noise(subject), subject.owners()
-    if weights is not None:
-        rough, owners = np.sqrt((weights**2) @ rough**2), np.zeros(len(weights), int)
-    _, agrees = agreement(line, precision.step, analytic, rough, owners, precision)
-    double = None if agrees.all() else subject.in_double()
-    if double is not None:
-        exact = DOUBLE._replace(equal=precision.equal)
-        rough = rough_noise(double) if weights is None else np.sqrt((weights**2) @ rough_noise(double) ** 2)
-        agrees |= agreement(along_it(double), exact.step, analytic, rough, owners, exact)[1]
-    if agrees.all():
-        return None, ~agrees
-    limits = np.broadcast_to(np.abs(np.where(np.isfinite(analytic), analytic, 0)).max(initial=0), analytic.shape)
-    right, behaviour = verdict(subject, analytic, limits, along_it, 1.0, 1.0, weights)
-    return behaviour, ~right & np.isfinite(line.base)
-
-
-def verdict(
-    subject: Subject,
-    analytic: Array,
-    limits: Array,
-    line_of: Callable[[Subject], Line],
-    scale: float,
-    small: float,
-    weights: Array | None = None,
-) -> tuple[Array, Behaviour]:
-    """Which analytic values along a line are right, and what a table says of it.
-
-    Where a function of a narrower precision can be evaluated in float64 and gives the same values, what the table of its own
-    values refuses, or leaves open, is asked of that: a value is wrong if both refuse it, or if the first cannot say.
-
-    Parameters
-    ----------
-    limits : ndarray
-        For each output the largest derivative beside it.
-    line_of : function
-        The line, of the subject or of its double.
-    scale, small : float
-        The sizes of what moves, for the longest and the shortest step.
-    weights : ndarray, optional
-        Of sums of outputs.
-    """
-    precision = subject.precision
-    behaviour = tabulated(subject, line_of, scale, small, weights)
-    slack = max(32 * precision.unit, 1e-4 * precision.equal) * limits
-    right = judge(analytic, behaviour, precision.equal, slack)
-    with np.errstate(all="ignore"):
-        size = np.maximum(np.abs(analytic), np.abs(behaviour.value))
-        vague = right & (behaviour.kind == SMOOTH) & (2 * behaviour.error > 0.05 * size) & (size > SHARP * limits)
-    double = subject.in_double() if (~right | vague).any() else None
-    if double is not None:
-        finer = tabulated(double, line_of, scale, small, weights)
-        agrees = judge(analytic, finer, precision.equal, slack)
-        clearly = judge(analytic, finer, 5 * precision.equal, 32 * slack)
-        better = (finer.kind == SMOOTH) & (behaviour.kind == SMOOTH) & (finer.error < behaviour.error)
-        right = (right | agrees) & ~(vague & ~clearly & (finer.kind == SMOOTH))
-        behaviour = Behaviour(*[np.where(better, b, a) for a, b in zip(behaviour, finer)])
-    if (behaviour.kind == VERTICAL).any():  # a vector that is 0 for this output, times infinity
-        right |= np.isnan(analytic)
-    return right, behaviour
-
-
-def tabulated(
-    subject: Subject, line_of: Callable[[Subject], Line], scale: float, small: float, weights: Array | None
-) -> Behaviour:
-    """A table of steps along a line."""
-    precision = subject.precision
-    noise, rough = subject.noise(), rough_noise(subject)
-    if weights is not None:
-        noise, rough = 2 * np.sqrt((weights**2) @ noise**2), np.sqrt((weights**2) @ rough**2)
-    shortest = precision.finest * max(min(small, scale, 1.0), 1e-30)
-    steps = steps_between(precision.coarsest * max(scale, 1.0), shortest)
-    return examine(line_of(subject), steps, np.maximum(noise, rough / 2), precision.equal)
-
-
-def weighted(line: Line, weights: Array) -> Line:
-    """Sums of the outputs with weights, along the same line."""
-
-    def at(step: float) -> tuple[float | Array, Array]:
-        taken, values = line.at(step)
-        return taken, weights @ values
-
-    return Line(at, weights @ line.base)
-
-
-def judge(analytic: Array, seen: Behaviour, equal: float, slack: Any = 0.0) -> Array:
-    """Where an analytic value is one that the behaviour allows.
-
-    Smooth, or at the edge of the domain: the derivative.  At a kink or a jump: anything between the slopes on its two sides.
-    At a vertical slope: infinity, or what a limit from one side gives.  Where the function has no values on either side:
-    anything.
-    """
-    with np.errstate(all="ignore"):
-        size = np.where(np.isfinite(seen.value), np.maximum(np.abs(analytic), np.abs(seen.value)), np.abs(analytic))
-        right = np.abs(analytic - seen.value) <= 2 * seen.error + equal * size + slack
-        low, high = np.minimum(seen.left, seen.right), np.maximum(seen.left, seen.right)
-        slopes = np.maximum(
-            np.abs(np.nan_to_num(low, posinf=0, neginf=0)), np.abs(np.nan_to_num(high, posinf=0, neginf=0))
-        )
-        margin = 2 * (seen.left_error + seen.right_error) + equal * slopes + slack
-        between = (analytic >= low - margin) & (analytic <= high + margin)
-        broken = (seen.kind == KINK) | (seen.kind == JUMP)
-        right = np.where(broken, between, right)
-        one_side = np.isnan(low)
-        steep = np.isinf(analytic) | between | one_side | (analytic == 0)
-        right = np.where(seen.kind == VERTICAL, steep, right)
-        right = np.where((seen.kind == EDGE) & ~np.isfinite(seen.value), True, right)
-    return np.asarray(np.where(seen.kind == UNDEFINED, True, right), bool)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+
+import numpy as np
 
 from .._op import Row
 from ..autograd._subject import Subject
@@ -43,9 +46,38 @@ def documented(subject: Subject) -> Iterator[tuple[str, Point, str, str]]:
             continue
         found = compared(step, own)
         rule = rule_of(step)
-        for point in found.accepted if found is not None else ():
-            if point.kind == "kink" and not follows(point, rule):
+        if found is None:
+            continue
+        for point in found.accepted:
+            if point.kind == "kink" and not follows(point, rule) and at_the_point(found.subject, point):
                 yield step.entry.name, point, IN_WORDS[rule], site_of(step)
+
+
+def at_the_point(subject: Subject, point: Point) -> bool:
+    """Whether the kink is at the point itself, and not next to it, as the values at the nearest numbers tell.
+
+    A point one unit in the last place beside a kink has the slope of its side; finite differences of any longer step see the
+    kink.  Where values are rounded too coarsely to tell, it is taken to be beside.
+    """
+    element = (
+        int(np.ravel_multi_index(point.input_index, subject.arrays[point.input].shape)) if point.input_index else 0
+    )
+    array = subject.arrays[point.input]
+    value = array.flat[element]
+    unit = float(np.spacing(np.abs(value))) if value else float(subject.scales(point.input).flat[element]) * 2.0**-60
+    row = int(
+        np.flatnonzero([subject.output_of(r) == (point.output, point.output_index) for r in range(subject.base.size)])[
+            0
+        ]
+    )
+    line = subject.column(point.input, element)
+    for side, slope in ((1, point.right), (-1, point.left)):
+        for units in (1, 2, 3):
+            taken, values = line.at(side * units * unit)
+            near = (values[row] - line.base[row]) / taken if taken else math.nan
+            if not abs(near - slope) <= 0.1 * abs(point.right - point.left):
+                return False
+    return True
 
 
 def rule_of(step: Step) -> str:

@@ -25,7 +25,7 @@ def pattern_of(
         The shapes of the output and of the input.
     """
     if np.isnan(analytic).any():
-        return f"NaN: {int(np.isnan(analytic).sum())} of {analytic.size} entries are NaN where the function is smooth"
+        return f"NaN: {int(np.isnan(analytic).sum())} of {analytic.size} entries are NaN where the derivative is not"
     if not np.isfinite(numeric).all() or not np.isfinite(analytic).all():
         return None
     for pattern in (_zero, _scaled, _transposed, _moved, _partial, _averaged, _one_dimension):

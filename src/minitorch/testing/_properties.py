@@ -19,6 +19,7 @@ from ..autograd._differences import Array
 from ..autograd._subject import Subject, tuple_of, vjp
 from ..autograd.function import FunctionNode
 from ..autograd.tape import Tape
+from . import _rounding
 
 
 class Setting:
@@ -53,9 +54,17 @@ class Setting:
         ]
 
     def differ(
-        self, found: Sequence[Any], expected: Sequence[Any], factor: float = 2.0**10, scales: Sequence[float] = ()
+        self,
+        found: Sequence[Any],
+        expected: Sequence[Any],
+        rounding: Callable[[], Sequence[float]] | None = None,
+        factor: float = _rounding.UNITS,
     ) -> str | None:
-        """In words, where gradients are not equal but for rounding; *scales* are the sizes of the terms they sum."""
+        """In words, where gradients are not equal but for rounding.
+
+        *rounding*, asked where they are not close as they are, says how far it moves each of them.
+        """
+        floors: Sequence[float] | None = None
         for place, (a, b) in enumerate(zip(found, expected)):
             a, b = _array(a), _array(b)
             if a is None and b is None:
@@ -64,22 +73,45 @@ class Setting:
             b = np.zeros_like(a) if b is None else b
             if a.shape != b.shape:
                 return f"input {place}: shape {a.shape}, expected {b.shape}"
-            far = distance(a, b, factor * self.unit, scales[place] if scales else 0.0)
+            far = distance(a, b, factor * self.unit)
+            if far is not None and rounding is not None:
+                floors = rounding() if floors is None else floors
+                far = distance(a, b, factor * self.unit, floors[place])
             if far is not None:
                 return f"input {place}: {far}"
         return None
+
+    def rounding_of_call(
+        self,
+        call: Callable[[Sequence[Array]], tuple[Sequence[Any], Sequence[Any]]],
+        arrays: Sequence[Array],
+        vectors: Sequence[Array],
+    ) -> list[float]:
+        """The same where values are computed anew: *call* gives outputs and variables of these arrays."""
+
+        def gradients(at: Sequence[Array]) -> list[Array]:
+            outputs, wanted = call(at)
+            self.subject.backwards += 1
+            found = vjp(outputs, wanted, vectors)
+            return [np.zeros(t._array.shape) if g is None else g._array.astype(float) for t, g in zip(wanted, found)]
+
+        outputs, wanted = call(arrays)
+        own = _rounding.of_gradients(outputs, wanted, vectors, self.unit)
+        return [a + b for a, b in zip(own, _rounding.of_points(gradients, arrays, self.unit))]
 
 
 def _array(value: Any) -> Any:
     return getattr(value, "_array", value)
 
 
-def distance(a: Array, b: Array, tolerance: float, scale: float = 0.0) -> str | None:
-    """In words, how far two arrays are apart, if by more than the tolerance relative to their largest values (or *scale*)."""
+def distance(a: Array, b: Array, tolerance: float, rounding: float = 0.0) -> str | None:
+    """In words, how far two arrays are apart, if by more than the tolerance, a part of their largest values, and *rounding*."""
     dims, a, b = a.shape, a.astype(np.float64).ravel(), b.astype(np.float64).ravel()
     if not a.size:
         return None
-    limit = tolerance * max(scale, np.abs(b[np.isfinite(b)]).max(initial=0), np.abs(a[np.isfinite(a)]).max(initial=0))
+    limit = (
+        tolerance * max(np.abs(b[np.isfinite(b)]).max(initial=0), np.abs(a[np.isfinite(a)]).max(initial=0)) + rounding
+    )
     with np.errstate(all="ignore"):
         apart = np.abs(a - b)
     apart[(a == b) | (np.isnan(a) & np.isnan(b))] = 0
@@ -97,7 +129,8 @@ def linearity(setting: Setting) -> str | None:
     """vjp(2 v - 3 w) = 2 vjp(v) - 3 vjp(w)."""
     subject, v = setting.subject, setting.vectors
     w = setting.draw()
-    both = subject.vjp([2 * a - 3 * b for a, b in zip(v, w)])
+    combined = [2 * a - 3 * b for a, b in zip(v, w)]
+    both = subject.vjp(combined)
     alone = [_array(g) for g in subject.vjp(w)]
     subject.backwards += 2
     for place, (total, a, b) in enumerate(zip(both, setting.gradients, alone)):
@@ -106,7 +139,11 @@ def linearity(setting: Setting) -> str | None:
         scale = 2 * np.abs(a).max(initial=0) + 3 * np.abs(b).max(initial=0)
         with np.errstate(all="ignore"):
             apart = np.abs(total._array.astype(float) - (2 * a.astype(float) - 3 * b.astype(float)))
-        if np.isfinite(scale) and not (apart <= 2.0**12 * setting.unit * scale).all():
+        limit = 2.0**12 * setting.unit * scale
+        if np.isfinite(scale) and not (apart <= limit).all():
+            floors = [_rounding.at_point(subject, x)[place] for x in (combined, v, w)]
+            limit += floors[0] + 2 * floors[1] + 3 * floors[2]
+        if np.isfinite(scale) and not (apart <= limit).all():
             return (
                 f"the gradient of input {place} is not linear in the gradient of the output: for vectors v and w, that of "
                 f"2v - 3w differs from 2 of v - 3 of w by {apart.max():.3g}. Nothing but products with g and sums of them "
@@ -119,7 +156,7 @@ def determinism(setting: Setting) -> str | None:
     """Backward twice gives the same twice."""
     again = setting.subject.vjp(setting.vectors)
     setting.subject.backwards += 1
-    found = setting.differ(again, setting.gradients, 0.0)
+    found = setting.differ(again, setting.gradients, factor=0.0)
     if found:
         return (
             f"backward is not reentrant: run again from the same vectors it gives another gradient ({found}). Look for random "
@@ -230,12 +267,29 @@ def non_contiguous(setting: Setting) -> str | None:
     except Exception:
         return None
     far = distance(subject.flat(outputs), subject.base, 2.0**10 * setting.unit)
+    if far:
+        (floor,) = _rounding.of_points(
+            lambda at: [subject.flat(call_with(subject, [wrap(spread(a)) for a in at]))],
+            subject.arrays[: len(inputs)],
+            setting.unit,
+        )
+        far = distance(subject.flat(outputs), subject.base, 2.0**10 * setting.unit, floor)
     if far:  # as they may, of as_strided and of random numbers
         custom = any([isinstance(entry.node, FunctionNode) for entry in tape])
         return f"{how} the outputs differ ({far}): {remedy}" if custom else None
     gradients = vjp([outputs[o] for o in subject.which], inputs, setting.vectors)
     subject.backwards += 1
-    far = setting.differ(gradients, setting.gradients[: len(inputs)])
+
+    def again(at: Sequence[Array]) -> tuple[list[Any], list[Any]]:
+        others = [wrap(spread(a)).requires_grad_() for a in at]
+        results = call_with(subject, others)
+        return [results[o] for o in subject.which], others
+
+    far = setting.differ(
+        gradients,
+        setting.gradients[: len(inputs)],
+        lambda: setting.rounding_of_call(again, subject.arrays[: len(inputs)], setting.vectors),
+    )
     return f"{how} the gradient differs ({far}): {remedy}" if far else None
 
 
@@ -258,14 +312,19 @@ def call_with(subject: Subject, inputs: Sequence[Any]) -> tuple[Any, ...]:
 def _pair(setting: Setting, small: list[Any], large: list[Any], grow: Callable[[int, Any], Any]) -> str | None:
     """Where two calls give the same values, whether their gradients agree; calls that are refused are not compared."""
     subject = setting.subject
+
+    def outputs_of(inputs: Sequence[Any]) -> list[Any]:
+        return [t for t in call_with(subject, inputs) if _is_float(t)]
+
+    def grown(inputs: Sequence[Any]) -> list[Any]:
+        return outputs_of([grow(i, t) for i, t in enumerate(inputs)])
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            first = call_with(subject, [grow(i, t) for i, t in enumerate(small)])
-            second = call_with(subject, large)
+            first, second = grown(small), outputs_of(large)
     except Exception:
         return None
-    first, second = [tuple([t for t in o if _is_float(t)]) for o in (first, second)]
     if len(first) != len(second) or any([a._array.shape != b._array.shape for a, b in zip(first, second)]):
         return None
     if any([distance(a._array, b._array, 2.0**10 * setting.unit) for a, b in zip(first, second)]):
@@ -279,10 +338,32 @@ def _pair(setting: Setting, small: list[Any], large: list[Any], grow: Callable[[
             raise
         return None  # made for other shapes
     sums = [None if g is None else _sum_to(g._array, s._array.shape) for g, s in zip(expected, small)]
-    terms = [0.0 if g is None else float(np.abs(g._array[np.isfinite(g._array)]).max(initial=0)) for g in expected]
     if any([g is not None and g._array.shape != s._array.shape for g, s in zip(found, small)]):
         return None  # a row by itself, made for other shapes
-    return setting.differ(found, sums, scales=terms)
+    return setting.differ(found, sums, lambda: _rounding_of_pair(setting, small, large, grown, outputs_of, vectors))
+
+
+def _rounding_of_pair(
+    setting: Setting,
+    small: Sequence[Any],
+    large: Sequence[Any],
+    grown: Callable[..., list[Any]],
+    outputs_of: Callable[..., list[Any]],
+    vectors: Sequence[Array],
+) -> list[float]:
+    """How far rounding moves the gradients of either call; those of the second one are summed."""
+
+    def of(call: Callable[..., list[Any]], inputs: Sequence[Any]) -> list[float]:
+        def made(arrays: Sequence[Array]) -> tuple[list[Any], list[Any]]:
+            leaves = [wrap(a.copy()).requires_grad_() for a in arrays]
+            return call(leaves), leaves
+
+        return setting.rounding_of_call(made, [t._array for t in inputs], vectors)
+
+    return [
+        a + b * t._array.size / max(s._array.size, 1)
+        for a, b, s, t in zip(of(grown, small), of(outputs_of, large), small, large)
+    ]
 
 
 def _is_float(value: Any) -> bool:
@@ -320,10 +401,14 @@ def scalars(setting: Setting) -> str | None:
         return None
     small = [wrap(np.array(a.flat[0])).requires_grad_() for a in arrays]
     large = [wrap(np.array([a.flat[0]])).requires_grad_() for a in arrays]
+
+    def called(inputs: Sequence[Any]) -> list[Any]:
+        return list(call_with(setting.subject, inputs))
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            first, second = call_with(setting.subject, small), call_with(setting.subject, large)
+            first, second = called(small), called(large)
     except Exception:
         return None
     if not all([_is_float(t) and t._array.size == 1 for t in (*first, *second)]) or len(first) != len(second):
@@ -338,7 +423,11 @@ def scalars(setting: Setting) -> str | None:
     setting.subject.backwards += 2
     if any([g is not None and g._array.size != 1 for g in expected]):
         return None
-    far = setting.differ(found, [None if g is None else g._array.reshape(()) for g in expected])
+    far = setting.differ(
+        found,
+        [None if g is None else g._array.reshape(()) for g in expected],
+        lambda: _rounding_of_pair(setting, small, large, called, called, [np.ones(t._array.shape) for t in first]),
+    )
     return f"for inputs without dimensions the gradient differs from that for one element ({far})" if far else None
 
 
@@ -376,11 +465,19 @@ def subsets(setting: Setting) -> str | None:
     if len(chosen) > limit:
         picked = setting.rng.choice(len(chosen), limit, replace=False)
         chosen = [chosen[i] for i in sorted(picked)]
+
+    def rounding() -> list[float]:
+        return [_rounding.at_point(subject, setting.vectors)[i] for i in subset]
+
     for subset in chosen:
         outputs, wanted = subject.call(requiring=subset)
         found = vjp([outputs[o] for o in subject.which], [wanted[i] for i in subset], setting.vectors)
         subject.backwards += 1
-        far = setting.differ(found, [setting.gradients[i] for i in subset])
+        far = setting.differ(
+            found,
+            [setting.gradients[i] for i in subset],
+            rounding,
+        )
         if far:
             return (
                 f"where only the inputs {list(subset)} require grad, the gradient differs ({far}; numbered within these): look "
@@ -393,7 +490,12 @@ def create_graph(setting: Setting) -> str | None:
     """``create_graph=True`` gives the same gradient."""
     found = setting.subject.vjp(setting.vectors, create_graph=True)
     setting.subject.backwards += 1
-    far = setting.differ(found, setting.gradients)
+
+    def rounding() -> list[float]:
+        both = [_rounding.at_point(setting.subject, setting.vectors, recorded) for recorded in (False, True)]
+        return [sum(floors) for floors in zip(*both)]
+
+    far = setting.differ(found, setting.gradients, rounding)
     return f"with create_graph=True the gradient differs ({far}): backward depends on grad mode" if far else None
 
 

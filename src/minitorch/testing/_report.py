@@ -37,7 +37,8 @@ class Blame:
         "node": an operation whose gradient is not that of its own forward; "second order": the same for the gradient of its
         gradient; "function": a custom Function whose backward does what none may do; "cut": a call that cut the path; "hook": a
         hook that changes gradients; "cast": a cast to a narrower dtype; "write": a call that writes into an argument; "none":
-        every operation is right; "kink": an operation with another value at a kink than PyTorch documents.
+        every operation is right; "kink": an operation with another value at a kink than PyTorch documents; "nan": an operation
+        whose gradient is NaN or infinite.
     name : str
         The node, such as ``CubeBackward``, or the call, such as ``detach()``.
     site : str
@@ -59,6 +60,7 @@ class Blame:
             "cut": f"to blame: {self.name}{where} cuts the path",
             "hook": f"to blame: {self.name}{where}",
             "kink": f"to blame: {self.name}{where}: its value at a kink",
+            "nan": f"to blame: {self.name}{where}",
             "cast": f"to blame: {self.name}{where}",
             "function": f"to blame: {self.name}{where}",
             "write": f"to blame: {self.name}{where}: it writes into an argument",
@@ -120,6 +122,8 @@ class GradientReport:
         The names of the checks that were made.
     comparison : Comparison or None
         The Jacobians.
+    notes : list of str
+        What else is to be known of values that were accepted.
     """
 
     name: str
@@ -129,6 +133,7 @@ class GradientReport:
     backwards: int = 0
     checks: list[str] = field(default_factory=list)
     comparison: Comparison | None = None
+    notes: list[str] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
@@ -152,6 +157,7 @@ class GradientReport:
         if self.kinks:
             kinds = sorted({p.kind for p in self.kinks})
             lines.append(f"at {', '.join(kinds)} ({len(self.kinks)} entries, accepted):\n{table(self.kinks[:3])}")
+        lines += [f"  {note}" for note in self.notes]
         return "\n".join(lines)
 
 

@@ -1,0 +1,130 @@
+"""How far rounding alone moves values and gradients: from the sizes of what they are sums of.
+
+A small difference of large numbers is off by what rounds the large ones.  Their sizes are not in the result; they are in the
+graph.  Nothing here is computed unless a comparison has failed without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _runtime
+from .._runtime import wrap
+from .._views import current_node
+from ..autograd._differences import Array
+from ..autograd._subject import Subject, vjp
+from ..autograd.tape import Tape
+from ._recording import Recording
+
+UNITS = 2.0**10
+"""Rounding units by which two ways to compute the same sum may differ."""
+
+_NUDGES = 6
+_SIGNS = 3
+
+
+def of_values(subject: Subject, weights: Array) -> Array:
+    """How far rounding moves sums of a function's values: a number for each row of *weights*.
+
+    Each recorded operation rounds its result; by how much that moves the sum, the gradient says that arrives there: the root
+    of the sum of the squares of (gradient x result), in rounding units.
+    """
+    subject.point()
+    with Recording() as recording:
+        outputs, wanted = subject.call()
+    squares = 0.0
+    met: dict[int, tuple[Any, list[Any]]] = {}
+    for entry in recording:
+        if entry.node is not None:
+            met[id(entry.node)] = entry.node, [getattr(t, "_array", None) for t in entry.outputs or ()]
+
+    def noting(results: list[Any]) -> Callable[..., None]:
+        def note(gradients: Sequence[Any]) -> None:
+            nonlocal squares
+            for g, value in zip(gradients, results):
+                if g is not None and value is not None and g._array.shape == value.shape:
+                    squares += float(np.square(g._array.astype(float) * value.astype(float)).sum())
+
+        return note
+
+    handles = [node.register_prehook(noting(results)) for node, results in met.values()]
+    found = []
+    for weight in weights:
+        squares = 0.0
+        subject.backwards += 1
+        vjp([outputs[o] for o in subject.which], wanted, subject.split(weight))
+        found.append(squares)
+    for handle in handles:
+        handle.remove()
+    return subject.precision.unit * np.sqrt(np.nan_to_num(np.array(found), posinf=0))
+
+
+def of_gradients(
+    outputs: Sequence[Any], wanted: Sequence[Any], vectors: Sequence[Array], unit: float, create_graph: bool = False
+) -> list[float]:
+    """How far rounding moves the elements of each gradient of these vectors.
+
+    Two measures, of which the sum is taken.  What cancels between operations adds up where the gradients on their way have
+    random signs.  What cancels within one shows where the vectors are others by a few units.
+    """
+    rng = np.random.default_rng(13)
+    vectors = [np.asarray(v, o._array.dtype) for v, o in zip(vectors, outputs)]
+
+    def gradients(of: Sequence[Array]) -> list[Array]:
+        found = vjp(outputs, wanted, of, create_graph)
+        return [np.zeros(t._array.shape) if g is None else g._array.astype(float) for t, g in zip(wanted, found)]
+
+    at = gradients(vectors)
+    moved = [_sizes(gradients([_nudged(v, unit, rng) for v in vectors]), at) for _ in range(_NUDGES)]
+    roots = [t for t in outputs if isinstance(t, _runtime.Tensor) and current_node(t) is not None]
+    handles = [entry.node.register_prehook(_signed(rng)) for entry in Tape(roots) if entry.node] if roots else []
+    terms = [_sizes(gradients(vectors)) for _ in range(_SIGNS)]
+    for handle in handles:
+        handle.remove()
+    return [UNITS * unit * max(t) + 16 * max(m) for t, m in zip(zip(*terms), zip(*moved))]
+
+
+def at_point(subject: Subject, vectors: Sequence[Array], create_graph: bool = False) -> list[float]:
+    """How far rounding moves each of a function's gradients of these vectors.
+
+    No less than by what moves the value, over the size of an input, by a few of its own roundings.
+    """
+    outputs, wanted = subject.point()
+    subject.backwards += 1 + _NUDGES + _SIGNS
+    unit = subject.precision.unit
+    own = of_gradients([outputs[o] for o in subject.which], wanted, vectors, unit, create_graph)
+    (value,) = of_values(subject, np.concatenate([np.ravel(v) for v in vectors])[None])
+    sizes = [max(1.0, subject.scales(v).min(initial=np.inf)) for v in range(len(wanted))]
+    return [floor + 64 * value / size for floor, size in zip(own, sizes)]
+
+
+def of_points(call: Callable[[Sequence[Array]], list[Array]], arrays: Sequence[Array], unit: float) -> list[float]:
+    """How far what *call* gives moves where its arguments do by a few units; equal numbers stay equal."""
+    at = call(arrays)
+    moved = [_sizes(call([(a * (1 + k * 2 * unit)).astype(a.dtype) for a in arrays]), at) for k in (-3, -2, 2, 3, 5)]
+    return [16 * max(m) for m in zip(*moved)]
+
+
+def _nudged(vector: Array, unit: float, rng: np.random.Generator) -> Array:
+    return (vector * (1 + 2 * unit * rng.integers(-3, 4, vector.shape))).astype(vector.dtype)
+
+
+def _signed(rng: np.random.Generator) -> Callable[..., Any]:
+    def hook(gradients: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(
+            [
+                None if g is None else wrap(g._array * rng.choice([-1, 1], g._array.shape).astype(g._array.dtype))
+                for g in gradients
+            ]
+        )
+
+    return hook
+
+
+def _sizes(found: Sequence[Array], at: Sequence[Array] | None = None) -> list[float]:
+    """The largest finite number of each array, or difference from another one."""
+    apart = found if at is None else [a - b for a, b in zip(found, at)]
+    return [float(np.abs(np.nan_to_num(a, posinf=0, neginf=0)).max(initial=0)) for a in apart]

@@ -1,0 +1,225 @@
+"""Right gradients that look wrong: ties, kinks next to tiny numbers, large terms that cancel, NaN at a kink, huge numbers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitorch as torch
+from minitorch.testing import check_gradients
+
+F64, F32 = torch.float64, torch.float32
+F = torch.nn.functional
+
+
+def at(*values: float, dtype: Any = F64) -> Any:
+    return torch.tensor(list(values), dtype=dtype)
+
+
+# -- ties --------------------------------------------------------------------------------------------------------------
+CHOICES: dict[str, Any] = {
+    "sort": lambda x: x.sort().values,
+    "sort, weighted": lambda x: x.sort().values * torch.arange(1.0, x.numel() + 1, dtype=x.dtype),
+    "topk": lambda x: x.topk(2).values,
+    "median": lambda x: x.median(),
+    "kthvalue": lambda x: x.kthvalue(2).values,
+    "quantile": lambda x: x.quantile(0.5),
+    "max": lambda x: x.max(0).values,
+    "cummax": lambda x: x.cummax(0).values,
+}
+
+
+@pytest.mark.parametrize("dtype", [F64, F32], ids=str)
+@pytest.mark.parametrize("name", CHOICES)
+def test_ties_of_several(name: str, dtype: Any) -> None:
+    for values in ((1.0, 1.0, 1.0), (0.0, 0.0, 0.0), (2.0, 1.0, 1.0, 1.0), (3.0, 3.0, -1.0, 3.0, 3.0, 3.0)):
+        assert check_gradients(CHOICES[name], at(*values, dtype=dtype)).ok
+
+
+def test_a_wrong_gradient_at_a_tie_is_found() -> None:
+    class Sorted(torch.autograd.Function):
+        factor = 1.0
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            values, indices = x.sort()
+            ctx.save_for_backward(indices)
+            return values
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (indices,) = ctx.saved_tensors
+            return torch.zeros_like(g).scatter(0, indices, g * Sorted.factor)
+
+    assert check_gradients(Sorted.apply, at(1.0, 1.0, 1.0)).ok
+    Sorted.factor = 1.01
+    report = check_gradients(Sorted.apply, at(1.0, 1.0, 1.0), raise_exception=False)
+    assert report.failed("values")
+    assert report.failures[0].blame is not None
+    assert report.failures[0].blame.name == "SortedBackward"
+
+
+# -- kinks next to the point ------------------------------------------------------------------------------------------
+BESIDE: dict[str, tuple[Any, list[float]]] = {
+    "abs of a tiny number": (torch.abs, [3e-201, 1.0]),
+    "abs of a subnormal number": (torch.abs, [3.5e-323, 1.0]),
+    "relu of a subnormal number": (torch.relu, [3.5e-323, -3.5e-323, 1.0]),
+    "clamp at and next to its bounds": (lambda x: x.clamp(-1, 1), [1 + 2**-52, 1 - 2**-53, 1.0, -1 - 2**-52, -1.0]),
+    "hinge": (lambda x: (0.5 - x).relu(), [0.5, 0.5 + 2**-53, 0.5 - 2**-54]),
+    "hardswish": (F.hardswish, [3.0, 3 + 2**-51, 3 - 2**-51, -3.0]),
+}
+
+
+@pytest.mark.parametrize("kinks", ["between", "reference"])
+@pytest.mark.parametrize("name", BESIDE)
+def test_next_to_kinks_by_less_than_any_step(name: str, kinks: str) -> None:
+    fn, values = BESIDE[name]
+    assert check_gradients(fn, at(*values), kinks=kinks).ok
+
+
+def test_the_wrong_side_of_a_kink_next_to_a_tiny_number() -> None:
+    class Absolute(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x.abs()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return g * torch.where(x > 1e-100, 1.0, -1.0)
+
+    assert check_gradients(Absolute.apply, at(-3e-201, 1.0)).ok
+    assert check_gradients(Absolute.apply, at(3e-201, 1.0), raise_exception=False).failed("values")
+
+
+def test_a_slope_that_only_shows_below_all_steps() -> None:
+    similarity = check_gradients(lambda x, y: F.cosine_similarity(x, y, dim=0), at(0.0, 0.0), at(1.0, 2.0))
+    assert similarity.ok
+    assert not similarity.kinks
+
+
+# -- small differences of large terms ----------------------------------------------------------------------------------
+def normalized(x: Any, weight: Any) -> Any:
+    centred = x - x.mean(-1, keepdim=True)
+    return centred / ((centred**2).mean(-1, keepdim=True) + 1e-5).sqrt() * weight
+
+
+def safe_softmax(x: Any, bias: Any) -> Any:
+    y = x + bias
+    e = (y - y.amax(-1, keepdim=True)).exp()
+    return e / e.sum(-1, keepdim=True)
+
+
+CANCELLING: dict[str, tuple[Any, list[tuple[tuple[int, ...], float]], int]] = {
+    "sin² + cos²": (lambda x: x.sin() ** 2 + x.cos() ** 2, [((2, 3), 1)], 2),
+    "x - x": (lambda x: x * 3.3 - x * 1.1 * 3, [((2, 3), 1)], 2),
+    "log of exp": (lambda x: (x.exp().log() - x) * 1e3, [((2, 3), 1)], 1),
+    "sum of softmax": (lambda x: x.softmax(-1).sum(-1), [((2, 3), 1)], 2),
+    "softmax of large numbers": (lambda x, b: (x + b).softmax(-1), [((2, 3), 30), ((2, 1), 10)], 1),
+    "softmax by hand": (safe_softmax, [((2, 3), 30), ((2, 1), 10)], 1),
+    "layer norm of one element": (torch.nn.LayerNorm(1).double(), [((3, 1), 3)], 2),
+    "layer norm by hand": (normalized, [((4, 2), 1), ((2,), 1)], 2),
+    "unit vectors of one element": (lambda x: F.normalize(x, dim=-1), [((2, 1), 1)], 2),
+    "cosine of one element": (lambda x, y: F.cosine_similarity(x, y, dim=-1), [((2, 1), 1), ((2, 1), 1)], 1),
+    "share of one element": (lambda x: x / x.sum(-1, keepdim=True), [((2, 1), 1)], 2),
+}
+
+
+@pytest.mark.parametrize("dtype", [F64, F32], ids=str)
+@pytest.mark.parametrize("name", CANCELLING)
+def test_gradients_that_cancel(name: str, dtype: Any) -> None:
+    fn, inputs, order = CANCELLING[name]
+    if isinstance(fn, torch.nn.Module):
+        fn.to(dtype)
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        tensors = [torch.tensor(rng.normal(size=s) * size, dtype=dtype) for s, size in inputs]
+        assert check_gradients(fn, *tensors, order=order).ok
+
+
+def test_equal_rows_of_a_layer_norm() -> None:
+    layer = torch.nn.LayerNorm(1).double()
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        with torch.no_grad():
+            layer.weight.fill_(round(rng.normal() * 3, 1))
+            layer.bias.fill_(round(rng.normal() * 3, 1))
+        x = torch.full((2, 1), round(rng.normal() * 3, 1), dtype=F64)
+        assert check_gradients(layer, x, skip=("values",)).ok
+
+
+def test_a_constant_is_found_however_large_the_terms_are() -> None:
+    class Affine(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 1e3
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 1e3 + 1e-6
+
+    report = check_gradients(lambda x: Affine.apply(x) - 1e3 * x, at(0.5, 2.0), raise_exception=False)
+    assert report.failed("linearity")
+
+
+# -- NaN at a kink -----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("kinks", ["between", "reference"])
+def test_nan_that_an_operation_gives_at_its_kink(kinks: str) -> None:
+    report = check_gradients(torch.hypot, at(0.0, 1.0), at(0.0, 2.0), kinks=kinks)
+    assert [(p.input, p.input_index, p.kind) for p in report.kinks] == [(0, (0,), "kink"), (1, (0,), "kink")]
+    assert all(np.isnan(p.analytic) for p in report.kinks)
+    assert "HypotBackward0" in report.notes[0]
+    assert "gives NaN, as PyTorch's does" in str(report)
+
+
+def test_nan_that_operations_make_at_a_kink() -> None:
+    def length(x: Any) -> Any:
+        return (x * x).sum().sqrt()
+
+    report = check_gradients(length, at(0.0, 0.0), raise_exception=False)
+    (failure,) = report.failures
+    assert failure.check == "finite"
+    assert "at a kink" in failure.text
+    assert failure.blame is not None
+    assert failure.blame.name == "SqrtBackward0"
+    assert "infinite" in failure.blame.detail
+    assert check_gradients(length, at(0.0, 0.0), skip=("finite",)).ok
+    assert check_gradients(torch.norm, at(0.0, 0.0)).ok
+
+
+def test_nan_that_a_custom_function_gives() -> None:
+    class Absolute(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x.abs()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return g * x / x.abs()
+
+    (failure,) = check_gradients(Absolute.apply, at(0.0, 3.0), raise_exception=False).failures
+    assert failure.check == "finite"
+    assert "Give the slope of one side" in failure.text
+    assert failure.blame is not None
+    assert failure.blame.name == "AbsoluteBackward"
+
+
+# -- numbers beyond the range ------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("dtype", [F64, F32], ids=str)
+@pytest.mark.parametrize(
+    "fn", [lambda x: x * 2, lambda x: x * x, torch.exp, torch.sum, torch.norm, lambda x: x.softmax(0)]
+)
+def test_huge_numbers_make_no_warnings(fn: Any, dtype: Any) -> None:
+    most = torch.finfo(dtype).max
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for values in ([most, 1.0], [most**0.5, -(most**0.5)], [most / 4, -most / 4], [np.inf, 1.0], [np.nan, 1.0]):
+            report = check_gradients(fn, at(*values, dtype=dtype), order=2, raise_exception=False)
+            assert report.ok or "no output is finite" in str(report)
+            torch.autograd.numerical_jacobian(fn, at(*values, dtype=dtype), with_error=True)
