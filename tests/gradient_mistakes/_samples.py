@@ -65,8 +65,17 @@ SAMPLES: dict[str, list[Sample]] = {
             [-1.0, -1.2, 0.5, 0.1, -0.3, 0.2, 1.0, 0.6],
             [1.0, 0.3, 0.8, 0.7, 0.2, 1.4, 0.4, -0.5],
             order=1,
-        )
+        ),
+        sample(
+            lambda t, x, low, high: t.clamp(x, low, high),
+            [-1.0, 1.0, 0.5, 0.25, 1.5],
+            [-1.0, -2.0, 1.0, -1.0, 0.5],
+            [1.0, 1.0, 1.0, 0.25, 0.5],
+            order=1,
+        ),
     ],
+    "clamp_low": [sample(lambda t, x, low: t.clamp(x, min=low), [-1.0, 0.5, 0.25], [-1.0, 1.0, 0.0], order=1)],
+    "clamp_high": [sample(lambda t, x, high: t.clamp(x, max=high), [-1.0, 0.5, 0.25], [-1.0, 1.0, 0.0], order=1)],
     "cofactor_slope": [sample(row("cofactor_slope"), normal(2, 4, 4), normal(2, 4, 4))],
     "copysign": [sample(lambda t, a, b: t.copysign(a, b), [0.0, 1.0, -1.5], [1.0, -2.0, 3.0], order=1)],
     "elu_derivative": [sample(row("elu_derivative", 1.3, 1.1, 0.8, 1), distinct(6))],
@@ -82,6 +91,13 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     "index_add": [
         sample(lambda t, x, s: t.index_add(x, 0, t.tensor([1, 1]), s, alpha=2), normal(3, 2), normal(2, 2)),
+    ],
+    "lstm_layer": [  # sequences of different lengths, forwards and backwards
+        sample(
+            row("lstm_layer", (3, 2, 1, 1), reverse),
+            *[normal(7, 2), normal(3, 1), normal(3, 1), normal(4, 2), normal(4, 1), normal(4), normal(4)],
+        )
+        for reverse in (False, True)
     ],
     "lstsq": [
         sample(lambda t, a, b: t.linalg.lstsq(a, b)[:2], normal(2, 4, 2), normal(2, 4, 3), order=1),
@@ -118,7 +134,10 @@ SAMPLES: dict[str, list[Sample]] = {
         sample(_reduced("prod"), normal(3, 3), [[0.3, 0.0, 0.7], [-0.4, 0.0, 1.5]], order=1),
         sample(_reduced("prod", False), normal(3, 3), [[0.5, 1.2, 0.7], [-0.4, 0.0, 1.5]], order=1),
     ],
-    "sinc": [sample(lambda t, x: t.sinc(x), [0.0, 0.3, -0.7, 1.4], order=1)],
+    "sinc": [
+        sample(lambda t, x: t.sinc(x), [0.0, 0.3, -0.7, 1.4]),
+        sample(lambda t, x: t.sinc(x), [0.03, -0.025, 0.02]),
+    ],
     "softmax_backward": [
         sample(lambda t, x: t.softmax(x, 0), normal()),
         sample(lambda t, x: t.log_softmax(x, 0), normal()),

@@ -266,9 +266,10 @@ def _of_node(node: ast.AST) -> Iterator[tuple[str, Any]]:
         elif isinstance(node.value, (int, float)):
             yield "wrong constant", ast.Constant(node.value + 1)
     elif isinstance(node, ast.Compare) and len(node.ops) == 1:
-        opposite = _OPPOSITE.get(type(node.ops[0]))
-        if opposite:
-            yield "condition", ast.Compare(node.left, [opposite()], node.comparators)
+        for kind, others in (("condition", _OPPOSITE), ("boundary", _BESIDE)):
+            other = others.get(type(node.ops[0]))
+            if other:
+                yield kind, ast.Compare(node.left, [other()], node.comparators)
     elif isinstance(node, ast.BoolOp):
         yield "condition", ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values)
     elif isinstance(node, (ast.IfExp, ast.If)):
@@ -291,6 +292,10 @@ _OPPOSITE: dict[type, type] = {
     ast.In: ast.NotIn,
     ast.NotIn: ast.In,
 }
+
+
+_BESIDE: dict[type, type] = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+"""Comparisons that differ where both sides are equal."""
 
 
 def _of_arithmetic(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
@@ -339,10 +344,10 @@ def _of_call(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
         isinstance(function.value, ast.Name) and function.value.id == "F"
     )
     if name == "where" and len(operands) == 3:
-        mask, yes, no = operands
+        yes, no, mask = operands  # the order of rows
         yield "missing mask", yes
         yield "missing mask", no
-        yield "missing mask", ast.Call(function, [*arguments[:skip], mask, no, yes], node.keywords)
+        yield "missing mask", ast.Call(function, [*arguments[:skip], no, yes, mask], node.keywords)
         return
     if name in ("tuple", "list", "int", "float", "bool"):
         return

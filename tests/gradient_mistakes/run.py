@@ -73,19 +73,20 @@ def rows_part(run: Map, verbose: bool) -> tuple[str, bool]:
             kinds.setdefault(kind, collections.Counter())[how] += 1
             if not caught and how != "equivalent":
                 wrong.append(f"{how}: {key} {detail}")
+    every = sum(kinds.values(), collections.Counter())
     wrong += [f"listed as equivalent, but there is no such mutant: {line}" for line in equivalents.unused()]
     if verbose:
-        print(f"{'kind':22}{'caught':>8}{'total':>8}{'equivalent':>12}")
-        for kind, counts in sorted(kinds.items()):
-            caught, total = _caught(counts)
-            print(f"{kind:22}{caught:8}{total:8}{counts['equivalent']:12}")
+        print(f"{'kind':22}{'by a check':>12}{'raise':>8}{'of':>8}{'equivalent':>12}")
+        for kind, counts in [*sorted(kinds.items()), ("all", every)]:
+            print(f"{kind:22}{counts['caught']:12}{counts['raises']:8}{_total(counts):8}{counts['equivalent']:12}")
         print(*wrong, sep="\n")
-    caught, total = _caught(sum(kinds.values(), collections.Counter()))
-    return f"rows' mutants caught {caught}/{total}", not wrong
+    caught, raising = every["caught"], every["raises"]
+    return f"rows' mutants caught {caught + raising}/{_total(every)} ({raising} of them raise)", not wrong
 
 
-def _caught(counts: collections.Counter[str]) -> tuple[int, int]:
-    return counts["caught"] + counts["raises"], sum(counts.values()) - counts["equivalent"]
+def _total(counts: collections.Counter[str]) -> int:
+    """How many mutants there are, without those in the list."""
+    return sum(counts.values()) - counts["equivalent"]
 
 
 def seeded_part(run: Map, verbose: bool) -> tuple[str, bool]:

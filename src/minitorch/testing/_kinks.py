@@ -14,11 +14,13 @@ from ._compare import Point
 from ._recording import Recording
 
 _AT_BOUNDS = "clamp clamp_min clamp_max"
+_BOUNDS_TOO = "clamp_tensors clamp_low clamp_high"
 _BELOW = "elu celu leaky_relu prelu"
 _SHARED = "maximum minimum amax amin max_all min_all aminmax median nanmedian"
 _SMALLEST = "relu abs hardtanh hardsigmoid hardswish threshold softshrink smooth_l1_loss"
 RULES: dict[str, str] = {
     **dict.fromkeys(_AT_BOUNDS.split(), "largest"),
+    **dict.fromkeys(_BOUNDS_TOO.split(), "largest for the first"),
     **dict.fromkeys(_BELOW.split(), "left"),
     **dict.fromkeys(_SHARED.split(), "shared"),
     **dict.fromkeys(_SMALLEST.split(), "smallest"),
@@ -30,6 +32,7 @@ of equal elements (shared evenly).  Others take a slope of either side, or one o
 IN_WORDS = {
     "smallest": "the value of the smallest size between the slopes",
     "largest": "the steeper slope",
+    "largest for the first": "the steeper slope for the input, the other one for its bounds",
     "left": "the slope on the left",
     "shared": "an even share of the equal elements",
     "either": "a slope of one side, or the value of the smallest size between",
@@ -95,9 +98,9 @@ def follows(point: Point, rule: str) -> bool:
         return abs(point.analytic - value) <= margin
 
     smallest = min(max(0.0, low), high)
-    if rule == "smallest":
+    if rule == "smallest" or (rule == "largest for the first" and point.input):
         return near(smallest)
-    if rule == "largest":
+    if rule == "largest" or (rule == "largest for the first" and point.input == 0):
         return near(max(low, high, key=abs))
     if rule == "left":
         return near(point.left)
