@@ -217,6 +217,8 @@ def test_outside_the_slopes_of_a_kink() -> None:
 BAD: dict[str, tuple[Any, str]] = {
     "nothing": (lambda x: None, "was a return forgotten?"),
     "a number": (lambda x: x.sum().item(), "the function must return tensors"),
+    "a dictionary": (lambda x: {"a": x}, "return the tensors in it as one tuple"),
+    "nested": (lambda x: [x, [x * 2]], "return the tensors in it as one tuple"),
     "integers": (lambda x: x.argmax(), "has no gradient"),
     "random": (lambda x: x * torch.rand(3), "the function is random"),
     "shapes": (lambda x: x[x > 0.5 - 1e-9], "The shape depends on the values"),
@@ -229,7 +231,14 @@ BAD: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("name", BAD)
 def test_what_cannot_be_checked(name: str) -> None:
     fn, text = BAD[name]
-    assert text in str(failing(fn, point()))
+    report = failing(fn, point())
+    assert text in str(report)
+    assert name == "writes unseen" or "gradients of <lambda> cannot be checked" in str(report)
+
+
+def test_what_is_no_function() -> None:
+    with pytest.raises(TypeError, match="fn must be a function or a Module, not 3"):
+        check_gradients(3, point())  # type: ignore[arg-type]
 
 
 def test_no_input() -> None:

@@ -295,3 +295,15 @@ def test_functions_that_take_long() -> None:
 def test_mistakes_in_options(options: Any, kind: Any) -> None:
     with pytest.raises(kind, match="check_gradients"):
         property_test(torch.sin, tensors(), **options)
+
+
+def test_what_is_no_function() -> None:
+    with pytest.raises(TypeError, match="fn must be a function or a Module, not 3"):
+        property_test(3, tensors())  # type: ignore[arg-type]
+
+
+def test_another_domain_is_proposed_only_where_no_value_is_finite() -> None:
+    for fn, proposed in ((lambda x: None, False), (lambda x: x.argmax(), False), (lambda x: x * float("nan"), True)):
+        with pytest.raises(AssertionError, match="cannot be checked") as error:
+            property_test(fn, tensors(shape=(2,)), max_examples=3)
+        assert ("draw others" in str(error.value)) == proposed

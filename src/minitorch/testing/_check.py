@@ -102,6 +102,8 @@ def check_gradients(
     >>> torch.testing.check_gradients(lambda x: x * x.detach(), x, raise_exception=False).ok
     False
     """
+    if not callable(fn):
+        raise TypeError(f"check_gradients(): fn must be a function or a Module, not {_described(fn)}")
     _options(order, kinks, skip)
     name = getattr(fn, "__name__", type(fn).__name__)
     check = _Check(fn, inputs, order, fast, kinks, reference, parameters, skip, seed, time_limit, name)
@@ -171,6 +173,7 @@ class _Check:
 
     def stop(self, check: str, text: str, **more: Any) -> None:
         """Note a failure after which nothing can be checked."""
+        self.report.checkable = "blame" in more
         self.fail(check, text, **more)
         raise _Stop
 
@@ -237,9 +240,11 @@ class _Check:
         self.seconds = time.perf_counter() - start
         for number, output in enumerate(outputs):
             if not isinstance(output, _runtime.Tensor):
-                what = (
-                    "was a return forgotten?" if output is None else "return tensors, not what .item() or numpy() gives"
-                )
+                what = "return tensors, not what .item() or numpy() gives"
+                if output is None:
+                    what = "was a return forgotten?"
+                elif isinstance(output, (dict, list, tuple)):
+                    what = "return the tensors in it as one tuple"
                 self.stop(
                     "values", f"the function must return tensors, but output {number} is {_described(output)}: {what}"
                 )
@@ -422,7 +427,7 @@ class _Check:
         try:
             setting = Setting(self.subject, self.seed, self.fast)
         except RuntimeError as error:
-            self.stop("shape", f"backward raised {type(error).__name__}: {error}")
+            self.stop("shape", f"backward raised {type(error).__name__}: {error}", blame=None)
         setting.regular = not any(
             [
                 p.kind in ("vertical slope", "edge of the domain", "undefined") or math.isnan(p.analytic)

@@ -124,6 +124,8 @@ class GradientReport:
         The Jacobians.
     notes : list of str
         What else is to be known of values that were accepted.
+    checkable : bool
+        Whether there was anything to compare: False for what returns no tensor, is random, or has no value here.
     """
 
     name: str
@@ -134,6 +136,7 @@ class GradientReport:
     checks: list[str] = field(default_factory=list)
     comparison: Comparison | None = None
     notes: list[str] = field(default_factory=list)
+    checkable: bool = True
 
     @property
     def ok(self) -> bool:
@@ -148,17 +151,21 @@ class GradientReport:
         return self.ok
 
     def __str__(self) -> str:
-        calls = f"{self.evaluations} evaluations, {self.backwards} backward passes"
+        calls = f"{_counted(self.evaluations, 'evaluation')}, {_counted(self.backwards, 'backward pass', 'es')}"
         if self.ok:
             lines = [f"gradients of {self.name} are right: {', '.join(self.checks)} ({calls})"]
         else:
-            lines = [f"gradients of {self.name} are wrong ({calls}):"]
+            lines = [f"gradients of {self.name} {'are wrong' if self.checkable else 'cannot be checked'} ({calls}):"]
             lines += [str(failure) for failure in self.failures]
         if self.kinks:
             kinds = sorted({p.kind for p in self.kinks})
             lines.append(f"at {', '.join(kinds)} ({len(self.kinks)} entries, accepted):\n{table(self.kinks[:3])}")
         lines += [f"  {note}" for note in self.notes]
         return "\n".join(lines)
+
+
+def _counted(count: int, what: str, ending: str = "s") -> str:
+    return f"{count} {what}{'' if count == 1 else ending}"
 
 
 def table(points: Sequence[Point]) -> str:
