@@ -92,13 +92,6 @@ SAMPLES: dict[str, list[Sample]] = {
     "index_add": [
         sample(lambda t, x, s: t.index_add(x, 0, t.tensor([1, 1]), s, alpha=2), normal(3, 2), normal(2, 2)),
     ],
-    "lstm_layer": [  # sequences of different lengths, forwards and backwards
-        sample(
-            row("lstm_layer", (3, 2, 1, 1), reverse),
-            *[normal(7, 2), normal(3, 1), normal(3, 1), normal(4, 2), normal(4, 1), normal(4), normal(4)],
-        )
-        for reverse in (False, True)
-    ],
     "lstsq": [
         sample(lambda t, a, b: t.linalg.lstsq(a, b)[:2], normal(2, 4, 2), normal(2, 4, 3), order=1),
         sample(lambda t, a, b: t.linalg.lstsq(a, b)[1], normal(4, 2), normal(4, 3)),
