@@ -475,3 +475,70 @@ def test_choices_are_made_again() -> None:
     found = formula.evaluate(a=torch.tensor([5.0, 3.0, 2.0], dtype=torch.float64))
     assert found["y"].item() == 10.0
     assert found["dy/da"].tolist() == [2.0, 0.0, 0.0]
+
+
+# -- constants that share memory with a leaf, or were computed without history --------------------------------------------
+def viewed(x: Any) -> Any:
+    with torch.no_grad():
+        return x.view(3)
+
+
+DETACHED = [
+    lambda x: x.detach(),
+    lambda x: x.data,
+    viewed,
+    lambda x: torch.from_numpy(x.detach().numpy()),
+]
+
+
+@pytest.mark.parametrize("constant", DETACHED)
+@pytest.mark.parametrize("first", [True, False])
+def test_what_shares_a_leafs_memory_without_history_is_detached(constant: Any, first: bool) -> None:
+    x = leaf([0.3, 1.2, 0.7], "x")
+    c = constant(x)
+    formulas = [Tape((c * x).sum() if first else (x * c).sum()).formula()]
+    if not first:
+        formulas.append(written(lambda: (constant(x) * x).sum()))
+    for formula in formulas:
+        assert (formula["y"], formula["dy/dx"]) == ("sum(x*detach(x))", "detach(x)")
+        found = formula.evaluate(x=torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64))
+        assert (found["y"].item(), found["dy/dx"].tolist()) == (14.0, [1.0, 2.0, 3.0])
+
+
+def test_a_detached_leaf_within_a_function() -> None:
+    x = leaf([0.3, 1.2, 0.7], "x")
+    formula = Tape((x.detach().sin() * x.detach() * x.sin()).sum()).formula()
+    assert "sin(x)" in formula["y"]
+    assert "x*" not in formula["y"].replace("c*", "")
+    formula = Tape((x.detach() * x.sin()).sum()).formula()
+    assert str(formula) == "y = sum(detach(x)*sin(x))\ndy/dx = cos(x)*detach(x)"
+
+
+def test_what_was_computed_without_history_is_detached() -> None:
+    x = leaf([0.3, 1.2, 0.7], "x")
+
+    def function() -> Any:
+        with torch.no_grad():
+            c = x * 2
+            d = c + x
+        return (c * x + d.sin() * x[0]).sum()
+
+    with Tape() as tape:
+        y = function()
+    formula = tape.formula()
+    assert "detach(2*x)" in str(formula)
+    assert "x**2" not in str(formula)
+    found = formula.evaluate()
+    close(found["y"], y)
+    close(found["dy/dx"], *grad(y, x))
+    with Tape() as tape, torch.no_grad():
+        (x * x).sum()
+    assert str(tape.formula()) == "y = sum(x**2)"
+
+
+def test_latex_of_an_index_of_what_has_one() -> None:
+    x = leaf([0.3, 1.2, 0.7], "x1")
+    assert Tape(x[0] * 2).formula(order=0).latex.splitlines()[1] == r"y &= 2 \, {x_{1}}_{[0]}"
+    formula = written(lambda: (torch.nn.functional.layer_norm(x, (3,)) ** 2).sum())
+    assert "}_{[1]}" in formula.latex
+    assert "}_{[" not in formula.latex.replace("}}_{[", "")

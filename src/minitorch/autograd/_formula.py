@@ -18,7 +18,7 @@ from .._views import current_node
 from ..ops import choices, creation, einsum, reduce
 from ._expressions import Expression
 from ._formula_names import Names, derivative, second_derivative
-from ._formula_reading import Reading, Watch, uses
+from ._formula_reading import Reading, Watch, leaves_of, uses
 from ._formula_text import LatexWriter, Opaque, PythonWriter, identifier, latex_name
 
 if TYPE_CHECKING:
@@ -263,14 +263,15 @@ def formula(tape: Tape, of: Any, order: int, gradient: Any) -> Formula:
         raise ValueError(f"formula(): order must be 0, 1 or 2, not {order!r}")
     roots = roots_of(tape, of)
     forward = events_of(tape)
-    found = Reading(tape._names)
+    leaves = leaves_of(forward)
+    found = Reading(tape._names, leaves)
     found.run(forward)
     for root in roots:
         found.expression_of(root)
     passes = Passes(roots, [s.tensor for s in found.symbols if s.kind == "variable"], gradient)
     if order and passes.leaves and any([current_node(r) is not None for r in roots]):
         passes.run(order)
-    reading = Reading(tape._names)
+    reading = Reading(tape._names, leaves)
     reading.uses = uses([*forward, *passes.events])
     reading.run(forward)
     values = [reading.expression_of(root) for root in roots]

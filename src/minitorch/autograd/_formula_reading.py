@@ -80,11 +80,15 @@ class Reading:
     ----------
     names : mapping of Node to str
         What leaves are called.
+    leaves : sequence of Tensor
+        Those that require grad: what has their memory and no history is such a leaf, detached.
     """
 
-    def __init__(self, names: dict[Any, str]) -> None:
+    def __init__(self, names: dict[Any, str], leaves: Iterable[Any] = ()) -> None:
         self.algebra = Algebra()
         self.names = names
+        self._leaves = {_place(leaf._array): leaf for leaf in leaves if leaf._array.size}
+        self._unfollowed: set[int] = set()
         self.symbols: list[Symbol] = []
         self.functions: dict[str, Any] = {}
         self.arrays: set[tuple[str, str]] = set()
@@ -106,6 +110,8 @@ class Reading:
     def expression_of(self, tensor: Any) -> Expression:
         """How the value of a tensor reads."""
         array, alias = tensor._array, tensor._alias
+        if tensor._node is None and (leaf := self._leaves.get(_place(array))) is not None:
+            return self.detached(self.expression_of(leaf))
         known, since = self._values.get(id(array), (None, -1))
         if alias is not None and alias.parent is not None and self._stale.get(id(alias.edits), -1) > since:
             return self._taken_again(tensor)
@@ -116,6 +122,27 @@ class Reading:
             found = self._outside(tensor)
         self._set(array, found)
         return found
+
+    def detached(self, e: Expression) -> Expression:
+        """An expression as a constant, where it has variables."""
+        varies = any([a.kind == "symbol" and self.symbols[a.head].kind == "variable" for a in parts_of(e)])
+        return self.algebra.call("detach", (e,), (), e.shape, e.dtype) if varies and e.head != "detach" else e
+
+    def _taken(self, tensor: Any, followed: bool) -> Expression:
+        """How an argument of a call reads: one that was computed without history is a constant to what has one."""
+        made, key = self.expression_of(tensor), id(tensor._array)
+        if followed and tensor._node is None and key in self._unfollowed:
+            self._unfollowed.discard(key)
+            made = self.detached(made)
+            self._set(tensor._array, made)
+        return made
+
+    def _note_unfollowed(self, call: Any) -> None:
+        """Of results that have no history though their inputs have one."""
+        tensors = [t for t in call.inputs if isinstance(t, _runtime.Tensor)]
+        if any([t._node is not None or id(t._array) in self._unfollowed for t in tensors]):
+            outs = [out for out in call.outputs if out._node is None and out._array.dtype.kind == "f"]
+            self._unfollowed.update([id(out._array) for out in outs])
 
     def symbol(self, kind: str, tensor: Any, name: str | None, shape: Any = None, dtype: Any = None) -> Expression:
         """A new symbol."""
@@ -153,7 +180,7 @@ class Reading:
             return self._read_in_place(call)
         outputs, row = call.outputs, call.row
         if not isinstance(row, (Row, Choice)):
-            made = self._custom(row, call.inputs, outputs)
+            made = self._custom(row, call, outputs)
         elif "generator" in row.params or getattr(row, "draws", False):
             for out in outputs:
                 self.symbol("constant", out, None)
@@ -161,8 +188,8 @@ class Reading:
         elif isinstance(row, Choice):
             made = self._chosen(row, call)
         else:
-            args = tuple([self.expression_of(t) for t in call.inputs])
             node = call.node
+            args = tuple([self._taken(t, node is not None) for t in call.inputs])
             known = node is not None and not node.several  # a tensor may have got another shape since: by ``t_``, say
             layouts = [node.layout] if known else [_layout(out._array) for out in outputs]
             made = self.of_row(row, args, dict(zip(row.params, call.params)), layouts)
@@ -170,6 +197,8 @@ class Reading:
                 self._read_aside(row, args, call.params, call.node)
         for out, e in zip(outputs, made):
             self._set(out._array, e, call.made if len(outputs) == 1 else out._node)
+        if call.node is None:
+            self._note_unfollowed(call)
 
     def of_row(self, row: Row, args: tuple[Expression, ...], params: dict[str, Any], layouts: Any) -> list[Expression]:
         """A row's outputs, from its inputs."""
@@ -261,11 +290,12 @@ class Reading:
             if isinstance(array, np.ndarray):
                 self._set(array, self.algebra.item(call, index, *_layout(array)))
 
-    def _custom(self, function: Any, inputs: Any, outputs: Any) -> list[Expression]:
+    def _custom(self, function: Any, call: Any, outputs: Any) -> list[Expression]:
         """A custom Function's outputs."""
+        inputs, followed = call.inputs, call.node is not None
         name = function.__name__
         self.functions[name] = getattr(function, "apply", function)
-        args = [self.expression_of(t) for t in inputs if isinstance(t, _runtime.Tensor)]
+        args = [self._taken(t, followed) for t in inputs if isinstance(t, _runtime.Tensor)]
         others = [t for t in inputs if not isinstance(t, _runtime.Tensor)]
         if others:
             order = [None if isinstance(t, _runtime.Tensor) else t for t in inputs]
@@ -273,15 +303,18 @@ class Reading:
         layouts = [_layout(out._array) for out in outputs]
         if len(outputs) == 1:
             return [self.algebra.call(name, args, (), *layouts[0])]
-        call = self.algebra.call(name, args)
-        return [self.algebra.item(call, i, *layout) for i, layout in enumerate(layouts)]
+        made = self.algebra.call(name, args)
+        return [self.algebra.item(made, i, *layout) for i, layout in enumerate(layouts)]
 
     # -- writes
     def _read_in_place(self, call: Any) -> None:
         (tensor,), row = call.outputs, call.row
         layout = _layout(tensor._array)
         inputs = [i if isinstance(i, _runtime.Tensor) else None for i in call.inputs]
-        given = [self.expression_of(t) if t is not None else self.value(i, tensor) for t, i in zip(inputs, call.inputs)]
+        followed = call.node is not None
+        given = [
+            self._taken(t, followed) if t is not None else self.value(i, tensor) for t, i in zip(inputs, call.inputs)
+        ]
         if any([e is None for e in given]) or (call.params and not isinstance(row, Row)):
             made = None
         elif op_name(row) == "copy":
@@ -296,6 +329,8 @@ class Reading:
         if made is None:
             made = self.symbol("constant", _runtime.wrap(tensor._array.copy()), None)
         self._write(tensor, made)
+        if not followed:
+            self._note_unfollowed(call)
 
     def value(self, value: Any, like: Any) -> Expression | None:
         """A number, among the arguments of an in-place call."""
@@ -403,12 +438,37 @@ def uses(events: Iterable[tuple[Any, ...]]) -> Counter[Any]:
     return found
 
 
+def leaves_of(events: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """The leaves that require grad among what was recorded."""
+    found: dict[int, Any] = {}
+    for event, first, *_ in events:
+        if event == "read_call":
+            tensors = [t for t in first.inputs if isinstance(t, _runtime.Tensor)]
+            found |= {id(t): t for t in tensors if t._node.__class__ is AccumulateGrad}
+        elif event == "read_node":
+            edges = [edge for edge in first.edges if edge.__class__ is AccumulateGrad]
+            found |= {id(edge): edge.variable for edge in edges}
+    return list(found.values())
+
+
 # -- helpers -----------------------------------------------------------------------------------------------------------
 def _saved(row: Row, node: Any) -> dict[str, Any]:
     """The parameters that a node kept."""
     if node is None or getattr(node, "row", None) is not row:
         return {}
     return {p: getattr(node, f"saved_{p}") for p in row.params if p in row.constants}
+
+
+def parts_of(e: Expression) -> list[Expression]:
+    """All parts of an expression that are not detached."""
+    seen: dict[int, Expression] = {}
+    stack = [e]
+    while stack:
+        part = stack.pop()
+        if part.serial not in seen and part.head != "detach":
+            seen[part.serial] = part
+            stack.extend(part.args)
+    return list(seen.values())
 
 
 def _key(node: Any) -> tuple[Any, int]:

@@ -323,7 +323,7 @@ class LatexWriter(PythonWriter):
         ]
 
     def item(self, e: Expression) -> Written:
-        return Written(rf"{self.of(e.args[0], ATOM)}_{{[{e.head}]}}")
+        return self.below(e.args[0], f"{e.head}")
 
     def call_exp(self, e: Expression) -> Written:
         return Written(f"e^{{{self.of(e.args[0])}}}", POWER)
@@ -365,7 +365,12 @@ class LatexWriter(PythonWriter):
     call_where = call_to = call_einsum = call_expand = call_reshape = plain_call
 
     def subscript(self, part: Expression, dim: int, text: str) -> Written:
-        return Written(rf"{self.of(part, ATOM)}_{{[{':, ' * (dim % part.ndim)}{text}]}}")
+        return self.below(part, f"{':, ' * (dim % part.ndim)}{text}")
+
+    def below(self, part: Expression, index: str) -> Written:
+        """A part with an index: in braces, where it has one already."""
+        text = self.of(part, ATOM)
+        return Written(rf"{{{text}}}_{{[{index}]}}" if "_{" in text else rf"{text}_{{[{index}]}}")
 
 
 # -- order -------------------------------------------------------------------------------------------------------------
