@@ -158,6 +158,21 @@ def made(array: np.ndarray, requires_grad: bool = False) -> Any:
     return tensor
 
 
+def moves(tensor: Any) -> bool:
+    """Whether a derivative is asked for with respect to a tensor: it requires grad, or has a tangent."""
+    return tensor.requires_grad or any([level.of(tensor) is not None for level in active_levels()])
+
+
+def refuse_derivative(function: str, name: str, tensor: Any) -> None:
+    """RuntimeError where a derivative is asked for with respect to a tensor that a function takes as a constant."""
+    if moves(tensor):
+        has = "requires_grad True" if tensor.requires_grad else "a tangent; pass its .detach()"
+        raise RuntimeError(
+            f"The function '{function}' is not differentiable with respect to argument '{name}'. "
+            f"This input cannot have {has}."
+        )
+
+
 def severed(name: str, array: np.ndarray, *inputs: Any) -> Any:
     """A result that no gradient goes back from, of a function that is no row."""
     tensor = wrap(array)

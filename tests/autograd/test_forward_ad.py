@@ -313,3 +313,52 @@ def test_checkpoints_carry_tangents_forward_and_back() -> None:
         found = [torch.autograd.grad(y.sum(), dual)[0] for y in (plain, checked)]
         assert tangent(found[0]) is not None
         np.testing.assert_allclose(tangent(found[1]), tangent(found[0]), rtol=1e-6)
+
+
+CLASSES = torch.tensor([0, 2, 1])
+SCORES = torch.tensor([[0.3, -1.0, 0.5], [1.0, 0.25, 0.0], [0.0, 2.0, -0.5]], dtype=torch.float64)
+FACTORS = torch.tensor([0.45, 0.2, 0.9], dtype=torch.float64)
+F = torch.nn.functional
+WEIGHED = {
+    "quantile": lambda q: torch.quantile(SCORES, q, dim=1),
+    "quantile at one level": lambda q: torch.quantile(SCORES, q[0]),
+    "quantile of itself": lambda q: torch.quantile(q, q[1]),
+    "nanquantile": lambda q: torch.nanquantile(SCORES, q),
+    "nearest quantile": lambda q: torch.quantile(SCORES, q, interpolation="nearest") * q[0],
+    "bce with logits, weight": lambda w: F.binary_cross_entropy_with_logits(SCORES, SCORES.sigmoid(), w),
+    "bce with logits, pos_weight": lambda w: F.binary_cross_entropy_with_logits(
+        SCORES, SCORES.sigmoid(), pos_weight=w, reduction="sum"
+    ),
+    "bce with logits, both": lambda w: F.binary_cross_entropy_with_logits(
+        SCORES, SCORES.sigmoid(), w, pos_weight=w * w, reduction="none"
+    ),
+    "cross_entropy of probabilities": lambda w: F.cross_entropy(SCORES, SCORES.softmax(1), weight=w),
+    "multilabel_soft_margin_loss": lambda w: F.multilabel_soft_margin_loss(SCORES, SCORES.sigmoid(), weight=w),
+}
+REFUSED = {
+    "binary_cross_entropy": lambda w: F.binary_cross_entropy(SCORES.sigmoid(), SCORES.sigmoid(), weight=w),
+    "multi_margin_loss": lambda w: F.multi_margin_loss(SCORES, CLASSES, weight=w),
+    "nll_loss": lambda w: F.nll_loss(SCORES, CLASSES, weight=w),
+    "cross_entropy": lambda w: F.cross_entropy(SCORES, CLASSES, weight=w, label_smoothing=0.1),
+    "soft_margin_loss": lambda w: F.soft_margin_loss(FACTORS, w),
+    "batch_norm, mean": lambda w: F.batch_norm(SCORES, w, FACTORS),
+    "batch_norm, variance": lambda w: F.batch_norm(SCORES, FACTORS, w),
+}
+
+
+@pytest.mark.parametrize("function", WEIGHED.values(), ids=WEIGHED)
+def test_levels_and_factors_have_tangents_as_they_have_gradients(function: Any) -> None:
+    forward, reverse = torch.func.jacfwd(function)(FACTORS), torch.func.jacrev(function)(FACTORS)
+    assert forward.abs().max() > 0
+    torch.testing.assert_close(forward, reverse)
+    assert torch.autograd.gradcheck(function, FACTORS.clone().requires_grad_(), check_forward_ad=True)
+
+
+@pytest.mark.parametrize("function", REFUSED.values(), ids=REFUSED)
+def test_what_has_no_gradient_takes_no_tangent(function: Any) -> None:
+    says = "not differentiable with respect to argument .*cannot have "
+    with pytest.raises(RuntimeError, match=says + "requires_grad"):
+        function(FACTORS.clone().requires_grad_())
+    with pytest.raises(RuntimeError, match=says + "a tangent"):
+        jvp(function, (FACTORS,), (FACTORS,))
+    jvp(lambda w: function(w.detach()), (FACTORS,), (FACTORS,))

@@ -11,7 +11,7 @@ from .._args import array_of, integers
 from .._choices import choice
 from .._dtypes import FLOAT32
 from .._errors import check_kind, scalar_name
-from .._runtime import wrap
+from .._runtime import moves, refuse_derivative, wrap
 
 Sizes = tuple[int, ...]
 
@@ -64,11 +64,8 @@ def check_running(array: np.ndarray, training: bool, **statistics: Any) -> None:
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
         elif array_of("batch_norm", tensor, name, 2 + (name == "running_var")).shape != (array.shape[1],):
             raise RuntimeError(f"{name} should contain {array.shape[1]} elements not {tensor._array.size}")
-        elif tensor.requires_grad:
-            raise RuntimeError(
-                f"The function 'native_batch_norm' is not differentiable with respect to argument '{name}'. This input "
-                "cannot have requires_grad True."
-            )
+        elif tensor.requires_grad or (not training and moves(tensor)):
+            refuse_derivative("native_batch_norm", name, tensor)
         elif tensor._array.dtype is not array.dtype and array.itemsize > 2:
             check_kind("batch_norm", array)
             raise RuntimeError(

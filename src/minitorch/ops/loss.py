@@ -12,8 +12,8 @@ from .._args import array_of, check_tensors, flag
 from .._errors import broadcast_problem, check_kind, scalar_name
 from .._kernels import activation as kernels
 from .._op import op
-from .._runtime import guard
-from . import elementary, pointwise, rounding, special
+from .._runtime import guard, moves, refuse_derivative
+from . import activation, elementary, pointwise, rounding, special
 from . import reduce as reductions
 from .copies import converted
 
@@ -328,16 +328,21 @@ _bce_logits = op("binary_cross_entropy_with_logits", "BinaryCrossEntropyWithLogi
                  self=_bce_logits_self, target=_bce_logits_target)  # fmt: skip
 
 
+def _weighted_bce_logits(input: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
+    """The elements' losses, of operations that have derivatives for the weights too."""
+    log_sigmoid = activation.logsigmoid(input)
+    if pos_weight is not None:
+        log_sigmoid = log_sigmoid * ((pos_weight - 1) * target + 1)
+    loss = (1 - target) * input - log_sigmoid
+    return loss if weight is None else loss * weight
+
+
 def constant(function: str, name: str, tensor: Any) -> Any:
-    """The array of a tensor that no gradient can flow to; RuntimeError if one should."""
+    """The array of a tensor that no derivative is taken for; RuntimeError if one should be."""
     if tensor is None:
         return None
     array = array_of(function, tensor, name, 0)
-    if tensor.requires_grad:
-        raise RuntimeError(
-            f"The function '{function}' is not differentiable with respect to argument '{name}'. "
-            "This input cannot have requires_grad True."
-        )
+    refuse_derivative(function, name, tensor)
     return array
 
 
@@ -422,7 +427,8 @@ def binary_cross_entropy_with_logits(
     size_average, reduce, reduction
         As for `mse_loss`.
     pos_weight : Tensor, optional
-        Factors of the positive parts, ``target * log(sigmoid(input))``; broadcasts.
+        Factors of the positive parts, ``target * log(sigmoid(input))``; broadcasts.  Both kinds of factors have
+        derivatives.
 
     Examples
     --------
@@ -436,9 +442,13 @@ def binary_cross_entropy_with_logits(
     check_kind("log_sigmoid_cpu", input._array)
     dtype = target._array.dtype
     _check_cast(name, input._array.dtype, dtype)
+    given = {which: t for which, t in (("weight", weight), ("pos_weight", pos_weight)) if t is not None}
+    for which, tensor in given.items():
+        array_of(name, tensor, which, 0)
+    if any([moves(tensor) for tensor in given.values()]):
+        return converted(reduced_by(reduction, _weighted_bce_logits(input, target, weight, pos_weight)), dtype)
     factors, positive = [
-        None if array is None else array.astype(dtype, copy=False)
-        for array in (constant(name, "weight", weight), constant(name, "pos_weight", pos_weight))
+        None if tensor is None else tensor._array.astype(dtype, copy=False) for tensor in (weight, pos_weight)
     ]
     loss = _bce_logits(input, target, factors, positive, *_scale("", reduction, input))
     loss = guard(loss, weight=weight, pos_weight=pos_weight)

@@ -10,7 +10,7 @@ import numpy as np
 from .._args import array_of, dim_of, either, flag, integer, number, text
 from .._choices import choice
 from .._errors import scalar_name
-from .._runtime import deliver, severed, traced, wrap
+from .._runtime import deliver, moves, severed, traced, wrap
 from .._types import Number
 from .from_data import number_array
 from .sort import sort
@@ -102,7 +102,7 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
     line = traced.view(input, size=(-1,)) if dim is None or not array.ndim else input
     ranked = sort(line, number).values
     kept = keepdim and array.ndim > 0
-    moving = hasattr(q, "_array") and q.requires_grad and interpolation == "linear"
+    moving = hasattr(q, "_array") and interpolation == "linear" and moves(q)
     given = q if hasattr(q, "_array") else wrap(levels)
     results = []
     for place in range(levels.size):
