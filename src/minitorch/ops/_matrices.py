@@ -108,7 +108,7 @@ def refuse_failed(info: np.ndarray, *, said: str, error: type[Exception]) -> np.
     if info.any():
         where, first = batch_element(info)
         raise error(said.format(where=where, info=first))
-    return info != 0
+    return np.not_equal(info, 0, out=...)
 
 
 def delivered(name: str, compute: Any, inputs: tuple[Any, ...], out: Any) -> Any:
