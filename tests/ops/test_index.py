@@ -363,3 +363,27 @@ def test_values_gradients_and_nodes_equal_pytorchs(form: Callable[[Any, Any, Any
     assert ours[1][0] == theirs[1][0]
     assert (ours[2] is None) == (theirs[2] is None)
     assert ours[2] is None or np.allclose(ours[2], theirs[2])
+
+
+def test_one_value_is_scattered_to_one_place() -> None:
+    x = minitorch.tensor([0.3, 1.2, 0.7], dtype=minitorch.float64, requires_grad=True)
+    value = minitorch.tensor(2.0, dtype=minitorch.float64, requires_grad=True)
+    one, two, none = minitorch.tensor([1]), minitorch.tensor([0, 1]), minitorch.tensor([], dtype=minitorch.int64)
+    (x.scatter(0, minitorch.tensor([0]), x[1]) ** 2).sum().backward()
+    minitorch.testing.assert_close(x.grad, minitorch.tensor([0.0, 4.8, 1.4], dtype=minitorch.float64))
+    for scattered, slope in (
+        (x.scatter(0, one, value), 1.0),
+        (x.detach().clone().scatter_(0, one, value), 1.0),
+        (x.scatter_add(0, one, value), 1.0),
+        (x.scatter_reduce(0, one, value, "prod"), 1.2),
+        (x.scatter(0, none, value), 0.0),
+        (x.scatter(0, minitorch.tensor(1), value.reshape(1)), 1.0),
+    ):
+        (slopes,) = minitorch.autograd.grad(scattered.sum(), value)
+        minitorch.testing.assert_close(slopes, minitorch.tensor(slope, dtype=minitorch.float64))
+    for scatter in (x.scatter, x.scatter_add):
+        with pytest.raises(RuntimeError, match="no larger size than src"):
+            scatter(0, two, value)
+    assert x.scatter(0, two, value=value.detach()).tolist() == [2.0, 2.0, 0.7]
+    with pytest.raises(TypeError, match="scatter"):
+        x.scatter(0, one, value=value)

@@ -236,7 +236,7 @@ def _check_sizes(
     too_large = False
     for d, (wanted, size) in enumerate(zip(index, sizes)):
         too_large = too_large or (wanted > size and d != dim)
-    if src is not None and (too_large or any([wanted > given for wanted, given in zip(index, src)])):
+    if src is not None and (too_large or any([wanted > given for wanted, given in zip(index or (1,), src or (1,))])):
         raise RuntimeError(
             f"Expected index {list(index)} to be no larger than self {list(sizes)} apart from dimension {dim} and to "
             f"be no larger size than src {list(src)}"
@@ -250,10 +250,13 @@ def _check_sizes(
 
 def _narrowed(src: Any, index: Any) -> Any:
     """The leading part of a source that an index reads."""
-    for dim, size in enumerate(index._array.shape):
+    wanted = index._array.shape
+    for dim, size in enumerate(wanted or (1,) * src._array.ndim):
         if src._array.ndim and src._array.shape[dim] != size:
             src = traced.slice(src, dim, 0, size, 1)
-    return src
+    if len(wanted) == src._array.ndim:
+        return src
+    return traced.view(src, size=wanted) if src._array.ndim else traced.expand(src, size=wanted)
 
 
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None) -> Tensor:
@@ -318,9 +321,9 @@ def scatter(
         int64 or int32, from 0; as many dimensions as *input*, and no larger than it but along *dim*.  Where it repeats
         a place, one of the values stays.
     src : Tensor or number
-        The values: *input*'s dtype, and at least as large as *index*.
+        The values: *input*'s dtype, and at least as large as *index*; a 0-d tensor is one value.
     value : number
-        The same value for all, in place of *src*.
+        The same value for all, in place of *src*; a 0-d tensor is taken as a number, without derivative.
     reduce : {"add", "multiply"}, optional
         Combine with what is there, instead of replacing it.
     out : Tensor, optional
@@ -345,6 +348,10 @@ def scatter(
         raise TypeError("scatter(): give either src or value")
     if reduce is not None and text(reduce, "reduce") not in ("add", "multiply"):
         raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, but got {reduce!r}.")
+    if isinstance(value, _runtime.Tensor) and not value._array.ndim:
+        if _runtime.moves(value):
+            raise TypeError("scatter(): argument 'value' is a number, which has no derivative; pass the tensor as src")
+        value = value.item()
     if isinstance(src, _runtime.Tensor):
         dim = _checked("scatter", input, dim, index, src)
         values = _narrowed(src, index)
