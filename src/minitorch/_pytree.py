@@ -251,17 +251,18 @@ def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeS
         TreeSpec(list, None, [*])])]))
     """
     leaves: list[Any] = []
-
-    def spec_of(part: Any) -> TreeSpec:
-        if tree_is_leaf(part, is_leaf):
-            leaves.append(part)
-            return LEAF
-        kind = kind_of(part)
-        children, context = NODES[kind].flatten(part)
-        return TreeSpec(kind, context, [spec_of(child) for child in children])
-
-    spec = spec_of(tree)
+    spec = _flattened(tree, is_leaf, leaves)
     return leaves, spec
+
+
+def _flattened(tree: PyTree, is_leaf: IsLeaf, leaves: list[Any]) -> TreeSpec:
+    """The structure of a tree, whose leaves are appended.  (No inner function: a recursive one would keep them alive.)"""
+    if tree_is_leaf(tree, is_leaf):
+        leaves.append(tree)
+        return LEAF
+    kind = kind_of(tree)
+    children, context = NODES[kind].flatten(tree)
+    return TreeSpec(kind, context, [_flattened(child, is_leaf, leaves) for child in children])
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -420,6 +421,14 @@ class Examples(Observer):
             _refusals.check_leaving(kind)
         elif self._outer is not None:
             self._outer.left(kind, tensor)
+
+    def let_go(self) -> list[ref[np.ndarray]]:
+        """Forget everything; what is returned knows which arrays that depend on the batch something else still holds."""
+        shared = {id(fixed.tensor._array) for fixed in self._fixed.values()}
+        arrays = [ref(a) for a in self._arrays if isinstance(a, np.ndarray) and id(a) not in shared]
+        for held in (self.instructions, self._arrays, self._slots, self._fixed, self._made, self._writes, self._blocks):
+            held.clear()
+        return arrays
 
     # -- the whole batch -----------------------------------------------------------------------------------------------
     def run(self, batches: Sequence[Any], results: Sequence[Slot]) -> dict[int, Any]:

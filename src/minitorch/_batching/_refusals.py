@@ -21,6 +21,10 @@ BACKWARD = (
     "vmap: backward() called inside of vmap would add the gradients of each example to one .grad. Please use func.grad or "
     "autograd.grad, which return them, or call backward() on the results of vmap"
 )
+ESCAPED = (
+    "vmap: your tensor may have escaped from inside a function being vmapped: it is of the examples of a map that has ended. "
+    "Please return it from the function, and use what vmap gives for it"
+)
 LEAVING = {
     "item": (
         "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, as it "

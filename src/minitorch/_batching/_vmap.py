@@ -14,6 +14,7 @@ from .._pytree import TreeSpec, kind_of, tree_flatten
 from .._records import unobserved
 from .._views import current_node
 from ._batch import expanded, to_front
+from ._escaped import forbid
 from ._examples import Again, Examples
 
 
@@ -194,10 +195,18 @@ class Mapped:
     # -- the call ------------------------------------------------------------------------------------------------------
     def all_at_once(self, leaves: Sequence[Any]) -> Any:
         """The results for a batch."""
+        ran: list[Examples] = []
+        try:
+            return self._all_at_once(leaves, ran)
+        finally:
+            forbid([array for examples in ran for array in examples.let_go()])
+
+    def _all_at_once(self, leaves: Sequence[Any], ran: list[Examples]) -> Any:
         size, apart = self.sizes_agree(leaves), frozenset[int]()
         while True:
+            ran.append(Examples(size, self.randomness, apart))
             try:
-                examples, batches, out = self.of_first(leaves, Examples(size, self.randomness, apart))
+                examples, batches, out = self.of_first(leaves, ran[-1])
                 break
             except Again as again:
                 apart |= {again.number}
