@@ -15,7 +15,7 @@ from ._anomaly import checker
 from ._engine import Walk, output_gradient, run
 from ._hooks import as_gradient
 from ._leaves import accumulated
-from ._modes import lifted, observers
+from ._modes import in_transform, lifted, observers
 from ._passes import note_pass, tell
 from ._reach import reachable
 from ._records import recordings
@@ -30,6 +30,10 @@ CREATE_GRAPH = (
     "can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use "
     "this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid "
     "the leak."
+)
+_IN_TRANSFORM = (
+    "backward() called inside a transform of torch.func (grad, vjp, jvp, ...): it would add to .grad, which a transform "
+    "does not return. Use func.grad or func.vjp there, or call backward() outside of the transformed function."
 )
 
 
@@ -156,7 +160,7 @@ def backward(
     ------
     RuntimeError
         For roots that need no gradient, gradients of another shape or number, an empty *inputs*, a graph whose saved
-        values were freed or edited.
+        values were freed or edited; inside a transform of ``func``.
 
     Examples
     --------
@@ -166,6 +170,8 @@ def backward(
     >>> x.grad
     tensor([5., 5.])
     """
+    if in_transform():
+        raise RuntimeError(_IN_TRANSFORM)
     for observer in tuple(observers):
         if observer.active():
             observer.accumulating()
@@ -232,6 +238,7 @@ def tensor_backward(
         and node is not None
         and array.size == 1
         and not observers
+        and not in_transform()
     ):
         start = np.array(1, array.dtype) if not array.ndim else np.ones(array.shape, array.dtype)
         walk_ = Walk(False, bool(retain_graph), True, None, checker())  # the everyday call

@@ -23,6 +23,11 @@ levels: ContextVar[tuple[Any, ...]] = ContextVar("levels", default=())
 active_levels = levels.get
 """The levels of forward mode at which operations here and now compute tangents, outermost first: see ``_tangents``."""
 
+transform_mode: ContextVar[str] = ContextVar("transform_mode", default="")
+
+in_transform = transform_mode.get
+"""Whether a transform of ``func`` is calling a function: "reverse" if one of them is by reverse mode, else "forward" or ""."""
+
 inference_mode_on: ContextVar[bool] = ContextVar("inference_mode", default=False)
 
 observers: list[Any] = []

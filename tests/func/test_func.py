@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import minitorch as torch
+from minitorch.autograd import functional
 from minitorch.func import (
     functional_call,
     grad,
@@ -519,3 +520,61 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, tuple) and isinstance(other, tuple):
         return one[1] == other[1] and one[0].shape == other[0].shape and np.allclose(one[0], other[0], rtol=1e-12)
     return bool(one == other)
+
+
+# -- what transforms refuse within them ------------------------------------------------------------------------------------
+PLACED = {
+    "jacobian": lambda x, **k: functional.jacobian(lambda x: x**3, x, **k),
+    "jacobian forward": lambda x, **k: functional.jacobian(lambda x: x**3, x, strategy="forward-mode", **k),
+    "hessian": lambda x, **k: functional.hessian(lambda x: (x**3).sum(), x, **k),
+    "vjp": lambda x, **k: functional.vjp(lambda x: x**3, x, torch.ones_like(x), **k)[1],
+    "jvp": lambda x, **k: functional.jvp(lambda x: x**3, x, torch.ones_like(x), **k)[1],
+    "hvp": lambda x, **k: functional.hvp(lambda x: (x**3).sum(), x, torch.ones_like(x), **k)[1],
+    "vhp": lambda x, **k: functional.vhp(lambda x: (x**3).sum(), x, torch.ones_like(x), **k)[1],
+}
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_functional_inside_a_transform_needs_a_graph(name: str) -> None:
+    call, x = PLACED[name], torch.tensor([0.3, 1.2], dtype=torch.float64)
+    transforms = [
+        torch.func.grad(lambda x: call(x).sum()),
+        torch.func.jacrev(lambda x: call(x).sum()),
+        lambda x: torch.func.vjp(lambda x: call(x), x),
+        torch.func.grad(lambda x: torch.func.jvp(call, (x,), (x,))[1].sum()),
+    ]
+    for transformed in transforms:
+        with pytest.raises(RuntimeError, match=r"autograd\.functional.*create_graph=True"):
+            transformed(x)
+    slope = torch.func.grad(lambda x: call(x, create_graph=True).sum())(x)
+    third = name in ("hessian", "hvp", "vhp")
+    assert torch.allclose(slope, torch.full((2,), 6.0, dtype=torch.float64) if third else 6 * x)
+    assert torch.allclose(torch.func.jvp(lambda x: call(x).sum(), (x,), (torch.ones_like(x),))[1], slope.sum())
+    assert call(x) is not None
+
+
+def test_backward_inside_a_transform_is_refused() -> None:
+    x, w = torch.ones(2), torch.ones(2, requires_grad=True)
+
+    def function(x: Any) -> Any:
+        (w * 2).sum().backward()
+        return (x * w).sum()
+
+    def explicit(x: Any) -> Any:
+        torch.autograd.backward([w * 2], [torch.ones(2)])
+        return (x * w).sum()
+
+    for each in (function, explicit):
+        for transform in (torch.func.grad(each), lambda x, f=each: torch.func.jvp(f, (x,), (x,))):
+            with pytest.raises(RuntimeError, match=r"backward\(\) called inside"):
+                transform(x)
+    assert w.grad is None
+    function(x)
+    assert w.grad.tolist() == [2.0, 2.0]
+
+
+def test_vjp_without_primals_calls_the_function() -> None:
+    with pytest.raises(TypeError, match="required positional argument"):
+        torch.func.vjp(lambda x: x * 2)
+    value, pullback = torch.func.vjp(lambda: torch.ones(2))
+    assert (value.tolist(), pullback(torch.ones(2))) == ([1.0, 1.0], ())

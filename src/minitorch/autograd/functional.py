@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from .. import _runtime
-from .._modes import is_grad_enabled
+from .._modes import in_transform, is_grad_enabled
 from .._runtime import traced
 from .._views import current_node
 from . import _strict as strictly
@@ -38,6 +38,22 @@ _NO_VECTOR = (
 
 
 # -- arguments and results ---------------------------------------------------------------------------------------------
+def _check_place(name: str, create: bool) -> None:
+    """Refuse what would be a constant to a transform around it: its gradient would be zero without a word.
+
+    Raises
+    ------
+    RuntimeError
+        Inside a reverse-mode transform of ``func`` without *create_graph*.
+    """
+    if not create and in_transform() == "reverse":
+        raise RuntimeError(
+            f"autograd.functional.{name}() called inside a transform of torch.func (grad, vjp, jacrev, ...): its result has no "
+            "history, so that the transform would take it for a constant. Use the transforms there too (func.grad, vjp, jvp, "
+            "jacrev, jacfwd, hessian), or pass create_graph=True."
+        )
+
+
 def _tuple_of(value: Any, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
     """Whether it is a tuple, and it as one.
 
@@ -149,7 +165,8 @@ def vjp(
     TypeError
         For inputs, outputs or vectors that are no tensors or tuples of tensors.
     RuntimeError
-        For a vector of other sizes, integer inputs; where *strict* is not met.
+        For a vector of other sizes, integer inputs; where *strict* is not met; inside a reverse-mode transform of ``func``
+        without *create_graph*.
 
     Examples
     --------
@@ -158,6 +175,7 @@ def vjp(
     >>> vjp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
+    _check_place("vjp", create_graph)
     with recording():
         several_inputs, point = _point(inputs, "vjp", create_graph)
         several, outputs = _tuple_of(func(*point), _OUTPUTS, "vjp")
@@ -206,6 +224,7 @@ def jvp(
     >>> jvp(lambda x: x.sum() * x, torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0]))
     (tensor([3., 6.]), tensor([4., 2.]))
     """
+    _check_place("jvp", create_graph)
     with recording():
         several_inputs, point = _point(inputs, "jvp", create_graph)
         vectors = _vector(v, "jvp", create_graph, point, several_inputs, _NO_VECTOR)
@@ -272,6 +291,7 @@ def vhp(
     >>> vhp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
     (tensor(9.), tensor([ 6., 12.]))
     """
+    _check_place("vhp", create_graph)
     with recording():
         several, point = _point(inputs, "vhp", create_graph)
         vectors = _vector(v, "vhp", create_graph, point, several, _NO_VECTOR)
@@ -313,6 +333,7 @@ def hvp(
     >>> hvp(lambda x: x[0] * x[0] * x[1], torch.tensor([2.0, 3.0]), torch.tensor([1.0, 0.0]))
     (tensor(12.), tensor([6., 4.]))
     """
+    _check_place("hvp", create_graph)
     with recording():
         several, point = _point(inputs, "hvp", create_graph)
         vectors = _vector(v, "hvp", create_graph, point, several, _NO_VECTOR)
@@ -372,6 +393,7 @@ def jacobian(
     tensor([[4., 1.],
             [2., 5.]])
     """
+    _check_place("jacobian", create_graph)
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
             'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: with more outputs than inputs, '
@@ -479,6 +501,7 @@ def hessian(
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
+    _check_place("hessian", create_graph)
     several, _ = _tuple_of(inputs, "inputs", "hessian")
 
     def gradient(*point: Any) -> Any:

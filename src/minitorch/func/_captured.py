@@ -14,6 +14,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from .. import _runtime
+from .._modes import in_transform, transform_mode
 from .._pytree import tree_leaves
 from .._views import edits_of
 from ..nn import Module
@@ -36,8 +37,8 @@ class _Guard:
 
 
 @contextlib.contextmanager
-def unwritten(function: Callable[..., Any], arguments: Any) -> Iterator[None]:
-    """Context in which what a function has captured may not be written; its arguments may."""
+def transforming(function: Callable[..., Any], arguments: Any, mode: str = "reverse") -> Iterator[None]:
+    """Context in which a transform calls a function: what it has captured may not be written, its arguments may."""
     passed = {id(edits_of(a)) for a in tree_leaves(arguments) if isinstance(a, _runtime.Tensor)}
     watched = [e for e in {id(e): e for e in map(edits_of, captured(function))}.values() if id(e) not in passed]
     guard = _Guard()
@@ -45,9 +46,11 @@ def unwritten(function: Callable[..., Any], arguments: Any) -> Iterator[None]:
         if edits.watchers is None:
             edits.watchers = weakref.WeakSet()
         edits.watchers.add(guard)
+    token = transform_mode.set("reverse" if "reverse" in (mode, in_transform()) else mode)
     try:
         yield
     finally:
+        transform_mode.reset(token)
         for edits in watched:
             if edits.watchers is not None:
                 edits.watchers.discard(guard)

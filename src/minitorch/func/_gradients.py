@@ -13,7 +13,7 @@ from .._views import current_node
 from ..autograd._jvp import jvp as push
 from ..autograd._transform import Level, bare, recording
 from ._arguments import Argnums, check_floats, check_outputs, check_tensor_input, positions, split_aux, written
-from ._captured import unwritten
+from ._captured import transforming
 
 
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -81,7 +81,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     @functools.wraps(func)
     def gradient_and_value(*args: Any, **kwargs: Any) -> Any:
         level = Level()
-        with recording(), unwritten(func, (args, kwargs)):
+        with recording(), transforming(func, (args, kwargs)):
             entered, inputs, spec = _entered(level, args, argnums)
             output, aux = split_aux(func(*entered, **passed(kwargs)), has_aux, api)
         if not isinstance(output, _runtime.Tensor):
@@ -124,6 +124,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     Raises
     ------
+    TypeError
+        Where *func* needs more arguments than there are primals.
     RuntimeError
         For outputs that are no tensors of floats; when the pullback is called, for cotangents of another structure or shape.
 
@@ -173,7 +175,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
     (tensor(0.), tensor(2.))
     """
-    with unwritten(func, primals):
+    with transforming(func, primals, "forward"):
         results = push(func, primals, tangents, strict=strict, has_aux=has_aux)
     if has_aux:
         tree_map(check_aux, results[2])
@@ -184,7 +186,7 @@ def pulled_back(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Arg
     """``vjp`` with respect to the arguments at *argnums*; to all, where that is None."""
     api = "vjp(f, *primals)"
     level = Level()
-    with recording(), unwritten(func, primals):
+    with recording(), transforming(func, primals):
         entered, inputs, spec = _entered(level, primals, tuple(range(len(primals))) if argnums is None else argnums)
         output, aux = split_aux(func(*entered), has_aux, api)
         outputs, output_spec = tree_flatten(output)
@@ -207,6 +209,8 @@ def pulled_back(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Arg
 
 def _entered(level: Level, args: tuple[Any, ...], argnums: Argnums) -> tuple[list[Any], list[Any], Any]:
     """The arguments for the function; the inner inputs among them; the structure that gradients come in."""
+    if not args and argnums == ():  # vjp without primals
+        return [], [], tree_flatten(())[1]
     where = positions(argnums, len(args))
     wanted = tuple([args[i] for i in where]) if isinstance(argnums, tuple) else args[where[0]]
     leaves, spec = tree_flatten(wanted)

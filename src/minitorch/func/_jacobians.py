@@ -12,7 +12,7 @@ from .._runtime import traced
 from ..autograd._jvp import jvp as push
 from ..autograd._transform import at_once, column_blocks, each, one_hot_rows, row_blocks
 from ._arguments import Argnums, check_tensor_input, positions
-from ._captured import unwritten
+from ._captured import transforming
 from ._gradients import check_aux, passed, pulled_back
 
 
@@ -131,7 +131,7 @@ def jacfwd(
         seen: list[Any] = []
 
         def tangents(*row: Any) -> Any:
-            with unwritten(func, args):
+            with transforming(func, args):
                 output, tangent, *aux = push(function, spec.unflatten(inputs), spec.unflatten(row), has_aux=has_aux)
             seen[:] = [tree_structure(output)]
             return tree_leaves(tangent), tree_map(check_aux, aux)

@@ -11,7 +11,7 @@ from .._pytree import tree_flatten
 from .._size import Size
 from ..autograd._transform import Level, gradients, recording, zeros_like
 from ._arguments import check_outputs, check_tensor_input
-from ._captured import unwritten
+from ._captured import transforming
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
@@ -50,7 +50,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     given, spec = tree_flatten(primals)
     for primal in given:
         check_tensor_input(primal)
-    with recording(), unwritten(func, primals):
+    with recording(), transforming(func, primals):
         inputs = [level.enter(primal) for primal in given]
         outputs, output_spec = tree_flatten(func(*spec.unflatten(inputs)))
         check_outputs(outputs, "linearize(f, *primals)")
