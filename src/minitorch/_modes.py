@@ -44,10 +44,12 @@ class Observer:
         "kernels": with the ways back that are kernels on ndarrays as one call each, not as the operations they are made of.
     parts : bool
         Whether the operations inside of an in-place one are shown, and then ``written``, instead of the in-place call.
+    batches : bool
+        Whether what it sees is done again, to batches.
     """
 
     lifts: bool | str = False
-    parts = False
+    parts = batches = False
     direct: Any = None
     """Where it is the only observer: ``direct(row, out, inputs, params)`` is called, if there is one, and no ``Call`` made."""
 

@@ -239,3 +239,24 @@ def test_refusals() -> None:
     y = checkpoint(lambda x: x.sin().detach(), x, use_reentrant=True)
     with pytest.raises(RuntimeError, match="none of output has requires_grad=True"):
         y.sum().backward()
+
+
+def test_batches_and_tangents_go_through() -> None:
+    weight = leaf(2.0, -1.0, 0.5)
+    plain = lambda x: (x.sin() * weight).exp()  # noqa: E731
+    checked = lambda x: checkpoint(plain, x, use_reentrant=False)  # noqa: E731
+    x = torch.tensor([[0.3, 1.2, 0.7], [0.5, -1.0, 2.0]])
+    for transform in (
+        torch.func.vmap,
+        torch.func.jacfwd,
+        lambda f: torch.func.vmap(torch.func.grad(lambda z: f(z).sum())),
+        lambda f: lambda z: torch.func.jvp(f, (z,), (z,))[1],
+        lambda f: torch.func.jacfwd(torch.func.grad(lambda z: f(z).sum())),
+    ):
+        torch.testing.assert_close(transform(checked)(x), transform(plain)(x))
+    torch.vmap(checked)(x).sum().backward()
+    got, weight.grad = weight.grad, None
+    plain(x).sum().backward()
+    torch.testing.assert_close(got, weight.grad)
+    with pytest.raises(CheckpointError):
+        torch.func.grad(lambda z: torch.func.jvp(checked, (z,), (z,))[1].sum())(x)

@@ -225,7 +225,7 @@ class Examples(Observer):
         Of the tensors that factories make, in order, the numbers of those that are one for each example.
     """
 
-    lifts = parts = True
+    lifts = parts = batches = True
 
     def __init__(self, size: int, randomness: str, apart: frozenset[int] = frozenset()) -> None:
         self.size, self.randomness, self.apart = size, randomness, apart

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import _runtime
 from .._engine import _running
-from .._modes import active_levels, enable_grad, grad_on, no_grad
+from .._modes import active_levels, enable_grad, grad_on, no_grad, observers
 from .._random import default_generator
 from ..autograd import Function, backward
 from ..autograd.graph import saved_tensors_hooks
@@ -261,6 +261,12 @@ def checkpoint(
     object
         What the function returns.
 
+    Notes
+    -----
+    With ``use_reentrant=False``, forward mode goes through, also over a backward pass; a backward pass over forward mode,
+    a gradient of a tangent, does not: it raises a CheckpointError.  Inside of ``vmap`` the function is just called, and
+    keeps what it saves.  With ``use_reentrant=True`` neither goes.
+
     Raises
     ------
     ValueError
@@ -290,7 +296,7 @@ def checkpoint(
     if determinism_check not in _CHECKS:
         raise ValueError(f"determinism_check should be one of {list(_CHECKS)}, but got {determinism_check}")
     first, second = context_fn()
-    if not grad_on():
+    if not grad_on() or any([observer.batches for observer in observers]):
         with first:
             return function(*args, **kwargs)
     stop = early_stop if _settings["early_stop"] is None else _settings["early_stop"]
