@@ -9,11 +9,11 @@ from typing import Any
 from . import _runtime
 from ._args import array_of
 from ._errors import scalar_name
-from ._modes import inference_marks, inference_mode_on, observers
+from ._modes import active_levels, inference_marks, inference_mode_on, levels, observers
 from ._op import rows
 from ._passes import note_leaf, tell
 from ._records import show, tell_parts
-from ._runtime import traced, wrap
+from ._runtime import has_tangent, traced, wrap
 from ._tape import AccumulateGrad, Output, extras_of, output_hooks
 from ._value_notes import note_cut
 from ._views import InferenceEdits, InferenceView, current_node, edits_of
@@ -285,9 +285,20 @@ def set_data(self: Any, value: Any) -> None:
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     if self._node is not None and value._array.dtype.kind != "f":
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+    tangents = [(level, level.of(self)) for level in active_levels()]
+    if any([tangent is not None for _, tangent in tangents]) or has_tangent(value):
+        value = detach(value)  # the tensor keeps its tangents, and those of *value* are not its own
     if observers and self._array.shape == value._array.shape:
-        tell_parts("written", self, value)
+        token = levels.set(())
+        try:
+            tell_parts("written", self, value)
+        finally:
+            levels.reset(token)
+    fits = self._array.shape == value._array.shape
     self._array, self._layout = value._array, value._layout
+    for level, tangent in tangents if fits else ():
+        if tangent is not None:
+            level.put(self, tangent)
     if self._node.__class__ is AccumulateGrad:
         self._node.array = value._array
 

@@ -160,7 +160,12 @@ def made(array: np.ndarray, requires_grad: bool = False) -> Any:
 
 def moves(tensor: Any) -> bool:
     """Whether a derivative is asked for with respect to a tensor: it requires grad, or has a tangent."""
-    return tensor.requires_grad or any([level.of(tensor) is not None for level in active_levels()])
+    return tensor.requires_grad or has_tangent(tensor)
+
+
+def has_tangent(tensor: Any) -> bool:
+    """Whether a tensor has a tangent at a level that is active."""
+    return any([level.of(tensor) is not None for level in active_levels()])
 
 
 def refuse_derivative(function: str, name: str, tensor: Any) -> None:

@@ -362,3 +362,61 @@ def test_what_has_no_gradient_takes_no_tangent(function: Any) -> None:
     with pytest.raises(RuntimeError, match=says + "a tangent"):
         jvp(function, (FACTORS,), (FACTORS,))
     jvp(lambda w: function(w.detach()), (FACTORS,), (FACTORS,))
+
+
+# -- what has none -----------------------------------------------------------------------------------------------------
+def test_data_that_is_set_keeps_the_tensors_own_tangent() -> None:
+    given, other = torch.ones(3), torch.zeros(3)
+    with fwAD.dual_level():
+        dual = fwAD.make_dual(X.clone(), given)
+        dual.data = other
+        assert tangent(dual) == [1.0, 1.0, 1.0]
+        assert tangent(dual * 2) == [2.0, 2.0, 2.0]
+        assert dual.tolist() == [0.0, 0.0, 0.0]
+        assert tangent(other) is None
+        other.data = fwAD.make_dual(X.clone(), given)
+        assert other.tolist() == X.tolist()
+        assert tangent(other) is None
+        dual.data = torch.zeros(2)
+        assert tangent(dual) is None
+    assert given.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_parameters_and_buffers_of_dual_tensors_have_no_tangent() -> None:
+    with fwAD.dual_level():
+        dual = fwAD.make_dual(X.clone(), T)
+        for kind in (torch.nn.Parameter, torch.nn.Buffer):
+            made = kind(dual)
+            assert tangent(made) is None
+            made.detach().fill_(1.0)
+            assert dual.tolist() == [1.0, 1.0, 1.0]
+        assert tangent(dual) == T.tolist()
+
+
+def test_a_custom_jvp_gives_a_tangent_for_each_output() -> None:
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2, torch.tensor([1])
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            return given(t), None
+
+    given = lambda t: t * 2  # noqa: E731
+    with fwAD.dual_level():
+        dual = fwAD.make_dual(X, T)
+        assert tangent(Twice.apply(dual)[0]) == (2 * T).tolist()
+        given = lambda t: None  # noqa: E731
+        with pytest.raises(RuntimeError, match="jvp returned None at position 0"):
+            Twice.apply(dual)
+
+
+@pytest.mark.parametrize("name", ["floor_divide", "heaviside"])
+def test_steps_refuse_forward_mode(name: str) -> None:
+    step = getattr(torch, name)
+    for function in (lambda a: step(a, T), lambda a: step(T, a)):
+        with pytest.raises(NotImplementedError, match=f"forward AD with aten::{name}"):
+            jvp(function, (X,), (T,))
+        with pytest.raises(RuntimeError, match=f"derivative for aten::{name}"):
+            function(X.clone().requires_grad_()).sum().backward()

@@ -58,13 +58,18 @@ def _check_number(results: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
 def _put(level: Level, node: Any, number: int, result: Any, output: Any, tensor: Any, tangents: list[Any]) -> None:
     """Check the tangent of one output, and keep it."""
     dirty = any([output is d for d in node.dirty])
+    constant = tensor is None or tensor._array.dtype.kind != "f" or any([output is t for t in node.non_differentiable])
     if result is None:
+        if not constant:
+            raise RuntimeError(
+                f"Function's jvp returned None at position {number}, but the corresponding forward output is differentiable: "
+                "return zeros where it does not change, or mark it with ctx.mark_non_differentiable"
+            )
         if tensor is not None and not dirty:
             level.tangents[tensor._array] = None
         return
     if not isinstance(result, _runtime.Tensor):
         raise RuntimeError(f"expected Variable or None (got {type(result).__name__}) for grad output {number}.")
-    constant = tensor is None or tensor._array.dtype.kind != "f" or any([output is t for t in node.non_differentiable])
     if constant:
         raise RuntimeError(
             f"Function's jvp returned a gradient at position {number}, but the corresponding forward output is not a "

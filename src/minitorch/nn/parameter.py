@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import _runtime
 from .._modes import observers
+from .._runtime import has_tangent
 from .._tensor import Tensor
 from .._value_notes import note_cut
 from .._views import edits_of
@@ -113,6 +114,8 @@ def _sharing(cls: type[Tensor], data: Any) -> Any:
         data = _runtime.wrap(np.empty(0, np.float32))
     if not isinstance(data, Tensor):
         raise TypeError(f"{cls.__name__}(): data must be a Tensor, not {type(data).__name__}")
+    if has_tangent(data):
+        data = data.detach()
     tensor = Tensor.__new__(cls)
     tensor._array, tensor._node, tensor._layout = data._array, None, data._layout
     tensor._alias = edits_of(data)

@@ -34,6 +34,10 @@ def _heaviside_kernel(self: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.where(self == 0, values, (self > 0).astype(self.dtype))
 
 
+def _no_tangent(F: Any, t: Any) -> Any:
+    raise NotImplementedError("Trying to use forward AD with aten::heaviside that does not support it: it is a step")
+
+
 def _no_derivative(F: Any, g: Any) -> Any:
     raise RuntimeError("derivative for aten::heaviside is not implemented: it is a step")
 
@@ -47,6 +51,7 @@ def _nextafter_kernel(self: np.ndarray, other: np.ndarray) -> np.ndarray:
 _gcd = op("gcd", "", _of_integers("gcd_cpu", np.gcd), ("self", "other"), elementwise=True, numbers=False)
 _lcm = op("lcm", "", _of_integers("lcm_cpu", np.lcm), ("self", "other"), elementwise=True, numbers=False)
 _heaviside = op("heaviside", "NotImplemented", _heaviside_kernel, ("self", "values"), elementwise=True, numbers=False,
+                tangent={"self": _no_tangent, "values": _no_tangent},
                 self=_no_derivative, values=_no_derivative)  # fmt: skip
 _nextafter = op("nextafter", "NextafterBackward0", _nextafter_kernel, ("self", "other"), elementwise=True, numbers=False,
                 self=lambda F, g, self, other: F.keep(g, self != other),

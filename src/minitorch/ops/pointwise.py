@@ -263,6 +263,12 @@ def _rounded(input: Tensor, other: Tensor | Number, rounding_mode: str, out: Ten
     return (_div_floor if rounding_mode == "floor" else _div_trunc)(input, other, out=out)
 
 
+def _no_tangent(F: Any, t: Any) -> Any:
+    raise NotImplementedError(
+        "Trying to use forward AD with aten::floor_divide that does not support it; use div(..., rounding_mode='floor')"
+    )
+
+
 def _no_derivative(F: Any, g: Any) -> Any:
     raise RuntimeError("derivative for aten::floor_divide is not implemented; use div(..., rounding_mode='floor')")
 
@@ -278,6 +284,7 @@ _div_floor = op("div_floor", "DivBackward2", _div_floor_kernel, ("self", "other"
 _div_trunc = op("div_trunc", "DivBackward2", _div_trunc_kernel, ("self", "other"), elementwise=True,
                 self=no_gradient, other=no_gradient)  # fmt: skip
 _floor_divide = op("floor_divide", "NotImplemented", _div_floor_kernel, ("self", "other"), elementwise=True,
+                   tangent={"self": _no_tangent, "other": _no_tangent},
                    self=_no_derivative, other=_no_derivative)  # fmt: skip
 
 _remainder = op("remainder", "RemainderBackward1", _remainder_kernel, ("self", "other"), elementwise=True,
