@@ -101,3 +101,65 @@ def test_noise_is_measured() -> None:
     exact, noisy = rounding_noise(line, (1e-5, 1e-7), DOUBLE.unit)
     assert exact < 1e-15
     assert 1e-7 < noisy < 1e-4
+
+
+# -- edges -----------------------------------------------------------------------------------------------------------------
+def test_a_number_of_a_number() -> None:
+    x = torch.tensor(2.0, dtype=torch.float64)
+    value, error = torch.autograd.numerical_jacobian(lambda x: x**3, x, with_error=True)
+    assert value.shape == error.shape == ()
+    assert abs(value.item() - 12) < 1e-8
+
+
+def test_the_error_at_a_kink_covers_both_slopes() -> None:
+    x = torch.zeros(3, dtype=torch.float64)
+    value, error = torch.autograd.numerical_jacobian(torch.abs, x, with_error=True)
+    assert ((value.diagonal() - 1).abs() <= error.diagonal() + 1e-9).all()
+    assert ((value.diagonal() + 1).abs() <= error.diagonal() + 1e-9).all()
+    assert error[0, 1] < 1e-9
+    _, error = torch.autograd.numerical_jacobian(torch.abs, x + 1, with_error=True)
+    assert error.max() < 1e-6
+
+
+@pytest.mark.parametrize("step", [0, 0.0, -1.0, float("nan"), float("inf")])
+def test_a_step_is_positive(step: float) -> None:
+    with pytest.raises(ValueError, match="positive"):
+        torch.autograd.numerical_jacobian(torch.sin, torch.ones(2), method="central", step=step)
+
+
+@pytest.mark.parametrize("result", [2, None, torch.tensor([1, 2])])
+def test_what_is_no_tensor_of_floats_has_no_jacobian(result: Any) -> None:
+    with pytest.raises(TypeError, match="return a tensor of floats"):
+        torch.autograd.numerical_jacobian(lambda x: result, torch.ones(2))
+
+
+def test_dicts_are_not_taken() -> None:
+    with pytest.raises(TypeError, match="dicts are not taken"):
+        torch.autograd.numerical_jacobian(lambda x: x, {"x": torch.ones(2)})
+
+
+def test_the_function_may_write_into_its_input() -> None:
+    x = torch.ones(2, dtype=torch.float64)
+    found = torch.autograd.numerical_jacobian(lambda x: x.mul_(3), x)
+    assert torch.allclose(found, 3 * torch.eye(2, dtype=torch.float64))
+    assert x.tolist() == [1.0, 1.0]
+    y = x.clone().requires_grad_()
+    second = torch.autograd.numerical_jacobian(lambda x: torch.autograd.grad((x**3).sum(), x)[0], y)
+    assert torch.allclose(second, 6 * torch.eye(2, dtype=torch.float64))
+    assert not second.requires_grad
+
+
+def test_it_is_refused_where_it_would_be_a_constant_silently() -> None:
+    x = torch.ones(2, dtype=torch.float64)
+
+    def total(x: Any) -> Any:
+        return torch.autograd.numerical_jacobian(torch.sin, x).sum()
+
+    for transformed in (torch.func.grad(total), lambda x: torch.func.jvp(total, (x,), (x,))):
+        with pytest.raises(RuntimeError, match="would be a constant"):
+            transformed(x)
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, x)
+        with pytest.raises(RuntimeError, match="would be a constant"):
+            total(dual)
+        assert total(x) is not None

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import _runtime
+from .._modes import active_levels, in_transform
 from .._runtime import wrap
-from ._differences import Array, Line, examine, glance, steps_between
+from ._differences import JUMP, KINK, Array, Line, examine, glance, steps_between
 from ._subject import Subject, tuple_of
 
 _METHODS = ("extrapolated", "central", "forward", "backward")
@@ -24,6 +25,9 @@ def numerical_jacobian(
     with_error: bool = False,
 ) -> Any:
     """The Jacobian of *func* by finite differences, evaluated in the inputs' own dtype.
+
+    It is measured, not derived: the result has no history, whether or not the inputs have one.  *func* is called with copies of
+    them, which require grad where they do, and may write into those that do not.
 
     Parameters
     ----------
@@ -44,12 +48,17 @@ def numerical_jacobian(
     Tensor, or tuple of tuples of Tensor
         Of float64: for one output and one input, of shape ``output.shape + input.shape``; otherwise a tuple for each output
         of a tuple for each input, or a tuple for the one of which there are several, as ``torch.autograd.functional.jacobian``
-        gives.  With *with_error* a pair: the Jacobian, and in the same form how far its entries may be off.
+        gives.  With *with_error* a pair: the Jacobian, and in the same form how far its entries may be off: where the slopes
+        to the two sides differ at least half of their distance, where the function jumps infinity.
 
     Raises
     ------
     ValueError
-        For another method, a *step* for extrapolation, or inputs without a tensor of floats.
+        For another method, a *step* for extrapolation or one that is not positive, or inputs without a tensor of floats.
+    TypeError
+        For a dict of inputs, and a function that returns no tensor of floats.
+    RuntimeError
+        Inside a transform of ``func`` or at a level of forward mode, where the result would be a constant.
 
     Examples
     --------
@@ -68,19 +77,42 @@ def numerical_jacobian(
         raise ValueError(
             "numerical_jacobian(): step is for method='central', 'forward' or 'backward'; extrapolation chooses"
         )
+    if step is not None and not (step > 0 and np.isfinite(step)):
+        raise ValueError(f"numerical_jacobian(): step must be a positive number, not {step!r}")
+    if isinstance(inputs, dict):
+        raise TypeError("numerical_jacobian(): dicts are not taken as inputs; pass their values as a tuple")
     arguments = tuple_of(inputs)
+    _check_place(arguments)
     varied = [i for i, a in enumerate(arguments) if isinstance(a, _runtime.Tensor) and a._array.dtype.kind == "f"]
     if not varied:
         raise ValueError("numerical_jacobian(): expected at least one tensor of floats among the inputs, got none")
-    subject = Subject(func, arguments, varied, tolerant=False)
+    followed = [place for place, i in enumerate(varied) if arguments[i].requires_grad]
+    subject = Subject(func, arguments, varied, tolerant=False, requiring=followed)
     with np.errstate(all="ignore"):
         value, error = _jacobian(subject, method, step, with_error)
     outputs, _ = subject.point()
+    if not subject.which:
+        kinds = ", ".join([str(getattr(o, "dtype", type(o).__name__)) for o in outputs])
+        raise TypeError(
+            f"numerical_jacobian(): expected the function to return a tensor of floats, got {kinds or 'nothing'}"
+        )
     several = len(outputs) > 1 or isinstance(outputs, list)
     shaped = [
         _shaped(m, subject, several, len(varied) > 1 or isinstance(inputs, (tuple, list))) for m in (value, error)
     ]
     return tuple(shaped) if with_error else shaped[0]
+
+
+def _check_place(arguments: Sequence[Any]) -> None:
+    """Refuse inputs that something outside differentiates: what is measured is a constant to it."""
+    for a in arguments:
+        if isinstance(a, _runtime.Tensor) and (
+            in_transform() or any([level.of(a) is not None for level in active_levels()])
+        ):
+            raise RuntimeError(
+                "numerical_jacobian(): inside of a transform or at a level of forward mode the result would be a constant: "
+                "it has no history. Call it outside, with values that were returned or detached"
+            )
 
 
 def _jacobian(subject: Subject, method: str, step: float | None, with_error: bool) -> tuple[Array, Array]:
@@ -109,7 +141,8 @@ def _extrapolated(subject: Subject, line: Line, scale: float, small: float) -> t
     precision = subject.precision
     steps = steps_between(precision.coarsest * max(scale, 1.0), precision.finest * max(min(small, scale, 1.0), 1e-30))
     seen = examine(line, steps, subject.noise(), precision.equal)
-    return seen.value, seen.error
+    apart = np.where(seen.kind == KINK, np.abs(seen.right - seen.left) / 2, 0)  # as far as either side's slope is
+    return seen.value, np.maximum(seen.error, np.where(seen.kind == JUMP, np.inf, apart))
 
 
 def _plain(subject: Subject, line: Line, method: str, step: float, with_error: bool) -> tuple[Array, Array]:
@@ -129,7 +162,7 @@ def _shaped(matrix: Array, subject: Subject, several_outputs: bool, several_inpu
     sizes = [int(np.prod(s)) for s in subject.shapes]
     for shape, band in zip(subject.shapes, np.split(matrix, np.cumsum(sizes)[:-1])):
         blocks = np.split(band, np.cumsum(subject.sizes)[:-1], axis=1)
-        tensors = [wrap(b.reshape(*shape, *a.shape).copy()) for b, a in zip(blocks, subject.arrays)]
+        tensors = [wrap(b.reshape((*shape, *a.shape)).copy()) for b, a in zip(blocks, subject.arrays)]
         rows.append(tuple(tensors) if several_inputs else tensors[0])
     return _one_or_all(rows, several_outputs)
 

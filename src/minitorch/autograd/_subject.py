@@ -35,6 +35,8 @@ class Subject:
         Tensors that *fn* reads by itself and that are varied too, in place.
     tolerant : bool
         Whether an error next to the point means that there is no value.
+    requiring : sequence of int, optional
+        Which of the varied arguments require grad (default: all).
 
     Attributes
     ----------
@@ -55,6 +57,7 @@ class Subject:
         variables: Sequence[int],
         parameters: Sequence[Any] = (),
         tolerant: bool = True,
+        requiring: Sequence[int] | None = None,
     ) -> None:
         self.fn, self.arguments, self.variables = fn, tuple(arguments), tuple(variables)
         self.parameters = tuple(parameters)
@@ -62,7 +65,7 @@ class Subject:
         self.refusal: Exception | None = None
         self.arrays = [t._array.copy() for t in (*[self.arguments[i] for i in variables], *self.parameters)]
         self.sizes = [a.size for a in self.arrays]
-        self.tolerant = tolerant
+        self.tolerant, self.requiring = tolerant, requiring
         self.rounding: dict[int, float] = {}
         self._asked = False
         self._double: Subject | None = None
@@ -79,6 +82,7 @@ class Subject:
         *requiring* require grad (default: all).
         """
         arrays = self.arrays if arrays is None else arrays
+        requiring = self.requiring if requiring is None else requiring
         arguments = [wrap(a._array.copy()) if isinstance(a, _runtime.Tensor) else a for a in self.arguments]
         wanted = []
         for place, (i, array) in enumerate(zip(self.variables, arrays)):
