@@ -108,6 +108,8 @@ def data_ptr(input: Tensor) -> int:
     >>> x[1].data_ptr() - x.data_ptr()
     4
     """
+    if observers:
+        tell_left("numpy", input)
     return int(input._array.ctypes.data)
 
 
@@ -449,6 +451,8 @@ def to_dlpack(input: Tensor, **keywords: Any) -> Any:
     """A DLPack capsule of the tensor's memory, for another library."""
     if current_node(input) is not None:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if observers:
+        tell_left("numpy", input)
     return input._array.__dlpack__(**keywords)
 
 
@@ -464,6 +468,8 @@ def deepcopied(input: Tensor, memo: dict[int, Any]) -> Tensor:
         return memo[id(input)]
     if not input.is_leaf:
         raise RuntimeError(LEAVES_ONLY)
+    if observers:
+        tell_left("numpy", input)
     twin = rebuilt(type(input), _twin(input._array, memo), input.requires_grad)
     memo[id(input)] = twin
     if input.grad is not None:
@@ -488,6 +494,8 @@ def _twin(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
 
 def reduced(input: Tensor, protocol: Any) -> tuple[Any, ...]:
     """How ``pickle`` and ``copy.copy`` remake the tensor: a leaf of its class, dtype and ``requires_grad``."""
+    if observers:
+        tell_left("numpy", input)
     return rebuilt, (type(input), input._array, input.requires_grad), input.__dict__ or None
 
 

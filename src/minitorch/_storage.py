@@ -10,6 +10,7 @@ import numpy as np
 from . import _dtypes, _runtime
 from ._device import CPU, device
 from ._dtypes import dtype
+from ._value_notes import tell_read
 from ._views import edited
 from .ops.memory import owner
 
@@ -156,6 +157,7 @@ def untyped_storage(input: Tensor) -> UntypedStorage:
 
 def _memory(input: Tensor) -> np.ndarray:
     """The bytes of the array that owns a tensor's memory."""
+    tell_read([input])
     return owner(input._array).ravel(order="K").view(np.uint8)
 
 

@@ -17,6 +17,14 @@ def tell_left(kind: str, tensor: Any) -> None:
             observer.left(kind, tensor)
 
 
+def tell_read(values: Any) -> None:
+    """The same of those among *values* that are tensors, where a function goes by what is in them."""
+    if observers:
+        for value in values:
+            if hasattr(value, "_array"):
+                tell_left("numpy", value)
+
+
 def note_cut(kind: str, tensor: Any, twin: Any = None) -> None:
     """Note that values leave the graph: into *twin*, which autograd does not follow, or for Python or NumPy."""
     tell_left(kind, tensor)

@@ -301,7 +301,7 @@ class Examples(Observer):
             self._applied(call, depends)
             return
         params, within = call.params, []
-        if not depends or row.params:
+        if not depends or row.params or getattr(row, "draws", False):
             params = tuple([self._param(p) for p in params])
             within = slots_in(params)
             depends = depends or bool(within)
@@ -460,9 +460,10 @@ def lived(instructions: list[Any], needed: set[Slot]) -> list[tuple[Any, list[Sl
 
 
 def acts(instruction: Any) -> bool:
-    """Whether an instruction is followed though nobody reads what it gives: it writes, or may raise."""
+    """Whether an instruction is followed though nobody reads what it gives: it writes, draws, or may raise."""
     row = getattr(instruction, "row", None)
-    return isinstance(instruction, (Written, Writing)) or getattr(row, "checks", False)
+    draws = getattr(row, "draws", False) or "generator" in getattr(row, "params", ())
+    return isinstance(instruction, (Written, Writing)) or draws or getattr(row, "checks", False)
 
 
 def owner_of(array: Any) -> Any:

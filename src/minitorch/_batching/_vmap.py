@@ -203,6 +203,7 @@ class Mapped:
 
     def _all_at_once(self, leaves: Sequence[Any], ran: list[Examples]) -> Any:
         size, apart = self.sizes_agree(leaves), frozenset[int]()
+        state = None if self.randomness == "error" else _random.default_generator.get_state()
         while True:
             ran.append(Examples(size, self.randomness, apart))
             try:
@@ -210,9 +211,15 @@ class Mapped:
                 break
             except Again as again:
                 apart |= {again.number}
+                if state is not None:
+                    _random.default_generator.set_state(state)
         flat, spec = tree_flatten(out)
         slots = [examples.slot_of(t) if isinstance(t, _runtime.Tensor) else None for t in flat]
         dims = self.dims_of_results(out, spec, flat, slots)
+        if (
+            state is not None and self.randomness == "different"
+        ):  # the batch draws what the first example drew, and more
+            _random.default_generator.set_state(state)
         values = examples.run(batches, [slot for slot in slots if slot is not None])
         results = []
         for tensor, slot, dim in zip(flat, slots, dims):

@@ -11,6 +11,7 @@ from .. import _runtime
 from .._differentiate import grad
 from .._modes import enable_grad
 from .._runtime import wrap
+from .._value_notes import tell_read
 from .._views import current_node
 from ._differences import DOUBLE, Array, Line, Precision, precision_of, rounding_noise
 from .gradcheck import tuple_of as tuple_of
@@ -62,6 +63,7 @@ class Subject:
         self.fn, self.arguments, self.variables = fn, tuple(arguments), tuple(variables)
         self.parameters = tuple(parameters)
         self.evaluations = self.backwards = self.refused = 0
+        tell_read((*self.arguments, *self.parameters))
         self.refusal: Exception | None = None
         self.arrays = [t._array.copy() for t in (*[self.arguments[i] for i in variables], *self.parameters)]
         self.sizes = [a.size for a in self.arrays]
@@ -122,6 +124,7 @@ class Subject:
 
     def flat(self, outputs: Sequence[Any]) -> Array:
         """The values of all outputs of floats, one after another, in float64."""
+        tell_read(outputs)
         parts = [outputs[o]._array.astype(np.float64).ravel() for o in self.which]
         return np.concatenate(parts) if parts else np.zeros(0)
 

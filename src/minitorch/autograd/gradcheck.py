@@ -17,6 +17,7 @@ from .. import _runtime
 from .._differentiate import grad
 from .._modes import enable_grad, no_grad
 from .._runtime import wrap
+from .._value_notes import tell_read
 from .._views import current_node
 
 if TYPE_CHECKING:
@@ -231,6 +232,7 @@ class _Check:
         self, func: Callable[..., Any], inputs: Any, eps: float, atol: float, rtol: float, nondet_tol: float, fast: bool
     ) -> None:
         self.func, self.arguments = func, tuple_of(inputs)
+        tell_read(self.arguments)
         self.eps, self.atol, self.rtol, self.nondet_tol, self.fast = eps, atol, rtol, nondet_tol, fast
         self.variables = [i for i, a in enumerate(self.arguments) if _requires_grad(a)]
         if not self.variables:

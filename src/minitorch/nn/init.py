@@ -15,6 +15,7 @@ import numpy as np
 from .. import _runtime
 from .._modes import no_grad
 from .._random import Generator, default_generator
+from ..ops.random import drawn
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -77,6 +78,13 @@ def _filled(tensor: Tensor, array: np.ndarray | float) -> Tensor:
         return tensor.copy_(_runtime.wrap(np.asarray(array, tensor._array.dtype)))
 
 
+def _drawn(name: str, tensor: Tensor, draw: Callable[[], np.ndarray]) -> Tensor:
+    """The tensor with its values replaced by what is drawn, as observers are shown."""
+    dtype = tensor._array.dtype
+    with no_grad():
+        return tensor.copy_(drawn(name, lambda: np.asarray(draw(), dtype)))
+
+
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with numbers spread evenly over [a, b)."""
     with no_grad():
@@ -115,7 +123,9 @@ def trunc_normal_(
     inside = (math.erf((b - mean) / std / math.sqrt(2)) - math.erf((a - mean) / std / math.sqrt(2))) / 2
     draw = _redrawn if inside > 0.3 else _rejected
     array = tensor._array
-    return _filled(tensor, _runtime.silent(draw, array.shape, array.dtype, mean, std, a, b, source))
+    return _drawn(
+        "trunc_normal_", tensor, lambda: _runtime.silent(draw, array.shape, array.dtype, mean, std, a, b, source)
+    )
 
 
 def _redrawn(
@@ -265,11 +275,15 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
         return tensor
     rows = array.shape[0]
     source = default_generator if generator is None else generator
-    values = source.normal((rows, array.size // rows), array.dtype)
-    wide = values.shape[0] < values.shape[1]
-    q, r = np.linalg.qr(values.T if wide else values)
-    q *= np.sign(np.diag(r))
-    return _filled(tensor, (q.T if wide else q).reshape(array.shape) * array.dtype.type(gain))
+
+    def draw() -> np.ndarray:
+        values = source.normal((rows, array.size // rows), array.dtype)
+        wide = values.shape[0] < values.shape[1]
+        q, r = np.linalg.qr(values.T if wide else values)
+        q *= np.sign(np.diag(r))
+        return (q.T if wide else q).reshape(array.shape) * array.dtype.type(gain)
+
+    return _drawn("orthogonal_", tensor, draw)
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
@@ -282,10 +296,14 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = array.shape
     source = default_generator if generator is None else generator
-    values = source.normal(array.shape, array.dtype, 0, std)
-    for column in range(columns):
-        values[default_generator.randperm(rows)[: math.ceil(sparsity * rows)], column] = 0
-    return _filled(tensor, values)
+
+    def draw() -> np.ndarray:
+        values = source.normal(array.shape, array.dtype, 0, std)
+        for column in range(columns):
+            values[default_generator.randperm(rows)[: math.ceil(sparsity * rows)], column] = 0
+        return values
+
+    return _drawn("sparse_", tensor, draw)
 
 
 # -- old names ---------------------------------------------------------------------------------------------------------

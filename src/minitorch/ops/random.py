@@ -137,6 +137,14 @@ def _draw(*, make: Callable[[], np.ndarray], name: str) -> np.ndarray:
     return make()
 
 
+def drawn(name: str, make: Callable[[], np.ndarray]) -> Any:
+    """A tensor of what is drawn, as observers are shown."""
+    result = _runtime.wrap(make())
+    if observers:
+        show(_draw.choice, (result,), (), (make, name))
+    return result
+
+
 def _drawn_by(name: str, make: Callable[[Any], np.ndarray], default: Any, out: Tensor | None, options: Options) -> Any:
     """A factory's result whose numbers are drawn."""
     if not observers:

@@ -24,6 +24,7 @@ from .. import _dtypes
 from .._device import device
 from .._size import Size
 from .._tensor import Tensor
+from .._value_notes import tell_read
 from .._views import root_of
 from ..nn.parameter import Parameter
 from ..ops.memory import is_view, owner, strides_of
@@ -113,6 +114,7 @@ class Pickler(PythonPickler):  # type: ignore[misc]
 
     def memory_of(self, tensor: Tensor) -> tuple[Memory, int, tuple[int, ...]]:
         """The memory that a tensor shows, which others may share, and where in it the tensor is, in elements."""
+        tell_read([tensor])
         array = tensor._array
         whole, step, strides = (
             owner(root_of(tensor)._array if is_view(tensor) else array),

@@ -10,6 +10,7 @@ import numpy as np
 from .. import _runtime
 from .._dtypes import of_numpy, promoted
 from .._size import Size
+from .._value_notes import tell_read
 from ..ops.from_data import checked_array
 from ..ops.memory import strides_of
 
@@ -133,6 +134,7 @@ class _Comparison:
             return None if actual is expected else f"None mismatch: {actual} is not {expected}"
         if isinstance(actual, _NUMBERS):
             return self._numbers(*[n.item() if isinstance(n, np.generic) else n for n in (actual, expected)])
+        tell_read((actual, expected))
         return self._arrays(_array(actual), _array(expected))
 
     def _numbers(self, actual: Any, expected: Any) -> str | None:
