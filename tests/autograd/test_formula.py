@@ -542,3 +542,10 @@ def test_latex_of_an_index_of_what_has_one() -> None:
     formula = written(lambda: (torch.nn.functional.layer_norm(x, (3,)) ** 2).sum())
     assert "}_{[1]}" in formula.latex
     assert "}_{[" not in formula.latex.replace("}}_{[", "")
+
+
+def test_like_gradients_of_elements_are_added() -> None:
+    x = leaf([0.3, 1.2, 0.7], "x")
+    formula = Tape(3 * x[0] - x[0] * 3 + x[1] ** 2).formula()
+    assert formula["dy/dx"] == "2*select_backward(x[1], shape=(3,), dim=0, index=1)"
+    assert formula.evaluate()["dy/dx"].tolist() == [0.0, 2.4, 0.0]

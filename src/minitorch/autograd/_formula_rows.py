@@ -99,6 +99,18 @@ def permuted(e: Expression, dims: tuple[int, ...]) -> Expression:
     return e.algebra.call("permute", (e,), (("dims", dims),), shape, e.dtype)
 
 
+def selected_back(grad: Expression, shape: Any, dim: int, index: int) -> Expression | None:
+    """A gradient in its place among zeros: numbers stand before it, so that like terms are added."""
+    number, algebra = grad.number, grad.algebra
+    if grad.kind not in ("number", "product") or number == 1 or not grad.floats or not math.isfinite(number):
+        return None
+    core = algebra.constant(1, grad.shape, grad.dtype)
+    if grad.kind == "product":
+        core = algebra.product(1, zip(grad.args, grad.params), grad.shape, grad.dtype)
+    params = ("shape", tuple(shape)), ("dim", dim), ("index", index)
+    return number * algebra.call("select_backward", (core,), params, tuple(shape), grad.dtype)
+
+
 def transposed(self: Expression, dim0: int, dim1: int) -> Expression:
     dims = list(range(self.ndim))
     if dims:
@@ -235,6 +247,7 @@ SHAPES: dict[str, Reading] = {
     "mT": lambda self: self.mT,
     "permute": lambda self, dims: permuted(self, tuple(dims)),
     "transpose": transposed,
+    "select_backward": selected_back,
     "bitwise_or": lambda self, other: either(self, other, True),
     "bitwise_and": lambda self, other: either(self, other, False),
     "bitwise_not": opposite,
