@@ -28,6 +28,9 @@ transform_mode: ContextVar[str] = ContextVar("transform_mode", default="")
 in_transform = transform_mode.get
 """Whether a transform of ``func`` is calling a function: "reverse" if one of them is by reverse mode, else "forward" or ""."""
 
+_hidden: ContextVar[tuple[bool, tuple[Any, ...]]] = ContextVar("hidden_levels", default=(False, ()))
+"""Whether forward mode is switched off here, and then the levels that would be active."""
+
 inference_mode_on: ContextVar[bool] = ContextVar("inference_mode", default=False)
 
 observers: list[Any] = []
@@ -288,8 +291,25 @@ class set_grad_enabled(ModeDecorator):
         mode_place.set(place)
 
 
+def tangents_enabled() -> bool:
+    """Whether operations compute tangents here and now, where there are levels."""
+    return not _hidden.get()[0]
+
+
+def switch_tangents(mode: bool, at: tuple[Any, ...] | None = None) -> tuple[bool, tuple[Any, ...]]:
+    """Switch that on or off, at the levels that are there or at those given, and return what it was."""
+    off, hidden = _hidden.get()
+    there = hidden if off else active_levels()
+    at = there if at is None else at
+    _hidden.set((not mode, () if mode else at))
+    levels.set(at if mode else ())
+    return not off, there
+
+
 class inference_mode(ModeDecorator):
     """Context manager or decorator: nothing is recorded, and tensors made inside can never take part in recording.
+
+    Forward mode stops too: what is computed inside has no tangents.
 
     Parameters
     ----------
@@ -322,7 +342,8 @@ class inference_mode(ModeDecorator):
 
     def __enter__(self) -> None:
         off = self.mode or (not inference_mode_on.get() and not grad_mode.get())
-        self.entered.append((inference_mode_on.get(), grad_mode.get(), mode_place.get()))
+        forward = switch_tangents(not self.mode) if observers else None  # which stand among the observers
+        self.entered.append((inference_mode_on.get(), grad_mode.get(), mode_place.get(), forward))
         inference_mode_on.set(self.mode)
         grad_mode.set(not off)
         if observers:
@@ -331,7 +352,9 @@ class inference_mode(ModeDecorator):
             observers.append(inference_marks)
 
     def __exit__(self, *exc: object) -> None:
-        inference, grad, place = self.entered.pop()
+        inference, grad, place, forward = self.entered.pop()
+        if forward is not None:
+            switch_tangents(*forward)
         inference_mode_on.set(inference)
         grad_mode.set(grad)
         mode_place.set(place)

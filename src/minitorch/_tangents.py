@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,6 @@ from ._tangent_quick import quick_way
 from ._tangent_rules import Rule, fit, rule_of
 from ._views import Edits, View, attach_view, path_to, root_of, take_step
 from .ops import subscript  # noqa: F401  (its rows)
-
-_hidden: ContextVar[tuple[bool, tuple[Level, ...]]] = ContextVar("hidden_levels", default=(False, ()))
-"""Whether forward mode is switched off here, and then the levels that would be active."""
 
 UNKNOWN: Any = object()
 """Stands for the tangent of an array of which nothing is known; None is that of a constant."""
@@ -300,21 +296,6 @@ def dual(level: Level, primal: Any, tangent: Any) -> Any:
     else:
         level.put(out, tangent)
     return out
-
-
-def enabled() -> bool:
-    """Whether operations compute tangents here and now, where there are levels."""
-    return not _hidden.get()[0]
-
-
-def switched(mode: bool, at: tuple[Level, ...] | None = None) -> tuple[bool, tuple[Level, ...]]:
-    """Switch that on or off, at the levels that are there or at those given, and return what it was."""
-    off, hidden = _hidden.get()
-    there = hidden if off else active_levels()
-    at = there if at is None else at
-    _hidden.set((not mode, () if mode else at))
-    levels.set(at if mode else ())
-    return not off, there
 
 
 def tangent_text(tensor: Any) -> list[str]:

@@ -420,3 +420,18 @@ def test_steps_refuse_forward_mode(name: str) -> None:
             jvp(function, (X,), (T,))
         with pytest.raises(RuntimeError, match=f"derivative for aten::{name}"):
             function(X.clone().requires_grad_()).sum().backward()
+
+
+def test_inference_mode_stops_tangents() -> None:
+    with fwAD.dual_level():
+        dual = fwAD.make_dual(X, T)
+        with torch.inference_mode():
+            inside = dual * 2
+            assert tangent(dual) is None
+            assert jvp(torch.sum, (X,), (T,))[1].item() == 1.0
+            with torch.inference_mode(False):
+                assert tangent(dual * 2) == [4.0, 0.0, -2.0]
+        assert tangent(inside) is None
+        assert tangent(dual) == T.tolist()
+    with torch.no_grad(), fwAD.dual_level():
+        assert tangent(fwAD.make_dual(X, T) * 2) == [4.0, 0.0, -2.0]

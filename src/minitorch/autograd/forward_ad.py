@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from .. import _runtime, _tangents
+from .. import _modes, _runtime, _tangents
 from .._modes import ModeDecorator
 from .._tangents import Level
 
@@ -177,7 +177,7 @@ class _set_fwd_grad_enabled(ModeDecorator):
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
-        self.previous = _tangents.switched(mode)
+        self.previous = _modes.switch_tangents(mode)
 
     def clone(self) -> _set_fwd_grad_enabled:
         return _set_fwd_grad_enabled(self.mode)
@@ -186,11 +186,11 @@ class _set_fwd_grad_enabled(ModeDecorator):
         pass
 
     def __exit__(self, *exc: object) -> None:
-        _tangents.switched(*self.previous)
+        _modes.switch_tangents(*self.previous)
 
 
 def _is_fwd_grad_enabled() -> bool:
-    return _tangents.enabled()
+    return _modes.tangents_enabled()
 
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
