@@ -56,8 +56,8 @@ class Tape(Shown, Observer):
     (0, torch.Size([2, 3]), 'result')
     >>> with torch.autograd.Tape() as block:
     ...     y = x.detach() + 1
-    >>> block[0].op, block[0].output is y
-    ('add', True)
+    >>> [entry.op for entry in block], block[1].output is y
+    (['detach', 'add'], True)
     """
 
     def __init__(self, roots: Any = None, params: Mapping[str, Any] | None = None) -> None:
