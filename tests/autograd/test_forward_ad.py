@@ -325,6 +325,10 @@ WEIGHED = {
     "quantile of itself": lambda q: torch.quantile(q, q[1]),
     "nanquantile": lambda q: torch.nanquantile(SCORES, q),
     "nearest quantile": lambda q: torch.quantile(SCORES, q, interpolation="nearest") * q[0],
+    "cross_entropy of probabilities": lambda w: F.cross_entropy(SCORES, SCORES.softmax(1), weight=w),
+    "multilabel_soft_margin_loss": lambda w: F.multilabel_soft_margin_loss(SCORES, SCORES.sigmoid(), weight=w),
+}
+FORWARD_ONLY = {
     "bce with logits, weight": lambda w: F.binary_cross_entropy_with_logits(SCORES, SCORES.sigmoid(), w),
     "bce with logits, pos_weight": lambda w: F.binary_cross_entropy_with_logits(
         SCORES, SCORES.sigmoid(), pos_weight=w, reduction="sum"
@@ -332,8 +336,6 @@ WEIGHED = {
     "bce with logits, both": lambda w: F.binary_cross_entropy_with_logits(
         SCORES, SCORES.sigmoid(), w, pos_weight=w * w, reduction="none"
     ),
-    "cross_entropy of probabilities": lambda w: F.cross_entropy(SCORES, SCORES.softmax(1), weight=w),
-    "multilabel_soft_margin_loss": lambda w: F.multilabel_soft_margin_loss(SCORES, SCORES.sigmoid(), weight=w),
 }
 REFUSED = {
     "binary_cross_entropy": lambda w: F.binary_cross_entropy(SCORES.sigmoid(), SCORES.sigmoid(), weight=w),
@@ -352,6 +354,15 @@ def test_levels_and_factors_have_tangents_as_they_have_gradients(function: Any) 
     assert forward.abs().max() > 0
     torch.testing.assert_close(forward, reverse)
     assert torch.autograd.gradcheck(function, FACTORS.clone().requires_grad_(), check_forward_ad=True)
+
+
+@pytest.mark.parametrize("function", FORWARD_ONLY.values(), ids=FORWARD_ONLY)
+def test_factors_of_a_loss_that_have_tangents_and_no_gradient(function: Any) -> None:
+    found = torch.func.jacfwd(function)(FACTORS)
+    assert found.abs().max() > 0
+    torch.testing.assert_close(found, torch.autograd.numerical_jacobian(function, FACTORS))
+    with pytest.raises(RuntimeError, match=r"not differentiable with respect to argument .*cannot have requires_grad"):
+        function(FACTORS.clone().requires_grad_())
 
 
 @pytest.mark.parametrize("function", REFUSED.values(), ids=REFUSED)

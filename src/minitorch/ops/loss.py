@@ -12,7 +12,7 @@ from .._args import array_of, check_tensors, flag
 from .._errors import broadcast_problem, check_kind, scalar_name
 from .._kernels import activation as kernels
 from .._op import op
-from .._runtime import guard, moves, refuse_derivative
+from .._runtime import guard, has_tangent, refuse_derivative
 from . import activation, elementary, pointwise, rounding, special
 from . import reduce as reductions
 from .copies import converted
@@ -329,7 +329,7 @@ _bce_logits = op("binary_cross_entropy_with_logits", "BinaryCrossEntropyWithLogi
 
 
 def _weighted_bce_logits(input: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
-    """The elements' losses, of operations that have derivatives for the weights too."""
+    """The elements' losses, of operations that have tangents for the weights too."""
     log_sigmoid = activation.logsigmoid(input)
     if pos_weight is not None:
         log_sigmoid = log_sigmoid * ((pos_weight - 1) * target + 1)
@@ -428,7 +428,7 @@ def binary_cross_entropy_with_logits(
         As for `mse_loss`.
     pos_weight : Tensor, optional
         Factors of the positive parts, ``target * log(sigmoid(input))``; broadcasts.  Both kinds of factors have
-        derivatives.
+        tangents in forward mode, and no gradient, as in PyTorch.
 
     Examples
     --------
@@ -445,7 +445,9 @@ def binary_cross_entropy_with_logits(
     given = {which: t for which, t in (("weight", weight), ("pos_weight", pos_weight)) if t is not None}
     for which, tensor in given.items():
         array_of(name, tensor, which, 0)
-    if any([moves(tensor) for tensor in given.values()]):
+        if tensor.requires_grad:
+            refuse_derivative(name, which, tensor)
+    if any([has_tangent(tensor) for tensor in given.values()]):
         return converted(reduced_by(reduction, _weighted_bce_logits(input, target, weight, pos_weight)), dtype)
     factors, positive = [
         None if tensor is None else tensor._array.astype(dtype, copy=False) for tensor in (weight, pos_weight)
