@@ -288,13 +288,13 @@ def set_data(self: Any, value: Any) -> None:
     tangents = [(level, level.of(self)) for level in active_levels()]
     if any([tangent is not None for _, tangent in tangents]) or has_tangent(value):
         value = detach(value)  # the tensor keeps its tangents, and those of *value* are not its own
-    if observers and self._array.shape == value._array.shape:
+    fits = self._array.shape == value._array.shape
+    if observers and fits:
         token = levels.set(())
         try:
             tell_parts("written", self, value)
         finally:
             levels.reset(token)
-    fits = self._array.shape == value._array.shape
     self._array, self._layout = value._array, value._layout
     for level, tangent in tangents if fits else ():
         if tangent is not None:

@@ -15,13 +15,13 @@ from . import _dtypes, _printing, _runtime
 from ._args import array_of, dim_of
 from ._device import CPU, device, layout, strided
 from ._errors import broadcast_problem
+from ._identity import owner
 from ._modes import grad_on, observers
 from ._runtime import silent
 from ._size import Size
 from ._value_notes import note_cut, tell_left
 from ._views import current_node
 from .ops.from_data import checked_array, warn_of_gradient
-from .ops.memory import owner
 
 if TYPE_CHECKING:
     from ._tensor import Tensor

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -336,12 +335,12 @@ def grad(
     if not wanted:
         raise RuntimeError("grad requires non-empty inputs: the sequence `inputs` cannot be empty")
     retain = create_graph if retain_graph is None else retain_graph
-    compute = _batched if is_grads_batched else _gradients
+    compute = batched if is_grads_batched else gradients
     results = compute(roots, wanted, grad_outputs, retain, create_graph, allow_unused, materialize_grads)
     return dict(zip(inputs, results)) if isinstance(inputs, dict) else results
 
 
-def _gradients(
+def gradients(
     roots: tuple[Any, ...],
     wanted: tuple[Any, ...],
     grad_outputs: Any,
@@ -370,39 +369,11 @@ def _gradients(
     return tuple(results)
 
 
-def _batched(
-    roots: tuple[Any, ...],
-    wanted: tuple[Any, ...],
-    grad_outputs: Any,
-    retain: bool,
-    create: bool,
-    unused: bool,
-    materialize: bool,
-) -> tuple[Any, ...]:
-    """One walk for each entry of the batch, stacked."""
-    batches = gradients_for(roots, grad_outputs)
-    sizes = set()
-    for index, (root, batch) in enumerate(zip(roots, batches)):
-        if batch is not None:
-            shape, expected = tuple(batch.shape), tuple(root.shape)
-            if not shape or shape[1:] != expected:
-                raise RuntimeError(
-                    f"If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
-                    f"dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
-                    f"output, but a mismatch was detected: grad_output[{index}] has a shape of {batch.shape} and "
-                    f"output[{index}] has a shape of {root.shape}."
-                )
-            sizes.add(shape[0])
-    if len(sizes) != 1:
-        raise RuntimeError(f"is_grads_batched=True needs grad_outputs with one batch size, got {sorted(sizes)}")
-    mapped = import_module("._batching._vmap", __package__).vmap
-    dims = tuple([None if b is None else 0 for b in batches])
-    there: list[bool] = []
+batched: Any = None
+"""The same as ``gradients`` for a batch of vectors at once; learnt from ``autograd``, as it stands on ``vmap``."""
 
-    def one(*vectors: Any) -> list[Any]:
-        results = _gradients(roots, wanted, vectors, retain, create, unused, materialize)
-        there[:] = [r is not None for r in results]
-        return [r for r in results if r is not None]
 
-    found = iter(mapped(one, dims, randomness="different")(*batches))
-    return tuple([next(found) if t else None for t in there])
+def learn_batched(function: Any) -> None:
+    """Called once by autograd."""
+    global batched
+    batched = function

@@ -1,4 +1,4 @@
-"""A map from ndarrays, as objects, to values.
+"""Which array is which: whose memory it shows, and a map from ndarrays, as objects, to values.
 
 A value of the engine is an array object: whatever Tensors wrap the same one are the same value (see
 docs/design/11-transforms.md).  So what is known about values, such as their tangents or their place in a trace, is kept by
@@ -13,6 +13,13 @@ from typing import Any
 from weakref import ref
 
 import numpy as np
+
+
+def owner(array: np.ndarray) -> np.ndarray:
+    """The array whose memory a view shows."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
 
 
 class ByArray:

@@ -9,11 +9,12 @@ import numpy as np
 
 from . import _dtypes, _runtime
 from ._args import array_of, sizes_given
+from ._identity import owner
 from ._runtime import traced, wrap
 from ._storage import Storage
 from ._views import current_node, edited
 from .ops.creation import Options, made_by, required_size
-from .ops.memory import as_strided, offset_of, owner, strides_of
+from .ops.memory import as_strided, offset_of, strides_of
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -10,9 +10,9 @@ import numpy as np
 from . import _dtypes, _runtime
 from ._device import CPU, device
 from ._dtypes import dtype
+from ._identity import owner
 from ._value_notes import tell_read
 from ._views import edited
-from .ops.memory import owner
 
 if TYPE_CHECKING:
     from ._tensor import Tensor

@@ -15,6 +15,7 @@ import numpy as np
 
 from . import _op, _runtime
 from ._choices import Choice, Number, number
+from ._identity import owner
 from ._inplace import write
 from ._modes import Observer, grad_on, no_grad, observers
 from ._records import tell_parts
@@ -406,11 +407,9 @@ class Trace(Observer):
         self.arrays.append(array)
         if array is not None:
             self._slots[id(array)] = slot
-        owner = array
-        while isinstance(base := getattr(owner, "base", None), np.ndarray):
-            owner = base
-        self._kept.append(owner)
-        self._owners.append(id(owner))
+        memory = None if array is None else owner(array)
+        self._kept.append(memory)
+        self._owners.append(id(memory))
         return slot
 
     def slot_of(self, tensor: Any) -> Slot:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _dtypes, _runtime
+from ._identity import owner
 from ._tensor import Tensor
 from ._views import root_of
-from .ops.memory import is_view, owner
+from .ops.memory import is_view
 from .serialization._writer import replacing
 
 if TYPE_CHECKING:

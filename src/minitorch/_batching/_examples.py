@@ -15,6 +15,7 @@ from weakref import ref
 import numpy as np
 
 from .. import _runtime
+from .._identity import owner
 from .._inplace import write
 from .._modes import Observer, grad_on, no_grad, observers, set_grad_enabled
 from .._op import rows
@@ -373,9 +374,9 @@ class Examples(Observer):
 
     def _keep_old(self, tensor: Any) -> None:
         """Give instructions that read a memory which is about to be written a copy of what is there."""
-        owner = owner_of(tensor._array)
+        memory = owner(tensor._array)
         for key, fixed in tuple(self._fixed.items()):
-            if owner_of(fixed.tensor._array) is owner:
+            if owner(fixed.tensor._array) is memory:
                 fixed.tensor = _runtime.wrap(fixed.tensor._array.copy(), current_node(fixed.tensor))
                 del self._fixed[key]
 
@@ -383,8 +384,8 @@ class Examples(Observer):
         """An in-place operation writes its result; one without parts, such as an assignment, begins here."""
         slot = self.slot_of(tensor)
         if slot is None:
-            owner = owner_of(tensor._array)
-            number = next((n for n, array in enumerate(self._made) if owner_of(array) is owner), None)
+            memory = owner(tensor._array)
+            number = next((n for n, array in enumerate(self._made) if owner(array) is memory), None)
             if self.slot_of(out) is not None:
                 if number is None or self._wrote:
                     raise RuntimeError(_refusals.WRITE)
@@ -464,10 +465,3 @@ def acts(instruction: Any) -> bool:
     row = getattr(instruction, "row", None)
     draws = getattr(row, "draws", False) or "generator" in getattr(row, "params", ())
     return isinstance(instruction, (Written, Writing)) or draws or getattr(row, "checks", False)
-
-
-def owner_of(array: Any) -> Any:
-    """The array whose memory it is."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array

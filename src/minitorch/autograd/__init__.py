@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .._anomaly import detect_anomaly, record_sites, set_detect_anomaly
-from .._differentiate import backward, grad
+from .._differentiate import backward, grad, learn_batched
 from .._legacy import Variable
 from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from . import function, grad_mode, graph, profiler
@@ -40,6 +40,15 @@ _LATER = {
     "set_trace": "_debugger",
 }
 """What is imported when it is first used: name -> module, which may be of that name itself."""
+
+
+def _batched(*asked: Any) -> tuple[Any, ...]:
+    from .._batching._vectors import batched
+
+    return batched(*asked)
+
+
+learn_batched(_batched)
 
 
 def __getattr__(name: str) -> Any:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import _runtime
+from .._identity import owner
 from .._reach import reachable
 from .._records import Site, name_of, site_of
 from .._tape import AccumulateGrad, Output
-from ..ops.memory import owner
 from ._table import bytes_text
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ import numpy as np
 from .._args import array_of, dim_of, integers, sizes_given
 from .._choices import choice
 from .._device import check_memory_format, contiguous_format
+from .._identity import owner
 from .._op import op, rows
 from .._views import current_node, edited, learn_strided_step, root_of
 from .broadcast import restrided
@@ -55,13 +56,6 @@ def stride(input: Tensor, dim: int | None = None) -> Any:
     """
     strides = strides_of(input._array)
     return strides if dim is None else strides[dim_of(dim, len(strides))]
-
-
-def owner(array: np.ndarray) -> np.ndarray:
-    """The array whose memory a view shows."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
 
 
 def offset_of(array: np.ndarray) -> int:

@@ -22,12 +22,13 @@ import numpy as np
 
 from .. import _dtypes
 from .._device import device
+from .._identity import owner
 from .._size import Size
 from .._tensor import Tensor
 from .._value_notes import tell_read
 from .._views import root_of
 from ..nn.parameter import Parameter
-from ..ops.memory import is_view, owner, strides_of
+from ..ops.memory import is_view, strides_of
 from ._names import STORAGES
 
 ALIGNMENT = 64
