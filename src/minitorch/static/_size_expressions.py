@@ -1,0 +1,222 @@
+"""Expressions of sizes: integers, numbers and constants that are other ones at other sizes, and how they are found."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._runtime import Tensor
+from .._trace import Packed, Slot
+
+
+class Axis(NamedTuple):
+    """The size of a value's axis; *name* where the user gave it one."""
+
+    slot: Slot
+    axis: int
+    name: str = ""
+
+
+class Size:
+    """An integer made of sizes: a sum of products, divided and rounded down.
+
+    Attributes
+    ----------
+    terms : tuple of (int, tuple of Axis)
+        A coefficient and the sizes that it is multiplied with; the constant, if any, has none.
+    divisor : int
+    """
+
+    __slots__ = ("divisor", "terms")
+
+    def __init__(self, terms: tuple[tuple[int, tuple[Axis, ...]], ...], divisor: int = 1) -> None:
+        self.terms, self.divisor = tuple([term for term in terms if term[0]]), divisor
+
+    @property
+    def axes(self) -> list[Axis]:
+        """The sizes that it is made of."""
+        return list(dict.fromkeys([axis for _, axes in self.terms for axis in axes]))
+
+    def value(self, size: Callable[[Axis], int]) -> int:
+        """What it is for given sizes."""
+        total = 0
+        for coefficient, axes in self.terms:
+            for axis in axes:
+                coefficient *= size(axis)
+            total += coefficient
+        return total // self.divisor
+
+    def text(self, name: Callable[[Axis], str]) -> str:
+        """It as an expression of Python, in which sizes have the names that *name* gives them."""
+        said = ""
+        for coefficient, axes in self.terms:
+            factors = [str(abs(coefficient))] * (abs(coefficient) != 1 or not axes) + [name(axis) for axis in axes]
+            sign = "-" if coefficient < 0 else "+" if said else ""
+            said += (f" {sign} " if said else sign) + "*".join(factors)
+        return said if self.divisor == 1 else f"({said})//{self.divisor}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Size) and (self.terms, self.divisor) == (other.terms, other.divisor)
+
+    def __hash__(self) -> int:
+        return hash((self.terms, self.divisor))
+
+    def __repr__(self) -> str:
+        return self.text(lambda axis: axis.name or f"{axis.slot!r}.shape[{axis.axis}]")
+
+
+class Scaled(NamedTuple):
+    """The number ``factor * size ** power``."""
+
+    factor: float
+    size: Size
+    power: float
+
+    def __repr__(self) -> str:
+        return f"{self.factor:g}*({self.size!r})**{self.power:g}"
+
+
+class Repeated(NamedTuple):
+    """A tuple of *count* times the same."""
+
+    item: Any
+    count: Any
+
+
+class Filled(NamedTuple):
+    """An array of one value."""
+
+    shape: tuple[Any, ...]
+    value: Any
+    dtype: Any
+
+
+class Counted(NamedTuple):
+    """The array ``start + step * arange(count)``."""
+
+    start: Any
+    step: Any
+    count: Any
+    dtype: Any
+
+
+class Triangle(NamedTuple):
+    """A matrix of one value up to a diagonal and of another above it: *below* where ``column - row <= diagonal``."""
+
+    shape: tuple[Any, ...]
+    diagonal: Any
+    below: Any
+    above: Any
+    dtype: Any
+
+
+class Parts(NamedTuple):
+    """An object of a class with these attributes, of which some differ."""
+
+    kind: type
+    attributes: dict[str, Any]
+
+
+class Varying(NamedTuple):
+    """What is another thing at each size, and no expression of sizes was found for."""
+
+    values: tuple[Any, ...]
+
+
+# -- how they are found -------------------------------------------------------------------------------------------------
+class Fit:
+    """Finds expressions for integers that differ between passes."""
+
+    def __init__(self) -> None:
+        self.first: list[tuple[Axis, tuple[int, ...]]] = []
+        self.exact: dict[tuple[int, ...], Axis] = {}
+        self.known: dict[Any, Size | None] = {}
+
+    def add(self, axis: Axis, values: tuple[int, ...], argument: bool = False) -> None:
+        """A size that is known from here on."""
+        self.exact.setdefault(values, axis)
+        if argument and self.exact[values] is axis:
+            self.first.append((axis, values))
+
+    def of(self, values: tuple[int, ...], near: Sequence[Axis] = (), divided: bool = True) -> int | Size | None:
+        """An expression for values: of the arguments' sizes, and of those of operands (*near*); *divided* and rounded down,
+        where no other is right."""
+        if len(set(values)) == 1:
+            return values[0]
+        if values in self.exact:
+            return Size(((1, (self.exact[values],)),))
+        key = values, tuple(near), divided
+        if key not in self.known:
+            self.known[key] = self._found(values, near, divided)
+        return self.known[key]
+
+    def products(self, near: Sequence[Axis] = ()) -> Iterator[tuple[Size, list[int]]]:
+        """The products of up to three sizes, those of the arguments and *near* ones, with their values."""
+        sizes = list((dict(self.first) | {axis: v for v, axis in self.exact.items() if axis in near}).items())
+        for count in (1, 2, 3):
+            for chosen in itertools.combinations_with_replacement(sizes, count):
+                values = [math.prod(parts) for parts in zip(*[v for _, v in chosen])]
+                yield Size(((1, tuple([axis for axis, _ in chosen])),)), values
+
+    def _found(self, values: tuple[int, ...], near: Sequence[Axis], divided: bool) -> Size | None:
+        for size, products in self.products(near):  # a * s * t * u + b
+            if (line := _line(values, products)) and (line[1] == 0 or len(size.terms[0][1]) < 3):
+                return Size(((line[0], size.terms[0][1]), (line[1], ())))
+        sizes = [(size.terms[0][1][0], v) for size, v in self.products(near) if len(size.terms[0][1]) == 1]
+        for (s, v), (t, w) in itertools.combinations(sizes, 2):  # s + t + a, s - t + a
+            for sign in (1, -1):
+                rest = {value - a - sign * b for value, a, b in zip(values, v, w)}
+                if len(rest) == 1:
+                    return Size(((1, (s,)), (sign, (t,)), (rest.pop(), ())))
+        for (s, v), divisor, sign in itertools.product(sizes, range(2, 33) if divided else (), (1, -1)):
+            for b in range(divisor):  # (s + b) // k
+                if all([value == (sign * a + b) // divisor for value, a in zip(values, v)]):
+                    return Size(((sign, (s,)), (b, ())), divisor)
+        return None
+
+
+def _line(values: Sequence[int], sizes: Sequence[int]) -> tuple[int, int] | None:
+    """The *a* and *b* of ``a * size + b``."""
+    places = [i for i, s in enumerate(sizes) if s != sizes[0]]
+    if not places:
+        return None
+    a = Fraction(values[places[0]] - values[0], sizes[places[0]] - sizes[0])
+    b = values[0] - a * sizes[0]
+    if a.denominator != 1 or any([a * s + b != v for s, v in zip(sizes, values)]):
+        return None
+    return int(a), int(b)
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two parameters are the same."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, Tensor):
+        return bool(one._array.dtype == other._array.dtype) and alike(one._array, other._array)
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+    if isinstance(one, (tuple, list)):
+        return len(one) == len(other) and all(map(alike, one, other))
+    if isinstance(one, Packed):
+        return alike(one.items, other.items)
+    if is_plain(one):
+        return all([alike(*parts) for _, parts in attributes((one, other))])
+    return bool(one == other) or (one != one and other != other)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is an object with slots that are equal where what is in them is."""
+    return hasattr(type(value), "__slots__") and not any(["__eq__" in vars(kind) for kind in type(value).__mro__[:-1]])
+
+
+def attributes(items: tuple[Any, ...]) -> list[tuple[str, tuple[Any, ...]]]:
+    """What objects of one class have in their slots."""
+    names = [n for kind in type(items[0]).__mro__ for n in getattr(kind, "__slots__", ())]
+    return [(name, tuple([getattr(item, name, None) for item in items])) for name in names]
