@@ -28,6 +28,7 @@ LAYERS = [
         "_device",
         "_kernels",
         "_extras",
+        "_files",
         "_identity",
         "_pytree",
     ],

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _dtypes, _runtime
+from ._files import replacing
 from ._identity import owner
 from ._tensor import Tensor
 from ._views import root_of
 from .ops.memory import is_view
-from .serialization._writer import replacing
 
 if TYPE_CHECKING:
     from .nn.modules.module import Module
