@@ -1,9 +1,16 @@
 """minitorch: a tape-based automatic differentiation engine over NumPy, with PyTorch's names."""
 
+import gc as _gc
 import importlib as _importlib
+import typing as _typing
 from math import e, inf, nan, pi
 
-from . import autograd, cuda, functional, linalg, nn, optim, random, testing, types, version
+import numpy as _numpy  # noqa: F401  (where it is missing, that is said before the collector is off)
+
+_collects = _gc.isenabled()
+_gc.disable()  # for the time of this import: what it makes stays, and looking through it again and again is a fifth of the time
+
+from . import autograd, cuda, functional, linalg, random, testing, types, version
 from ._allocator import keep_freed_memory as _keep_freed_memory
 from ._anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from ._anomaly import switch_anomaly as set_anomaly_enabled
@@ -459,7 +466,9 @@ sqrt_, square_, tan_, tanh_, trunc_ = Tensor.sqrt_, Tensor.square_, Tensor.tan_,
 xlogy_, zero_ = Tensor.xlogy_, Tensor.zero_
 native_channel_shuffle = channel_shuffle
 as_strided_, gcd_, lcm_, i0_ = Tensor.as_strided_, Tensor.gcd_, Tensor.lcm_, Tensor.i0_
-celu_, selu_, threshold_ = nn.functional.celu_, nn.functional.selu_, nn.functional.threshold_
+
+if _typing.TYPE_CHECKING:
+    from . import nn, optim
 
 
 def __getattr__(name: str) -> object:
@@ -476,6 +485,7 @@ _LATER = {
     "amp": "amp",
     "autocast": "amp",
     "backends": "backends",
+    "celu_": "nn.functional",
     "compile": "compiler",
     "compiler": "compiler",
     "debug": "debug",
@@ -488,13 +498,17 @@ _LATER = {
     "load": "serialization",
     "mps": "mps",
     "multiprocessing": "multiprocessing",
+    "nn": "nn",
+    "optim": "optim",
     "profiler": "profiler",
     "safetensors": "safetensors",
     "save": "serialization",
+    "selu_": "nn.functional",
     "serialization": "serialization",
     "sparse_coo_tensor": "_sparse",
     "special": "special",
     "static": "static",
+    "threshold_": "nn.functional",
     "utils": "utils",
     "vmap": "func",
     "xpu": "xpu",
@@ -502,6 +516,8 @@ _LATER = {
 
 __version__ = version.__version__
 _keep_freed_memory()
+if _collects:
+    _gc.enable()
 
 __all__ = [  # noqa: RUF022
     "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "Generator", "HalfTensor", "IntTensor",

@@ -53,7 +53,7 @@ def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 def called_by_formulas(row: Row) -> Callable[..., Any]:
     """A row's kernel as formulas call it on ndarrays: with its outputs alone, like the recording function."""
     kernel, count = row.kernel, row.outputs
-    if "aside" not in row.kept:
+    if not row.readers("aside"):
         return kernel
     if count:
         return lambda *arrays, **params: kernel(*arrays, **params)[:count]
