@@ -14,7 +14,8 @@ from .._pytree import tree_flatten, tree_unflatten
 from .._runtime import silent
 from .._tape import AccumulateGrad
 from .._trace import Called, Graded, Left, Ran, Slot, Trace
-from ._traced_code import PASSES, Plan, Refused, Writer, count_edits, flattened, has_effects, same, writes_of
+from ._passes import flattened, writes_of
+from ._traced_code import PASSES, Plan, Refused, Writer, count_edits, has_effects, same
 
 _MOST = 16
 """How many variants there are of a function for one kind of arguments; beyond, it runs as it is written."""
@@ -130,8 +131,8 @@ class Variant:
             kept, now = kept + size, now + size
             reusing += 0 if number in plan.into else size
             freed, reused = max(freed, now), max(reused, reusing)
-            touched = dict.fromkeys([plan.alias.get(s, s) for s in self._writer.touched(instruction)])
-            dead = [s for s in touched if plan.last.get(s) == number and s not in plan._outside and self._first(s)]
+            touched = dict.fromkeys(self._writer.touched(instruction))
+            dead = [s for s in touched if plan.last.get(s) == number and s not in plan.facts.outside and self._first(s)]
             gone = [s for s in dead if all([plan.last.get(f, -1) <= number for f in plan.family(s)])]
             now -= sum([sizes[s][2] for s in gone])  # type: ignore[index]
             reusing -= sum([sizes[s][2] for s in gone if s != plan.into.get(number)])  # type: ignore[index]
@@ -246,11 +247,40 @@ class Traced:
     def __repr__(self) -> str:
         return f"<traced {self._name}: {len(self.variants)} programs>"
 
-    def memory_plan(self) -> MemoryPlan:
-        """The most bytes that computed values of the last program take at a time: what an eager engine cannot know."""
+    def explain_passes(self) -> str:
+        """The instructions of the last program as they were traced, and after each pass that changed them.
+
+        Examples
+        --------
+        >>> import minitorch as torch
+        >>> from minitorch import static
+        >>> print(static.trace(lambda x: x.exp() * 1 + x.exp(), torch.ones(2)).explain_passes())
+        as traced: 4 instructions
+            %1 = exp(%0)
+            %2 = mul(%1, 1.0)
+            %3 = exp(%0)
+            %4 = add(%2, %3)
+        no-ops: 4 -> 3 instructions
+            %1 = exp(%0)
+            %3 = exp(%0)
+            %4 = add(%1, %3)
+        common: 3 -> 2 instructions
+            %1 = exp(%0)
+            %4 = add(%1, %1)
+        reuse: 2 -> 2 instructions
+            %1 = exp(%0)
+            %4 = add(%1, %1)  # into %1
+        """
+        return self._last().plan.explained()
+
+    def _last(self) -> Variant:
         if not self.variants:
             raise RuntimeError(f"{self._name} was not traced yet: call it first")
-        return self.variants[-1].memory()
+        return self.variants[-1]
+
+    def memory_plan(self) -> MemoryPlan:
+        """The most bytes that computed values of the last program take at a time: what an eager engine cannot know."""
+        return self._last().memory()
 
     def gradients(self) -> Traced:
         """The program of the gradients: of the sum of the results, by those arguments that require grad.
@@ -305,7 +335,7 @@ def trace(function: Callable[..., Any], *examples: Any, passes: Sequence[str] = 
     *examples
         Arguments.
     passes : sequence of str
-        What is done to the instructions: "dead code", "no copies", "reuse"; by default all.
+        What is done to the instructions: see ``static.PASSES``; by default all.
     quiet : bool
         Whether notes are only kept in ``notes``.
 

@@ -14,224 +14,73 @@ import numpy as np
 from .. import _runtime
 from .._choices import Choice
 from .._op import Row
-from .._trace import (
-    Applied,
-    ArraySlot,
-    Called,
-    Graded,
-    Left,
-    Made,
-    NumberSlot,
-    Ran,
-    Slot,
-    Trace,
-    Written,
-    filled_in,
-    slots_in,
-)
+from .._trace import ArraySlot, Called, Graded, Left, Made, NumberSlot, Ran, Slot, Trace, Written, filled_in, slots_in
 from .._views import edited
 from ._instructions import settled
+from ._passes import ALL, Facts, draws, flattened, is_elementwise_ufunc, last_uses, reads_of, writes_of
 
-PASSES = ("dead code", "no copies", "reuse")
-"""What is done to a program, in order: see ``Plan``."""
+PASSES = tuple(ALL)
+"""What is done to a program, in order: see ``_passes``."""
 
 
 class Refused(Exception):
     """A block cannot be written out; the message says why."""
 
 
-def flattened(instructions: Sequence[Any]) -> Iterator[Any]:
-    """Instructions with the bodies of custom Functions in their place."""
-    for instruction in instructions:
-        if isinstance(instruction, Applied):
-            yield from flattened(instruction.body)
-        else:
-            yield instruction
-
-
-def reads_of(instruction: Any) -> list[Slot]:
-    """The slots that an instruction reads."""
-    if isinstance(instruction, Called):
-        return instruction.reads
-    if isinstance(instruction, Written):
-        return [*slots_in([instruction.source]), instruction.target]
-    if isinstance(instruction, Graded):
-        return slots_in([instruction.slot])
-    if isinstance(instruction, Ran):
-        return slots_in(instruction.args)
-    return [instruction.slot] if isinstance(instruction, Left) else []
-
-
-def writes_of(instruction: Any) -> tuple[Slot, ...]:
-    """The slots that it gives values."""
-    return (*getattr(instruction, "outputs", ()), *getattr(instruction, "asides", ()))
-
-
 class Plan:
-    """The instructions of a trace, and what each pass found.
+    """The instructions of a trace after the passes, and what those found.
 
     Attributes
     ----------
     instructions : list
-        What is left of them: without those whose results nothing needs ("dead code").
+        What is to be done.
+    results : list of Slot
+        What is returned.
     alias : dict of Slot to Slot
-        Copies of values that nothing else reads: they are the value itself ("no copies").
+        Values that were left out, and those that stand for them: the instructions and results name the latter.
     into : dict of int to Slot
-        By the number of an elementwise instruction, the operand whose memory it may write its result into, as nothing reads
-        that afterwards ("reuse").
+        By the number of an instruction, the value of which nothing is read any more in whose memory it may write its result.
     last : dict of Slot to int
         The number of the last instruction that reads a slot.
+    stages : list of (str, list)
+        The instructions after each pass.
     """
 
     def __init__(self, trace: Trace, results: Sequence[Slot], passes: Sequence[str] = PASSES) -> None:
-        self.trace, self.results = trace, list(results)
-        self.instructions = [i for i in flattened(trace.instructions) if not _is_begin(i)]
-        self._outside = {*trace.arguments, *trace.captured}
-        self._escaped = {
-            s for i in self.instructions if isinstance(i, (Graded, Ran)) for s in (*reads_of(i), *writes_of(i))
-        }
-        self._sharing: dict[int, set[Slot]] = {}
-        for slot, owner in enumerate(trace._owners):
-            self._sharing.setdefault(owner, set()).add(Slot(slot))
-        self.alias: dict[Slot, Slot] = {}
-        self.into: dict[int, Slot] = {}
-        if "dead code" in passes:
-            self._drop_dead()
-            self._drop_clears()
-        self.last = self._last_uses()
-        if "no copies" in passes:
-            self._drop_copies()
-            self.last = self._last_uses()
-        if "reuse" in passes:
-            self._reuse()
+        if unknown := set(passes) - set(ALL):
+            raise ValueError(f"passes are {', '.join(map(repr, ALL))}; there is none called {unknown.pop()!r}")
+        self.trace = trace
+        instructions = [i for i in flattened(trace.instructions) if not _is_begin(i)]
+        self.facts = facts = Facts(trace, instructions, results)
+        self.stages = [("as traced", instructions)]
+        for name in (*list(ALL)[:-1], "dead code", "reuse"):
+            if name in passes:
+                instructions = ALL[name](instructions, facts)
+                self.stages.append((name, instructions))
+        self.instructions, self.results, self.alias = instructions, facts.results, facts.alias
+        self.into = {n: facts.into[s] for n, i in enumerate(instructions) for s in writes_of(i) if s in facts.into}
+        self.last = last_uses(instructions, self.results)
+        self.family = facts.family
 
-    def _last_uses(self) -> dict[Slot, int]:
-        last: dict[Slot, int] = {}
-        for number, instruction in enumerate(self.instructions):
-            for slot in (*reads_of(instruction), *writes_of(instruction)):
-                last[self.alias.get(slot, slot)] = number
-        for slot in self.results:
-            last[self.alias.get(slot, slot)] = len(self.instructions)
-        return last
-
-    def family(self, slot: Slot) -> set[Slot]:
-        """The slots whose values share memory with that of a slot."""
-        return self._sharing[self.trace._owners[slot]]
-
-    def fresh(self, slot: Slot) -> bool:
-        """Whether a slot's memory belongs to it alone, and was made in the block."""
-        slot = self.alias.get(slot, slot)
-        return len(self.family(slot)) == 1 and not {slot} & (self._outside | self._escaped | set(self.results))
-
-    def _drop_dead(self) -> None:
-        """Leave out calls whose results nothing reads, except draws of random numbers, and writes into what nothing reads."""
-        needed: set[Slot] = {*self.results, *self._escaped}
-        owners = {self.trace._owners[s] for s in needed}
-        kept: list[Any] = []
-        for instruction in reversed(self.instructions):
-            pure = isinstance(instruction, (Called, Made)) and not draws(instruction)
-            if pure and not needed.intersection(writes_of(instruction)):
-                continue
-            if isinstance(instruction, Written) and self._dead_write(instruction, owners):
-                continue
-            needed.update(reads_of(instruction))
-            owners.update([self.trace._owners[s] for s in reads_of(instruction)])
-            kept.append(instruction)
-        self.instructions = kept[::-1]
-
-    def _drop_clears(self) -> None:
-        """Leave out a gradient that is set again before anything outside could see it."""
-        kept: list[Any] = []
-        later: set[int] = set()
-        for instruction in reversed(self.instructions):
-            if isinstance(instruction, (Ran, Left)):
-                later.clear()
-            elif isinstance(instruction, Graded):
-                if instruction.slot is None and id(instruction.tensor) in later:
-                    continue
-                later.add(id(instruction.tensor))
-            kept.append(instruction)
-        self.instructions = kept[::-1]
-
-    def _dead_write(self, instruction: Written, owners: set[int]) -> bool:
-        return (
-            not self.family(instruction.target) & self._outside and self.trace._owners[instruction.target] not in owners
-        )
-
-    def _drop_copies(self) -> None:
-        """Let a clone be the value itself where nothing reads or writes that afterwards, and its memory is the block's own."""
-        kept: list[Any] = []
-        for number, instruction in enumerate(self.instructions):
-            if (
-                isinstance(instruction, Called)
-                and instruction.row.name == "clone"
-                and self._movable(instruction, number)
-            ):
-                self.alias[instruction.outputs[0]] = self.alias.get(instruction.inputs[0], instruction.inputs[0])
-            else:
-                kept.append(instruction)
-        self.instructions = kept
-
-    def _movable(self, instruction: Called, number: int) -> bool:
-        source = instruction.inputs[0]
-        array, copy = self.trace.arrays[source], self.trace.arrays[instruction.outputs[0]]
-        made = self._maker(source)
-        return (
-            isinstance(made, Called)
-            and not made.row.view
-            and made.row.name not in ("expand", "detach")
-            and source not in self.alias.values()
-            and self.fresh(source)
-            and self.last[source] == number
-            and array.flags.writeable
-            and array.base is None
-            and array.strides == copy.strides
-        )
-
-    def _maker(self, slot: Slot) -> Any:
-        return next((i for i in self.instructions if slot in writes_of(i)), None)
-
-    def _reuse(self) -> None:
-        """Let elementwise results take the memory of an operand that is read for the last time."""
-        makers = {s: i for i in self.instructions for s in writes_of(i)}
-        for number, instruction in enumerate(self.instructions):
-            if not isinstance(instruction, Called) or not _is_ufunc(instruction.row):
-                continue
-            out = self.trace.arrays[instruction.outputs[0]]
-            for slot in dict.fromkeys(instruction.inputs):
-                if slot.__class__ is not Slot:
-                    continue
-                slot = self.alias.get(slot, slot)
-                made, array = makers.get(slot), self.trace.arrays[slot]
-                if (
-                    isinstance(made, Called)
-                    and not made.row.view
-                    and slot not in self.alias.values()
-                    and self.fresh(slot)
-                    and self.last[slot] == number
-                    and array.dtype is out.dtype
-                    and array.shape == out.shape
-                    and array.strides == out.strides
-                    and array.flags.writeable
-                    and array.ndim
-                    and array.base is None
-                ):
-                    self.into[number] = slot
-                    break
+    def explained(self) -> str:
+        """The instructions as they were traced, and after each pass that changed them."""
+        lines: list[str] = []
+        shown: list[str] = []
+        for name, instructions in self.stages:
+            into = self.facts.into if name == "reuse" else {}
+            texts = [
+                f"    {i!r}" + "".join([f"  # into {into[s]!r}" for s in writes_of(i) if s in into])
+                for i in instructions
+            ]
+            if texts != shown:
+                count = len(texts)
+                lines += [f"{name}: {f'{len(shown)} -> ' * bool(shown)}{count} instructions", *texts]
+                shown = texts
+        return "\n".join(lines)
 
 
 def _is_begin(instruction: Any) -> bool:
     return instruction.__class__.__name__ == "Writing"
-
-
-def _is_ufunc(row: Any) -> bool:
-    return isinstance(row, Row) and row.is_ufunc and row.elementwise
-
-
-def draws(instruction: Any) -> bool:
-    """Whether an instruction draws random numbers."""
-    row = getattr(instruction, "row", None)
-    return getattr(row, "draws", False) or "generator" in getattr(row, "params", ())
 
 
 def has_effects(instruction: Any, plan: Plan) -> bool:
@@ -239,7 +88,7 @@ def has_effects(instruction: Any, plan: Plan) -> bool:
     if isinstance(instruction, (Graded, Ran)):
         return True
     if isinstance(instruction, Written):
-        return bool(plan.family(instruction.target) & plan._outside)
+        return bool(plan.family(instruction.target) & plan.facts.outside)
     return draws(instruction)
 
 
@@ -256,8 +105,8 @@ class Writer:
         self._names: dict[int, str] = {}
         self.lines = ["def program(A, C):"]
         self.edited: list[Any] = []
-        written = {self.trace._owners[i.target] for i in plan.instructions if isinstance(i, Written)}
-        self._written = written | {self.trace._owners[s] for s in plan.results}
+        written = [i.target for i in plan.instructions if isinstance(i, Written)]
+        self._changing = {plan.facts.owners[s] for s in (*written, *plan.results, *plan.facts.escaped)}
         for arguments, names in (("A", self.trace.arguments), ("C", tuple(self.trace.captured))):
             if names:
                 self.lines.append(f"    {', '.join([self.slot(s) for s in names])}, = {arguments}")
@@ -282,12 +131,12 @@ class Writer:
         self.program: Callable[..., Any] = self.scope["program"]
 
     def touched(self, instruction: Any) -> list[Slot]:
-        """The slots that it reads or writes, by the names that they have."""
-        return [self.plan.alias.get(s, s) for s in (*reads_of(instruction), *writes_of(instruction))]
+        """The slots that it reads or writes."""
+        return [*reads_of(instruction), *writes_of(instruction)]
 
     def slot(self, slot: Slot) -> str:
         """A value's variable."""
-        return f"v{int(self.plan.alias.get(slot, slot))}"
+        return f"v{int(slot)}"
 
     def name(self, value: Any, stem: str = "c") -> str:
         """A name for an object."""
@@ -316,7 +165,7 @@ class Writer:
             yield from self.called(number, instruction)
         elif isinstance(instruction, Made):
             (slot,) = instruction.outputs
-            copied = ".copy('K')" * (self.trace._owners[slot] in self._written)
+            copied = ".copy('K')" * (self.plan.facts.owners[slot] in self._changing)
             yield f"{self.slot(slot)} = {self.name(instruction.array, 'made')}{copied}"
         elif isinstance(instruction, Written):
             yield from self.written(instruction)
@@ -356,7 +205,7 @@ class Writer:
         params = [f"{name}={self.param(p)}" for name, p in zip(row.params, ins.params)]
         kernel = self.name(row.kernel, row.name)
         first = [f"[{', '.join(operands)}]"] if row.variadic else operands
-        if _is_ufunc(row) and ins.outputs:
+        if is_elementwise_ufunc(row) and ins.outputs:
             into = self.plan.into.get(number)
             out = self.slot(into) if into is not None else "..."
             plain = into is None and self.trace.arrays[ins.outputs[0]].ndim

@@ -1,0 +1,208 @@
+"""Each pass, alone and with the others, changes no bit of what a program gives, writes and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import minitorch as torch
+from minitorch import static
+
+Step = tuple[str, int, int, Any]
+NUMBERS = (1, 1.0, 0, 0.0, -0.0, 2.0, -1.0)
+
+UNARY: dict[str, Callable[[Any], Any]] = {
+    "exp": lambda x: x.exp(),
+    "neg": lambda x: -x,
+    "relu": lambda x: x.relu(),
+    "tanh": lambda x: x.tanh(),
+    "sigmoid": lambda x: x.sigmoid(),
+    "clone": lambda x: x.clone(),
+    "detach": lambda x: x.detach(),
+    "t": lambda x: x.t(),
+    "contiguous": lambda x: x.contiguous(),
+    "view": lambda x: x.reshape(-1).view(3, 3),
+    "to": lambda x: x.to(torch.float64).to(torch.float32),
+    "first row": lambda x: x[0].expand(3, 3),
+    "column": lambda x: x[:, 1:2] * x,
+    "sum": lambda x: x.sum(0) + x,
+    "softmax": lambda x: x.softmax(1),
+    "power": lambda x: x**1,
+    "drawn": lambda x: x + torch.rand(3, 3),
+    "dropped": lambda x: torch.nn.functional.dropout(x, 0.5),
+    "mask": lambda x: x * torch.ones(3, 3).tril() + torch.eye(3) * 2,
+    "arange": lambda x: x + torch.arange(3.0).neg().neg(),
+}
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
+    "mul": lambda x, y: x * y,
+    "mm": lambda x, y: x @ y,
+    "maximum": torch.maximum,
+    "where": lambda x, y: torch.where(x > y, x, y),
+    "row": lambda x, y: x * y[0],
+}
+IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "add_": lambda x, y: x.add_(y),
+    "mul_ row": lambda x, y: x[0].mul_(y[1]),
+    "copy_": lambda x, y: x.copy_(y),
+    "neg_ column": lambda x, _: x[:, 1].neg_(),
+}
+BY_NUMBER: dict[str, Callable[[Any, Any], Any]] = {
+    "add number": lambda x, n: x + n,
+    "sub number": lambda x, n: x - n,
+    "mul number": lambda x, n: x * n,
+    "div number": lambda x, n: x / (n or 1),
+}
+
+chosen = st.one_of(
+    st.tuples(st.sampled_from(sorted(UNARY)), st.integers(0, 99), st.just(0), st.just(None)),
+    st.tuples(st.sampled_from(sorted(BINARY)), st.integers(0, 99), st.integers(0, 99), st.just(None)),
+    st.tuples(st.sampled_from(sorted(IN_PLACE)), st.integers(0, 99), st.integers(0, 99), st.just(None)),
+    st.tuples(st.sampled_from(sorted(BY_NUMBER)), st.integers(0, 99), st.just(0), st.sampled_from(NUMBERS)),
+)
+
+
+def program_of(steps: list[Step], returned: list[int], captured: Any) -> Callable[..., Any]:
+    """A function of two tensors that does these steps, each on values that are there by then."""
+
+    def function(x: Any, y: Any) -> Any:
+        values = [x, y, captured]
+        for name, first, second, number in steps:
+            a, b = values[first % len(values)], values[second % len(values)]
+            if name in UNARY:
+                values.append(UNARY[name](a))
+            elif name in BY_NUMBER:
+                values.append(BY_NUMBER[name](a, number))
+            elif name in BINARY:
+                values.append(BINARY[name](a, b))
+            elif 0 not in a.stride():
+                IN_PLACE[name](a, b)
+        return [values[n % len(values)] for n in returned]
+
+    return function
+
+
+def bits(tensors: Any) -> list[Any]:
+    return [(t.dtype, tuple(t.shape), t.stride(), t.detach().numpy().tobytes()) for t in tensors]
+
+
+def inputs(seed: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    arrays = rng.choice(np.array([0.0, -0.0, 1.5, -2.25, 0.5, 3e38, np.inf, 7.0], np.float32), (2, 3, 3))
+    return torch.from_numpy(arrays[0].copy()), torch.from_numpy(arrays[1].copy())
+
+
+def ran(function: Callable[..., Any], captured: Any, seed: int) -> list[Any]:
+    """Bits of the results and of what was there before, and where results share memory."""
+    captured.copy_(inputs(seed + 100)[0])
+    torch.manual_seed(seed)
+    given = inputs(seed)
+    out = function(*given)
+    shared = [[a.data_ptr() == b.data_ptr() for b in (*out, *given, captured)] for a in out]
+    found = [*bits([*out, *given, captured]), shared]
+    for tensor in out:  # what a program keeps is not to be changed by what is done with its results
+        array = tensor.numpy()
+        if array.flags.writeable:
+            array[...] = np.nan
+    return found
+
+
+def agree(steps: list[Step], returned: list[int], passes: tuple[str, ...]) -> None:
+    captured = torch.zeros(3, 3)
+    function = program_of(steps, returned, captured)
+    wanted = [ran(function, captured, seed) for seed in (1, 2, 3)]
+    captured.copy_(inputs(100)[0])
+    program = static.trace(function, *inputs(0), passes=passes, quiet=True)
+    assert [ran(program, captured, seed) for seed in (1, 2, 3)] == wanted
+    assert program.notes == []
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(chosen, min_size=1, max_size=12),
+    st.lists(st.integers(0, 99), min_size=1, max_size=3),
+    st.one_of(*[st.just((name,)) for name in static.PASSES], st.just(static.PASSES)),
+)
+def test_passes_change_no_bit(steps: list[Step], returned: list[int], passes: tuple[str, ...]) -> None:
+    agree(steps, returned, passes)
+
+
+@pytest.mark.parametrize("name", [*UNARY, *BINARY, *IN_PLACE, *BY_NUMBER])
+def test_pairs(name: str) -> None:
+    """Two steps after each other, twice, with a write between them."""
+    steps: list[Step] = [(name, 0, 1, 1.0), ("", 3, 0, -0.0), (name, 0, 1, 1.0), ("neg_ column", 4, 0, None)]
+    for again in (*UNARY, *BINARY, *IN_PLACE, *BY_NUMBER):
+        agree([s if s[0] else (again, *s[1:]) for s in [*steps, steps[1]]], [3, 4, -1], static.PASSES)
+
+
+def kept(function: Callable[..., Any], passes: tuple[str, ...], *examples: Any) -> list[str]:
+    """The rows that are left."""
+    program = static.trace(function, *(examples or inputs(0)[:1]), passes=passes)
+    return [getattr(getattr(i, "row", None), "name", type(i).__name__) for i in program.variants[0].plan.instructions]
+
+
+def test_constants_are_computed_once() -> None:
+    parameter = torch.ones(3)
+
+    def f(x: Any) -> Any:
+        mask = (torch.ones(3, 3).tril() * 2 + torch.eye(3)).exp()
+        return x * mask + parameter.exp() + torch.rand(3).exp()
+
+    assert kept(f, ("constants",)).count("exp") == 2
+    assert kept(f, ("dead code", "constants")).count("Made") == 1
+    program = static.trace(f, torch.ones(3, 3), passes=("constants",))
+    parameter.fill_(2.0)
+    torch.manual_seed(0)
+    wanted = f(torch.ones(3, 3))
+    torch.manual_seed(0)
+    assert torch.equal(program(torch.ones(3, 3)), wanted)
+
+
+def test_what_is_computed_twice() -> None:
+    assert kept(lambda x: x.exp() * x.exp() + (x + 2) * (x + 2), ("common",)) == ["exp", "mul", "add", "mul", "add"]
+    assert kept(lambda x: (x + 0.0) * (x + -0.0) * (x + 1) * (x + True), ("common",)).count("add") == 3
+    assert kept(lambda x: (x.exp(), x.exp()), ("common",)) == ["exp", "exp"]
+
+    def written_between(x: Any) -> Any:
+        y = x * 2
+        first = y.exp()
+        y.add_(1)
+        return first * y.exp()
+
+    assert kept(written_between, ("common",)).count("exp") == 2
+
+
+def test_what_changes_nothing() -> None:
+    def nothing(x: Any) -> Any:
+        return (x.neg().neg() * 1 / 1 - 0 + -0.0).t().t().reshape(3, 3).view(9).view(3, 3).clone() ** 1 + x
+
+    assert kept(nothing, ("dead code", "no-ops")) == ["add"]
+    assert kept(lambda x: x + 0 + x, ("no-ops",)) == ["add", "add"]
+    assert kept(lambda x: x - -0.0 + x, ("no-ops",)) == ["sub", "add"]
+    assert kept(lambda x: x * 1, ("no-ops",)) == ["mul"]
+    assert kept(lambda x: x.exp() * 1, ("no-ops",)) == ["exp"]
+
+    def written_after(x: Any) -> Any:
+        y = x * 1
+        x.add_(1)
+        return y * 2
+
+    assert "mul" in kept(written_after, ("no-ops",))[0]
+
+
+def test_what_each_pass_did_is_shown() -> None:
+    program = static.trace(lambda x: (x.exp() * 1 + x.exp()).t().t(), torch.ones(2, 2))
+    text = program.explain_passes()
+    assert text.splitlines()[0] == "as traced: 6 instructions"
+    assert "no-ops: 6 -> 4 instructions" in text
+    assert "common: 4 -> 3 instructions" in text
+    assert "dead code: 3 -> 2 instructions" in text
+    assert "into %1" in text
+    with pytest.raises(ValueError, match="none called 'speed'"):
+        static.trace(lambda x: x, torch.ones(1), passes=("speed",))
