@@ -37,6 +37,15 @@ def case(function: Callable[..., Any], *inputs: np.ndarray) -> Case:
     return function, inputs
 
 
+def _histograms(x: Any, w: Any) -> Any:
+    x, w = x.detach(), w.detach()
+    return *torch.histogram(x, 4), *torch.histogram(x, 3, range=(-1, 1), weight=w)
+
+
+def _counts(x: Any) -> Any:
+    return torch.poisson(x.abs()), torch.binomial(x.detach().abs().round() + 4, x.detach().sigmoid())
+
+
 CHOICES: dict[str, Case] = {
     "argmax": case(lambda x: (x.argmax(), x.argmax(1), x.argmax(0, keepdim=True)), floats(3, 4)),
     "argmin": case(lambda x: (x.argmin(), x.argmin(1)), floats(3, 4)),
@@ -55,10 +64,10 @@ CHOICES: dict[str, Case] = {
     "quantile, not interpolated": case(
         lambda x: [x.quantile(0.3, 1, interpolation=i) for i in ("lower", "higher", "midpoint", "nearest")], floats(5, 4)),
     "histc": case(lambda x: (x.histc(5), x.histc(4, -1, 1)), floats(20)),
-    "bincount": case(lambda i, w: (i.bincount(minlength=9), i.bincount(w, 9)), integers(7, 20), floats(20)),
-    "histogram": case(lambda x, w: (*torch.histogram(x, 4), *torch.histogram(x, 3, range=(-1, 1), weight=w)), floats(20),
+    "bincount": case(lambda i, w: (i.bincount(minlength=9), i.bincount(w.detach(), 9)), integers(7, 20), floats(20)),
+    "histogram": case(_histograms, floats(20),
                       floats(20)),
-    "histogramdd": case(lambda x: torch.histogramdd(x, [2, 3])[0], floats(20, 2)),
+    "histogramdd": case(lambda x: torch.histogramdd(x.detach(), [2, 3])[0], floats(20, 2)),
     "searchsorted": case(
         lambda s, x: (torch.searchsorted(s.sort()[0], x), torch.bucketize(x, s.sort()[0], right=True),
                       torch.searchsorted(s, x, sorter=s.argsort())), floats(6), floats(5)),
@@ -88,7 +97,7 @@ CHOICES: dict[str, Case] = {
     "bits": case(lambda i, j: (i & j, i | j, i << 1, ~i, torch.gcd(i, j)), integers(9, 5), integers(9, 5) + 1),
     "renorm": case(lambda x: x.renorm(2, 0, 1.0), floats(4, 5)),
     "cond": case(lambda x: (torch.linalg.cond(x), torch.linalg.cond(x, 1), torch.linalg.matrix_rank(x)), floats(3, 3)),
-    "geqrf": case(lambda x: tuple(torch.geqrf(x)), floats(4, 3)),
+    "geqrf": case(lambda x: tuple(torch.geqrf(x.detach())), floats(4, 3)),
     "lu": case(lambda x: (*torch.linalg.lu(x), x.det(), x.slogdet()[1], torch.linalg.solve(x, x[:, 0])), floats(3, 3)),
     "svd": case(lambda x: (*torch.linalg.svd(x), torch.linalg.pinv(x), *torch.linalg.qr(x)), floats(4, 3)),
     "eigh": case(lambda x: tuple(torch.linalg.eigh(x @ x.T)), floats(3, 3)),
@@ -203,7 +212,7 @@ DRAWS: dict[str, Case] = {
                       floats(3, 4)),
     "multinomial": case(lambda x: (x.abs().multinomial(2), x.abs().multinomial(5, True)), floats(3, 4)),
     "normal": case(lambda x: (torch.normal(x, 2.0), torch.normal(0.0, x.abs()), torch.normal(x, x.abs())), floats(3, 4)),
-    "poisson": case(lambda x: (torch.poisson(x.abs()), torch.binomial(x.abs().round() + 4, x.sigmoid())), floats(3, 4)),
+    "poisson": case(_counts, floats(3, 4)),
     "fractional_max_pool": case(lambda x: tuple(F.fractional_max_pool2d(x, 2, 2, return_indices=True)), floats(1, 2, 5, 5)),
     "attention": case(lambda q: F.scaled_dot_product_attention(q, q, q, dropout_p=0.3), floats(2, 2, 5, 4)),
 }  # fmt: skip

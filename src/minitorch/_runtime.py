@@ -159,8 +159,8 @@ def made(array: np.ndarray, requires_grad: bool = False) -> Any:
 
 
 def moves(tensor: Any) -> bool:
-    """Whether a derivative is asked for with respect to a tensor: it requires grad, or has a tangent."""
-    return tensor.requires_grad or has_tangent(tensor)
+    """Whether a derivative is asked for with respect to a tensor: it requires grad, and is recorded, or has a tangent."""
+    return (tensor.requires_grad and grad_on()) or has_tangent(tensor)
 
 
 def has_tangent(tensor: Any) -> bool:

@@ -423,6 +423,33 @@ def test_a_custom_jvp_gives_a_tangent_for_each_output() -> None:
             Twice.apply(dual)
 
 
+WITHOUT_DERIVATIVE = {
+    "aten::bincount": lambda x: torch.bincount(torch.tensor([0, 1, 1]), x),
+    "aten::histogram": lambda x: torch.histogram(x, 3).hist,
+    "aten::histogramdd": lambda x: torch.histogramdd(torch.ones(3, 1), [2], weight=x).hist,
+    "geqrf": lambda x: torch.geqrf(x.diag()).tau,
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_DERIVATIVE)
+def test_what_has_no_derivative_says_so_in_both_modes(name: str) -> None:
+    function = WITHOUT_DERIVATIVE[name]
+    with pytest.raises(NotImplementedError, match=f"forward AD with {name} that does not support it: detach"):
+        jvp(function, (X,), (T,))
+    result = function(X.clone().requires_grad_())
+    assert result.grad_fn.name() == "NotImplemented"
+    with pytest.raises(RuntimeError, match=f"derivative for '?{name}'? is not implemented: detach"):
+        result.sum().backward()
+    with torch.no_grad():
+        assert not function(X.clone().requires_grad_()).requires_grad
+
+
+def test_places_of_samples_are_differentiated() -> None:
+    places = torch.tensor([0.0, 1.0, 3.0, 4.0], dtype=torch.float64, requires_grad=True)
+    values = torch.tensor([1.0, 2.0, 4.0, 8.0], dtype=torch.float64)
+    torch.autograd.gradcheck(lambda p: torch.gradient(values, spacing=(p,))[0], places, check_forward_ad=True)
+
+
 @pytest.mark.parametrize("name", ["floor_divide", "heaviside"])
 def test_steps_refuse_forward_mode(name: str) -> None:
     step = getattr(torch, name)

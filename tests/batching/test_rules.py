@@ -32,7 +32,6 @@ LOOPED_CHOICES = [
     "nonzero_static",
     "resized",
     "rows of at most a norm",
-    "steps",
     "the classes that are not the target",
     "the indices of fractional_max_pool",
     "the mean over a batch",

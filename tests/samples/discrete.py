@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from minitorch import _op
+
 from .sample import Sample, normal, sample
 
 SAMPLES: dict[str, list[Sample]] = {
     "gcd": [sample(lambda torch, a, b: torch.gcd(a.long(), b.long()), [4.0, -6.0, 0.0], [6.0, 9.0, 0.0], order=0)],
     "lcm": [sample(lambda torch, a, b: torch.lcm(a.long(), b.long()), [4.0, -6.0, 0.0], [6.0, 9.0, 0.0], order=0)],
     "heaviside": [sample(lambda torch, a, b: torch.heaviside(a, b), [-1.0, 0.0, 2.0], [0.5], order=0)],
+    "underived": [
+        sample(
+            lambda torch, a, b: _op.rows["underived"].call(a, b, "aten::nothing"),
+            [1.0, 2.0],
+            0.5,
+            order=0,
+            in_torch=False,
+        )
+    ],
     "nextafter": [
         sample(lambda torch, a, b: torch.nextafter(a, b), [1.0, -2.0], [2.0, 2.0]),
         sample(lambda torch, a, b: torch.nextafter(a, b), [1.0, -2.0, 0.5], [2.0, 2.0, 0.5], order=0),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, dim_of
+from .._args import array_of, dim_of, number, real
 from .._errors import scalar_name
 from .._kernels import reduce as reductions
 from .._op import op
@@ -200,6 +200,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
         raise RuntimeError("pdist only supports floating-point dtypes")
     if array.dtype.itemsize < 4:
         raise NotImplementedError(f'"pdist" not implemented for {scalar_name(array.dtype)!r}; use .float()')
+    p = real(p, "p", "pdist")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     size = len(array)
@@ -250,14 +251,15 @@ def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Tensor |
     if out is not None:
         return deliver("renorm", lambda: renorm(input, p, dim, maxnorm), (input,), out)
     array = array_of("renorm", input)
-    number = dim_of(dim, array.ndim)
+    kept = dim_of(dim, array.ndim)
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
+    maxnorm = number(maxnorm, "maxnorm", "renorm")
     if maxnorm < 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     if array.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {array.ndim} dimensions")
-    others = tuple([d for d in range(array.ndim) if d != number])
+    others = tuple([d for d in range(array.ndim) if d != kept])
     norms = vector_norm(input, p, others, keepdim=True)
     factors = maxnorm / (norms + 1e-7)
     return pointwise.mul(input, traced.masked_fill(factors, norms.le(maxnorm), value=1.0))

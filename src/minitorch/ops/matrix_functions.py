@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, flag, integer, text, wrong_type
+from .._args import array_of, flag, integer, real, text, wrong_type
 from .._choices import choice
 from .._errors import scalar_name
 from .._kernels import linalg as kernels
 from .._op import op
-from .._runtime import deliver, traced, wrap
+from .._runtime import deliver, refuse_derivative, traced, wrap
 from .._types import Number
 from . import _returns, linalg
 from . import shape as shapes
@@ -227,7 +227,11 @@ def pinv(
     if flag(hermitian, "hermitian"):
         check_matrices("linalg.eigh", array)
     _refuse_both(name, "rcond", rcond, atol, rtol)
-    relative, absolute = _tolerances(name, array, atol, rcond if rtol is None else rtol)
+    rtol = rcond if rtol is None else rtol
+    for which, tolerance in (("atol", atol), ("rtol", rtol)):
+        if hasattr(tolerance, "_array"):
+            refuse_derivative("linalg_pinv", which, tolerance)
+    relative, absolute = _tolerances(name, array, atol, rtol)
     return _pinv_row(input, relative, absolute, hermitian)
 
 
@@ -240,7 +244,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     >>> torch.pinverse(torch.tensor([[4.0]]))
     tensor([[0.2500]])
     """
-    return pinv(input, rcond)
+    return pinv(input, real(rcond, "rcond", "pinverse"))
 
 
 def matrix_rank(
@@ -410,7 +414,7 @@ def lstsq(
     if a.shape[-2] != column._array.shape[-2]:
         raise RuntimeError(f"torch.{name}: input.size(-2) should match other.size({'-1' if vectors else '-2'})")
     check_batches(name, a.shape[:-2], column._array.shape[:-2])
-    tolerance = float(np.finfo(a.dtype).eps * max(a.shape[-2:])) if rcond is None else float(rcond)
+    tolerance = float(np.finfo(a.dtype).eps * max(a.shape[-2:])) if rcond is None else real(rcond, "rcond")
     solution, residuals, rank, values = _lstsq_row(input, column, tolerance, driver or "gelsy")
     if vectors:
         solution = shapes.squeeze(solution, -1)

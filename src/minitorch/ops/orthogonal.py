@@ -20,6 +20,7 @@ from ._matrices import (
     delivered,
     symmetric_of_lower,
 )
+from ._underived import underived
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -139,7 +140,7 @@ def geqrf(input: Tensor, *, out: Any = None) -> _returns.geqrf:
     if array.ndim < 2:
         raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
     check_floats("geqrf", array, "geqrf_cpu")
-    return _returns.geqrf([wrap(part) for part in _geqrf(input)])
+    return _returns.geqrf([underived("geqrf", wrap(part), input) for part in _geqrf(input)])
 
 
 @choice("geqrf", warns=True)

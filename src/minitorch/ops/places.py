@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _dtypes, _runtime
-from .._args import array_of, dims_of, either
+from .._args import array_of, dims_of, either, number
 from .._choices import choice
 from .._dtypes import promoted
 from .._runtime import deliver, traced, wrap
 from .._types import Number
 from . import _returns
-from .copies import as_operand
+from ._underived import underived
+from .copies import as_operand, converted
 from .pointwise import unsupported
 
 if TYPE_CHECKING:
@@ -129,7 +130,8 @@ def _counted(name: str, samples: Any, edges: list[Any], weight: Any, density: bo
     if weight is not None:
         array_of(name, weight, "weight", 0)
     given = edges if weight is None else [*edges, weight]
-    return wrap(_histogram(samples, *given, dims=len(edges), density=density))
+    counts = wrap(_histogram(samples, *given, dims=len(edges), density=density))
+    return underived(f"aten::{name}", counts, samples, *given)
 
 
 def histogram(
@@ -165,7 +167,9 @@ def histogram(
     if array.dtype.kind != "f":
         raise unsupported("histogram", array)
     edges = _bounds(input, 0, 1, bins, range)
-    return _returns.histogram([_counted("histogram", input, [edges], weight, density), wrap(edges._array)])
+    counts = _counted("histogram", input, [edges], weight, density)
+    given = [t for t in (input, edges, weight) if t is not None]
+    return _returns.histogram([counts, underived("aten::histogram", wrap(edges._array), *given)])
 
 
 def histogramdd(
@@ -204,7 +208,8 @@ def histogramdd(
     ranges = [None] * count if range is None else [range[i : i + 2] for i in np.arange(0, 2 * count, 2).tolist()]
     edges = [_bounds(input, i, count, b, r) for i, (b, r) in enumerate(zip(given, ranges))]
     counts = _counted("histogramdd", input, edges, weight, density)
-    return _returns.histogramdd([counts, tuple([wrap(e._array) for e in edges])])
+    found = [e if e is b else underived("aten::histogramdd", e, input) for e, b in zip(edges, given)]
+    return _returns.histogramdd([counts, tuple(found)])
 
 
 # -- slopes ------------------------------------------------------------------------------------------------------------
@@ -261,21 +266,15 @@ def gradient(
     return tuple([_slope(input, d, _distances(s, array, d), edge_order) for s, d in zip(spacings, dims)])
 
 
-@choice("steps", ("places",))
-def _steps(places: np.ndarray, *, dtype: Any, dims: int) -> np.ndarray:
-    return np.diff(places).astype(dtype).reshape((-1,) + (1,) * dims)
-
-
 def _distances(spacing: Any, array: np.ndarray, dim: int) -> Any:
     """From each sample to the next, shaped to be broadcast along a dimension."""
     after = array.ndim - dim - 1
     if isinstance(spacing, _runtime.Tensor) and spacing._array.ndim:
-        steps = _steps(spacing, dtype=array.dtype, dims=after)
-        if len(steps) != array.shape[dim] - 1:
+        if len(spacing._array) != array.shape[dim]:
             raise RuntimeError("torch.gradient expected each coordinate tensor to have a place for each sample")
-    else:
-        steps = np.full((array.shape[dim] - 1,) + (1,) * after, float(spacing), array.dtype)
-    return wrap(steps)
+        steps = converted(spacing[1:] - spacing[:-1], array.dtype)
+        return traced.view(steps, size=(-1,) + (1,) * after)
+    return wrap(np.full((array.shape[dim] - 1,) + (1,) * after, number(spacing, "spacing"), array.dtype))
 
 
 def _slope(input: Any, dim: int, steps: Any, edge_order: int) -> Any:

@@ -12,6 +12,7 @@ from .._choices import choice
 from .._errors import scalar_name
 from .._runtime import deliver, moves, severed, traced, wrap
 from .._types import Number
+from ._underived import underived
 from .from_data import number_array
 from .sort import sort
 
@@ -240,7 +241,7 @@ def _histc(self: np.ndarray, *, bins: int, low: float, high: float) -> np.ndarra
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each integer from 0 occurs, or the sum of its weights; without gradient.
+    """How often each integer from 0 occurs, or the sum of its weights; there is no derivative.
 
     Parameters
     ----------
@@ -268,7 +269,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         return wrap(_bincount(input, minlength=minlength))
     if array_of("bincount", weights, "weights", 2).shape != array.shape:
         raise RuntimeError("bincount(): weights should be 1-d and have the same length as input")
-    return wrap(_bincount(input, weights, minlength=minlength))
+    return underived("aten::bincount", wrap(_bincount(input, weights, minlength=minlength)), weights)
 
 
 @choice("bincount", ("self", "weights"), fits=False)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _dtypes, _runtime
-from .._args import real
+from .._args import number, real
 from .._runtime import silent
 from .._types import Number
 from .creation import made_by
@@ -21,15 +21,6 @@ if TYPE_CHECKING:
 
     from .._tensor import Tensor
     from .creation import Options
-
-
-def number(name: str, argument: str, value: Any) -> Number:
-    """A Python number, also from a 0-d tensor or NumPy scalar."""
-    if isinstance(value, np.generic) or (isinstance(value, _runtime.Tensor) and not value._array.ndim):
-        value = value.item()
-    if not isinstance(value, (int, float)):
-        raise TypeError(f"{name}(): argument '{argument}' must be Number, not {type(value).__name__}")
-    return value
 
 
 def arange(
@@ -81,9 +72,9 @@ def arange(
     if end is None:
         raise TypeError("arange(): missing 1 required argument: 'end'")
     first, stop, by = (
-        number("arange", "start", 0 if start is None else start),
-        number("arange", "end", end),
-        number("arange", "step", step),
+        number(0 if start is None else start, "start", "arange"),
+        number(end, "end", "arange"),
+        number(step, "step", "arange"),
     )
     floats = isinstance(first, float) or isinstance(stop, float) or isinstance(by, float)
     default = _dtypes.default() if floats else _dtypes.INT64
@@ -182,7 +173,7 @@ def _end(name: str, argument: str, value: Any) -> Number:
             f"{name} only supports 0-dimensional start and end tensors, but got {argument} with {value._array.ndim} "
             "dimension(s)"
         )
-    return number(name, argument, value)
+    return number(value.detach() if isinstance(value, _runtime.Tensor) else value, argument, name)
 
 
 def _spaced(name: str, start: Number, end: Number, steps: int, dtype: np.dtype[Any]) -> np.ndarray:
@@ -263,7 +254,7 @@ def range(
         UserWarning,
         stacklevel=2,
     )
-    first, stop, by = number("range", "start", start), number("range", "end", end), number("range", "step", step)
+    first, stop, by = number(start, "start", "range"), number(end, "end", "range"), number(step, "step", "range")
     return made_by(
         "range", lambda dtype: _range("range", first, stop, by, dtype, inclusive=True), _dtypes.default(), out, options
     )

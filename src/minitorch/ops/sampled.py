@@ -10,6 +10,7 @@ from .._args import array_of
 from .._errors import scalar_name
 from .._op import op
 from .._random import Generator
+from ._underived import derivative_error, tangent_error
 from .random_inplace import drawing, source
 
 if TYPE_CHECKING:
@@ -60,6 +61,14 @@ def _binomial_kernel(count: np.ndarray, prob: np.ndarray, *, generator: Generato
     return _samplers().binomial(*np.broadcast_arrays(count, prob), generator)
 
 
+def _no_derivative(F: Any, g: Any) -> Any:
+    raise derivative_error("aten::binomial")
+
+
+def _no_tangent(F: Any, t: Any) -> Any:
+    raise tangent_error("aten::binomial")
+
+
 def _once(name: str) -> Any:
     def formula(F: Any, g: Any) -> Any:
         raise NotImplementedError(
@@ -93,9 +102,9 @@ dirichlet_grad = op(
     x=_once("_dirichlet_grad"), alpha=_once("_dirichlet_grad"), total=_once("_dirichlet_grad"),
 )  # fmt: skip
 _poisson = drawing("poisson", "PoissonBackward0", _poisson_kernel)
-_binomial = op("binomial", "BinomialBackward0", _binomial_kernel, ("count", "prob"), casts=False, tangent="formulas",
-               count=lambda F, g, count: F.zeros_like(count),
-               prob=lambda F, g, prob: F.zeros_like(prob))  # fmt: skip
+_binomial = op("binomial", "NotImplemented", _binomial_kernel, ("count", "prob"), casts=False,
+               tangent={"count": _no_tangent, "prob": _no_tangent},
+               count=_no_derivative, prob=_no_derivative)  # fmt: skip
 
 
 # -- functions ---------------------------------------------------------------------------------------------------------
@@ -131,7 +140,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 
 
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """Binomially distributed counts: how many of *count* trials succeed, each with probability *prob*; their gradient is 0.
+    """Binomially distributed counts: how many of *count* trials succeed, each with probability *prob*; no derivative.
 
     Parameters
     ----------

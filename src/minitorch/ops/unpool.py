@@ -14,6 +14,7 @@ from .._args import array_of, per_dim
 from .._choices import choice
 from .._errors import check_kind, scalar_name
 from .._op import op
+from .._runtime import refuse_derivative
 from . import pad as padding_
 from . import pool, rounding
 from .activation import relu
@@ -288,6 +289,7 @@ def _fractional_pool(
             raise RuntimeError(f"{name}: kernel size {kernel} and output size {out} do not fit input size {list(size)}")
     if samples is not None:
         array_of(name, samples, "_random_samples")
+        refuse_derivative(name, "random_samples", samples)
     indices = _fractional_indices(input, *([] if samples is None else [samples]), windows=kernel, out=out)
     return pool._chosen(_fractional, ndim, input, indices, return_indices)
 

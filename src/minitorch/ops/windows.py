@@ -123,6 +123,7 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
     >>> torch.kaiser_window(3, periodic=False, beta=2.0)
     tensor([0.4387, 1.0000, 0.4387])
     """
+    beta = real(beta, "beta", "kaiser_window")
 
     def shape(x: np.ndarray) -> np.ndarray:
         return np.i0(beta * np.sqrt(np.maximum(1 - (2 * x - 1) ** 2, 0))) / np.i0(beta)
