@@ -99,7 +99,7 @@ def _start(gradient: Any, index: int, shape: tuple[int, ...], dtype: np.dtype[An
     if gradient is None:
         if math.prod(shape) != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        return wrap(np.array(1, dtype) if not shape else np.ones(shape, dtype))
+        return _runtime.made(np.ones(shape, dtype))  # which observers see, so that it is a constant to them
     if not isinstance(gradient, _runtime.Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     if gradient._array.shape != shape:

@@ -23,39 +23,46 @@ from ._records import observing, show
 from ._runtime import made, raw, silent, traced, wrap
 from ._tangent_quick import quick_way
 from ._tangent_rules import Rule, fit, rule_of
-from ._views import Edits, View, attach_view, path_to, root_of, take_step
+from ._views import Edits, UnrecordedView, View, attach_view, path_to, root_of, shares_memory, take_step
 from .ops import subscript  # noqa: F401  (its rows)
-
-UNKNOWN: Any = object()
-"""Stands for the tangent of an array of which nothing is known; None is that of a constant."""
 
 
 class Level:
-    """One level: the tangents of values, each a Tensor laid out in memory as the value is.
+    """One level: the tangents of values, each laid out in memory as the value is.
 
     Attributes
     ----------
     outer : tuple of Level
         The levels that it stands in.
     tangents : ByArray
-        From arrays to tangents.
+        From arrays to tangents: Tensors, None of constants, and what ``_tangent_quick`` keeps until somebody asks for the
+        tangent: an ndarray, or ``(ndarray, edits, seen)`` of one that shares its memory.
     """
 
-    __slots__ = ("entries", "get", "outer", "tangents")
+    __slots__ = ("entries", "forget", "get", "outer", "tangents")
 
     def __init__(self, outer: tuple[Level, ...] = ()) -> None:
         self.outer = outer
         self.tangents = ByArray()
-        self.entries = self.tangents.entries
-        self.get = self.entries.get
+        self.entries = entries = self.tangents.entries
+        self.get, self.forget = entries.get, entries.pop
 
     def of(self, tensor: Any) -> Any:
-        """A tensor's tangent; None for a constant."""
-        found = self.tangents.get(tensor._array, UNKNOWN)
-        if found is not UNKNOWN:
-            return found
+        """A tensor's tangent, a Tensor; None for a constant."""
+        entry = self.get(id(tensor._array))
         view = tensor._alias
-        return None if view is None or view.parent is None else self._of_view(tensor)
+        if entry is None:
+            return None if view is None or view.parent is None else self._of_view(tensor)
+        found = entry[0]
+        if found.__class__ is np.ndarray:
+            self.tangents[tensor._array] = found = wrap(found)
+        elif found.__class__ is tuple:
+            array, edits, _ = found
+            if view is not None and view.parent is not None and shares_memory(tensor._array, view.parent._array):
+                return self._of_view(tensor)
+            self.tangents[tensor._array] = found = wrap(array)
+            found._alias = edits
+        return found
 
     def _of_view(self, tensor: Any) -> Any:
         """The tangent of a view that was taken before its base had one: the same view of the base's."""
@@ -69,13 +76,17 @@ class Level:
             view = tensor._alias
             if view.edits.reshaped:
                 root, steps = path_to(tensor)
-                above = self.tangents.get(root._array)
+                above = self.of(root)
             else:
                 above, steps = self.of(view.parent), [(view.row, view.params, view.index)]
             if above is None or view.row is None:
                 return None
             for step in steps:
                 above = take_step(above, *step)
+            if above._alias.__class__ in _VIEWS and view.__class__ in _VIEWS:
+                above._alias.__class__ = view.__class__  # whatever the mode is now
+            if above._alias.__class__ in _VIEWS and view.__class__ in _VIEWS:
+                above._alias.__class__ = view.__class__  # whatever the mode is now
         self.tangents[tensor._array] = above
         return above
 
@@ -209,6 +220,8 @@ _forward = Tangents()
 _lock = threading.Lock()
 _PLAIN = (type(None), Edits, View)
 """The aliases of tensors whose views are plain ones."""
+_VIEWS = (View, UnrecordedView)
+_VIEWS = (View, UnrecordedView)
 _count = 0
 
 

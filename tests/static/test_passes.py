@@ -196,6 +196,41 @@ def test_what_changes_nothing() -> None:
     assert "mul" in kept(written_after, ("no-ops",))[0]
 
 
+def test_memory_is_used_again() -> None:
+    def products(x: Any) -> Any:
+        y = x @ x
+        z = y @ x
+        return (z @ x) @ (x + 1)
+
+    plan = static.trace(products, torch.ones(3, 3)).variants[0].plan
+    operands = [i.inputs for i in plan.instructions]
+    assert [slot in operands[number] for number, slot in plan.into.items()] == [False, False]
+
+    def gradients(x: Any) -> Any:
+        y = x.tanh()
+        return torch.autograd.grad(y.sigmoid().sum(), x)
+
+    for dtype in (torch.float32, torch.float64, torch.float16):
+        x = torch.linspace(-2, 2, 12).view(3, 4).to(dtype).requires_grad_()
+        for compiled in (static.trace(gradients, x), static.trace(gradients, x, passes=())):
+            assert bits(compiled(x)) == bits(gradients(x))
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (300, 4), (2, 3, 4), (4,), (0, 4)])
+def test_rows_that_are_written_out(shape: tuple[int, ...]) -> None:
+    layer = torch.nn.Linear(4, 4)
+
+    def f(x: Any, y: Any) -> Any:
+        loss = torch.nn.functional.mse_loss(layer(x).tanh(), y, reduction="mean" if len(shape) == 2 else "sum")
+        return loss, *torch.autograd.grad(loss, [x, *layer.parameters()])
+
+    x, y = torch.randn(shape, requires_grad=True), torch.randn(shape)
+    program = static.trace(f, x, y)
+    for _ in range(2):
+        x, y = torch.randn(shape, requires_grad=True), torch.randn(shape)
+        assert bits(program(x, y)) == bits(f(x, y))
+
+
 def test_what_each_pass_did_is_shown() -> None:
     program = static.trace(lambda x: (x.exp() * 1 + x.exp()).t().t(), torch.ones(2, 2))
     text = program.explain_passes()

@@ -100,15 +100,20 @@ def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
     own = x.shape
     if own == shape:
         return x
-    lead = len(own) - len(shape)
-    if len(shape) == 1 and own[lead:] == shape and x.size and x.dtype.char in "fd":
+    if is_one_product(x, shape):
         rows = x.reshape(-1, own[-1])
-        if len(rows) <= _COLUMN:
-            return ones(x.dtype.char, len(rows)).dot(rows)
+        return ones(x.dtype.char, len(rows)).dot(rows)
+    lead = len(own) - len(shape)
     axes = (*range(lead), *[axis for axis, size in enumerate(shape, lead) if size == 1 and own[axis] != 1])
     if x.size <= _SMALL and x.itemsize > 2 and (lead == 0 or lead == len(axes)):
         return np.add.reduce(x, axes, out=..., keepdims=lead == 0)
     return _sum_into(x, axes, np.empty(shape, x.dtype))
+
+
+def is_one_product(x: Array, shape: tuple[int, ...]) -> bool:
+    """Return whether `sum_to` is one product with ones: a sum of a few rows."""
+    own = x.shape
+    return len(shape) == 1 and own[-1:] == shape and 0 < x.size <= _COLUMN * own[-1] and x.dtype.char in "fd"
 
 
 def _axes(ndim: int, dims: tuple[int, ...] | None) -> tuple[int, ...]:

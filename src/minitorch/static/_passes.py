@@ -7,6 +7,7 @@ written into), is in `Facts`.
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from .._op import Row
 from .._trace import Applied, Called, Graded, Left, Made, Packed, Ran, Slot, Trace, Written, slots_in
+from ._forms import form_of
 
 Instructions: TypeAlias = list[Any]
 
@@ -387,23 +389,72 @@ def _writable(maker: Any, slot: Slot, facts: Facts) -> bool:
 
 
 def reuse(instructions: Instructions, facts: Facts) -> Instructions:
-    """Let elementwise results take the memory of an operand that is read for the last time."""
+    """Write results into the memory of values that are read for the last time, or were, where the kernels can do that."""
     makers = {s: i for i in instructions for s in writes_of(i)}
-    last = last_uses(instructions, facts.results)
+    last, usage = last_uses(instructions, facts.results), _usage(instructions, facts)
+    free: dict[Any, list[tuple[int, Slot]]] = {}
     for number, instruction in enumerate(instructions):
-        if isinstance(instruction, Called) and is_elementwise_ufunc(instruction.row):
-            (out,) = instruction.outputs
-            for slot in dict.fromkeys(instruction.inputs):
-                if (
-                    slot.__class__ is Slot
-                    and last[slot] == number
-                    and facts.arrays[out].ndim
-                    and facts.alike(slot, out)
-                    and _writable(makers.get(slot), slot, facts)
-                ):
-                    facts.into[out] = slot
-                    break
+        over = _may_write_over(instruction, facts)
+        out = instruction.outputs[0] if over is not None else None
+        if over is not None and out is not None and facts.arrays[out].ndim:
+            dying = [s for s in over if last[s] == number and _same_memory(s, out, facts)]
+            taken = next((s for s in dying if _writable(makers.get(s), s, facts)), None)
+            pool = free.get(_memory(out, facts), [])
+            if taken is None and pool:
+                since, slot = pool[-1]
+                size = facts.arrays[slot].nbytes
+                if max(usage[since + 1 : number], default=0) + size <= max(usage):
+                    usage[since + 1 : number] = [n + size for n in usage[since + 1 : number]]
+                    taken = slot
+                    pool.pop()
+            if taken is not None:
+                facts.into[out] = taken
+        for slot in dict.fromkeys((*reads_of(instruction), *writes_of(instruction))):
+            if last[slot] == number and slot != facts.into.get(out) and _writable(makers.get(slot), slot, facts):  # type: ignore[arg-type]
+                free.setdefault(_memory(slot, facts), []).append((number, slot))
     return instructions
+
+
+def _usage(instructions: Instructions, facts: Facts) -> list[int]:
+    """How many bytes of computed values there are during each instruction."""
+    last = last_uses(instructions, facts.results)
+    ends: dict[int, int] = {}
+    for slot, number in last.items():
+        ends[facts.owners[slot]] = max(number, ends.get(facts.owners[slot], 0))
+    changes = [0] * (len(instructions) + 2)
+    begun = {facts.owners[s] for s in facts.outside}
+    for number, instruction in enumerate(instructions):
+        for slot in writes_of(instruction):
+            memory = facts.owners[slot]
+            if memory not in begun:
+                begun.add(memory)
+                changes[number] += facts.arrays[slot].nbytes
+                changes[ends[memory] + 1] -= facts.arrays[slot].nbytes
+    return list(itertools.accumulate(changes))
+
+
+def _memory(slot: Slot, facts: Facts) -> Any:
+    """What two values have in common that can lie in the same memory."""
+    array = facts.arrays[slot]
+    return array.dtype, array.shape, array.strides
+
+
+def _same_memory(slot: Slot, other: Slot, facts: Facts) -> bool:
+    return _memory(slot, facts) == _memory(other, facts)
+
+
+def _may_write_over(instruction: Any, facts: Facts) -> list[Slot] | None:
+    """The operands in whose memory an instruction may write its result; None where it cannot be told where to write."""
+    if not isinstance(instruction, Called) or len(writes_of(instruction)) != 1:
+        return None
+    if is_elementwise_ufunc(instruction.row):
+        return [i for i in dict.fromkeys(instruction.inputs) if i.__class__ is Slot]
+    arrays = [facts.arrays[i] if i.__class__ is Slot else None for i in instruction.inputs]
+    form = form_of(instruction.row, arrays, instruction.params)
+    if form is None or "{out}" not in form.lines[0]:
+        return None
+    others = [i for n, i in enumerate(instruction.inputs) if n not in form.over]
+    return [instruction.inputs[n] for n in form.over if instruction.inputs[n] not in others]
 
 
 Pass: TypeAlias = Callable[[Instructions, Facts], Instructions]

@@ -93,16 +93,21 @@ class Variant:
         if observers:
             return self._on_tensors(tensors)
         arrays = [t._array for t in tensors]
-        if self._steps:  # which enters the quiet context itself
-            with np.errstate(all="ignore"):
-                found = self._program(arrays, captured)
-        else:
-            found = silent(self._program, arrays, captured)
+        found = self._stepped(arrays, captured) if self._steps else silent(self._program, arrays, captured)
         if found is None:
             return None
         if self._edited:
             count_edits(self._edited)
         return (self._made([self._wrapped(array, place, tensors) for array, place in zip(found, self._places)]),)
+
+    def _stepped(self, arrays: list[Any], captured: list[Any]) -> Any:
+        """Run a program that calls others: those are called outside of the quiet context, as they may enter it."""
+        program = self._program(arrays, captured)
+        found = silent(next, program)
+        while found.__class__ is tuple:
+            function, given = found
+            found = silent(program.send, function(*given))
+        return found
 
     def _wrapped(self, array: np.ndarray, place: Any, tensors: Sequence[Any]) -> Any:
         if place is None:
@@ -143,6 +148,34 @@ class Variant:
         return slot == min(self.plan.family(slot))
 
 
+class Kind:
+    """What arguments, and modes, a variant ran with: whether others are alike is seen faster than a key is made of them."""
+
+    def __init__(self, tensors: Sequence[Any], modules: Sequence[Any]) -> None:
+        arrays = [t._array for t in tensors]
+        self.layouts = [(a.shape, a.dtype, a.strides) for a in arrays]
+        self.training = [(m, m.training) for m in modules]
+        self.modes = grad_on(), inference_mode_on.get(), _dtypes.default()
+        self.plain = len({*map(id, arrays)}) == len(arrays) and all([t._node is None for t in tensors])
+
+    def fits(self, args: Sequence[Any]) -> bool:
+        """Whether these are alike; those that require grad, or are given twice, are not looked at."""
+        if not self.plain or len(args) != len(self.layouts):
+            return False
+        for tensor, (shape, dtype, strides) in zip(args, self.layouts):
+            if tensor.__class__ is not _runtime.Tensor or tensor._node is not None:
+                return False
+            array = tensor._array
+            if array.dtype is not dtype or array.shape != shape or array.strides != strides:
+                return False
+        if len(args) > 1 and len({id(t._array) for t in args}) != len(args):
+            return False
+        for module, training in self.training:
+            if module.training is not training:
+                return False
+        return (grad_on(), inference_mode_on.get(), _dtypes.default()) == self.modes
+
+
 class Traced:
     """A function that is traced once for each kind of arguments, and then runs as a program; see `trace`.
 
@@ -159,12 +192,19 @@ class Traced:
         self.notes: list[str] = []
         self._variants: dict[Any, list[Variant]] = {}
         self._refused: dict[Any, str] = {}
+        self._latest: tuple[Kind, Variant] | None = None
         self._name = getattr(function, "__name__", type(function).__name__)
         self._modules = list(function.modules()) if hasattr(function, "modules") else []
         functools.update_wrapper(self, function, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function gives for these arguments."""
+        if self._latest is not None and not kwargs:
+            kind, variant = self._latest
+            captured = variant.arrays() if kind.fits(args) else None
+            out = None if captured is None else variant.run(args, captured)
+            if out is not None:
+                return out[0]
         if not kwargs and all([a.__class__ is _runtime.Tensor for a in args]):
             tensors: Any = args
             key = self._key(args, "")
@@ -180,6 +220,8 @@ class Traced:
             if captured is not None:
                 out = variant.run(tensors, captured)
                 if out is not None:
+                    if tensors is args:
+                        self._latest = Kind(tensors, self._modules), variant
                     return out[0]
         if variants is None and self._variants:
             self._note("arguments of other shapes, dtypes or values than before: traced anew")
@@ -198,7 +240,11 @@ class Traced:
         results = [leaves[i] for i in places]
         fixed = [None if i in places else leaf for i, leaf in enumerate(leaves)]
 
+        single = out.__class__ is _runtime.Tensor
+
         def make(values: list[Any]) -> Any:
+            if single:
+                return values[0]
             filled = list(fixed)
             for place, value in zip(places, values):
                 filled[place] = value

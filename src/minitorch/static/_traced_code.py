@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from .._choices import Choice
 from .._op import Row
 from .._trace import ArraySlot, Called, Graded, Left, Made, NumberSlot, Ran, Slot, Trace, Written, filled_in, slots_in
 from .._views import edited
+from ._forms import NAMES, Form, form_of
 from ._instructions import settled
 from ._passes import ALL, Facts, draws, flattened, is_elementwise_ufunc, last_uses, reads_of, writes_of
 
@@ -59,7 +61,7 @@ class Plan:
                 self.stages.append((name, instructions))
         self.instructions, self.results, self.alias = instructions, facts.results, facts.alias
         self.into = {n: facts.into[s] for n, i in enumerate(instructions) for s in writes_of(i) if s in facts.into}
-        self.last = last_uses(instructions, self.results)
+        self.last = last_uses(instructions, self.results) | {slot: number for number, slot in self.into.items()}
         self.family = facts.family
 
     def explained(self) -> str:
@@ -94,13 +96,14 @@ def has_effects(instruction: Any, plan: Plan) -> bool:
 
 class Writer:
     """The lines of a program and the names that they use; ``program(A, C)`` takes the arrays of arguments and of what was
-    captured, and returns those of the results, or None where a guard fails."""
+    captured, and returns those of the results, or None where a guard fails.  Where it calls what changes more than tensors, it
+    is a generator: it yields that with its arguments and is sent what it returned, and yields what others return."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.trace = plan, plan.trace
         self.scope: dict[str, Any] = {
             "__name__": None, "__builtins__": __builtins__, "copyto": np.copyto, "own": own, "same": same,
-            "wrap": _runtime.wrap,
+            "wrap": _runtime.wrap, **NAMES,
         }  # fmt: skip
         self._names: dict[int, str] = {}
         self.lines = ["def program(A, C):"]
@@ -110,6 +113,7 @@ class Writer:
         for arguments, names in (("A", self.trace.arguments), ("C", tuple(self.trace.captured))):
             if names:
                 self.lines.append(f"    {', '.join([self.slot(s) for s in names])}, = {arguments}")
+        self._stepping = any([isinstance(i, Ran) for i in plan.instructions])
         effects = False
         for number, instruction in enumerate(plan.instructions):
             if isinstance(instruction, Left) and effects:
@@ -120,10 +124,12 @@ class Writer:
                 )
             effects = effects or has_effects(instruction, plan)
             self.lines += ["    " + line for line in self.call(number, instruction)]
-            dead = [s for s in self.touched(instruction) if plan.last.get(s) == number]
+            touched = [*self.touched(instruction), plan.into.get(number)]
+            dead = [s for s in touched if plan.last.get(s) == number]
             if dead:
                 self.lines.append("    " + " = ".join([self.slot(s) for s in dict.fromkeys(dead)]) + " = None")
-        self.lines.append(f"    return [{', '.join([self.slot(s) for s in plan.results])}]")
+        end = "yield" if self._stepping else "return"
+        self.lines.append(f"    {end} [{', '.join([self.slot(s) for s in plan.results])}]")
         self.source = "\n".join(self.lines) + "\n"
         name = f"<traced program {id(self):#x}>"
         linecache.cache[name] = (len(self.source), None, self.source.splitlines(True), name)
@@ -177,7 +183,7 @@ class Writer:
             yield from self.ran(instruction)
         elif isinstance(instruction, Left):
             yield f"if not same({self.slot(instruction.slot)}, {self.name(instruction.value, 'seen')}):"
-            yield "    return None"
+            yield f"    {'yield' if self._stepping else 'return'} None"
 
     def written(self, instruction: Written) -> Iterator[str]:
         """A write; of memory from outside its version is counted, once in a run."""
@@ -195,7 +201,10 @@ class Writer:
             raise Refused(f"{instruction.function.__qualname__}() was given a function to call (a closure)")
         slots = slots_in(instruction.args)
         results = ", ".join([self.slot(s) for s in instruction.outputs])
-        call = f"{self.name(Runner(instruction, slots), 'run')}({', '.join([self.slot(s) for s in slots])})"
+        run: Any = Runner(instruction, slots)
+        if not slots and not results:
+            run = partial(instruction.function, *instruction.args, **instruction.kwargs)
+        call = f"yield {self.name(run, 'run')}, ({''.join([f'{self.slot(s)}, ' for s in slots])})"
         yield f"{results}, = {call}" if results else call
 
     def called(self, number: int, ins: Called) -> Iterator[str]:
@@ -205,11 +214,17 @@ class Writer:
         params = [f"{name}={self.param(p)}" for name, p in zip(row.params, ins.params)]
         kernel = self.name(row.kernel, row.name)
         first = [f"[{', '.join(operands)}]"] if row.variadic else operands
+        into = self.plan.into.get(number)
+        form = form_of(row, self.arrays(ins), ins.params) if len(writes_of(ins)) == 1 else None
+        if form is not None:
+            yield from self.formed(form, ins, operands, into)
+            return
         if is_elementwise_ufunc(row) and ins.outputs:
-            into = self.plan.into.get(number)
-            out = self.slot(into) if into is not None else "..."
-            plain = into is None and self.trace.arrays[ins.outputs[0]].ndim
-            yield f"{self.slot(ins.outputs[0])} = {kernel}({', '.join([*operands, *params, *[f'out={out}'] * (not plain)])})"
+            if into is not None:
+                outs = [self.slot(into) if not params else f"out={self.slot(into)}"]
+            else:
+                outs = ["out=..."] * (not self.trace.arrays[ins.outputs[0]].ndim)
+            yield f"{self.slot(ins.outputs[0])} = {kernel}({', '.join([*operands, *outs, *params])})"
             return
         call = f"{kernel}({', '.join([*first, *params])})"
         slots = [self.slot(s) for s in writes_of(ins)]
@@ -225,16 +240,25 @@ class Writer:
         else:
             yield f"{slots[0]} = {call}"
 
+    def formed(self, form: Form, ins: Called, operands: list[str], into: Slot | None) -> Iterator[str]:
+        """A row that is written out."""
+        params = dict(zip(ins.row.params, ins.params))
+        given = {name: self.param(value) for name, value in form.constants(self.arrays(ins), params).items()}
+        out = "" if into is None else f", {self.slot(into)}"
+        for line in form.lines:
+            yield line.format(*operands, r=self.slot(writes_of(ins)[0]), out=out, **given)
+
+    def arrays(self, ins: Called) -> list[Any]:
+        """The operands as they were in the trace."""
+        return [self.trace.arrays[i] if i.__class__ is Slot else getattr(i, "_array", None) for i in ins.inputs]
+
     def operands(self, ins: Called) -> list[str]:
         """The operands in the dtypes that the kernel takes them in."""
-        arrays, names = [], []
-        for item in ins.inputs:
-            if item.__class__ is Slot:
-                arrays.append(self.trace.arrays[item])
-                names.append(self.slot(item))
-            else:
-                arrays.append(getattr(item, "_array", None))
-                names.append("None" if item is None else self.name(arrays[-1], "n"))
+        arrays, names = self.arrays(ins), []
+        for item, array in zip(ins.inputs, arrays):
+            names.append(
+                self.slot(item) if item.__class__ is Slot else "None" if item is None else self.name(array, "n")
+            )
         if isinstance(ins.row, Choice) or not isinstance(ins.row, Row) or any([a is None for a in arrays]):
             return names
         if ins.row.instead:
