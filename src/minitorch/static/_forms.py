@@ -51,7 +51,7 @@ def _floats(operands: Sequence[np.ndarray]) -> bool:
 def _small(operands: Sequence[np.ndarray], params: Any) -> bool:
     """Whether elementwise operands are of one shape, which the kernel takes as one block."""
     first = operands[0]
-    return _floats(operands) and 0 < first.ndim and first.size <= _BLOCK and len({a.shape for a in operands}) == 1
+    return _floats(operands) and first.ndim > 0 and first.size <= _BLOCK and len({a.shape for a in operands}) == 1
 
 
 def _one(operands: Sequence[np.ndarray], params: Any) -> dict[str, Any]:

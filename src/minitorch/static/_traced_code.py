@@ -124,7 +124,7 @@ class Writer:
                 )
             effects = effects or has_effects(instruction, plan)
             self.lines += ["    " + line for line in self.call(number, instruction)]
-            touched = [*self.touched(instruction), plan.into.get(number)]
+            touched = [*self.touched(instruction), *[s for s in (plan.into.get(number),) if s is not None]]
             dead = [s for s in touched if plan.last.get(s) == number]
             if dead:
                 self.lines.append("    " + " = ".join([self.slot(s) for s in dict.fromkeys(dead)]) + " = None")
