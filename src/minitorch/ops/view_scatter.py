@@ -41,15 +41,16 @@ def _as_strided_scatter_kernel(
     return np.asarray(memory[places(origin)])
 
 
+_select, _slice, _diagonal = (rows[name].kernel for name in ("select", "slice", "diagonal"))
 _select_scatter = op(
     "select_scatter", "SelectScatterBackward0",
-    lambda self, src, *, dim, index: _written(rows["select"].kernel, self, src, dim=dim, index=index),
+    lambda self, src, *, dim, index: _written(_select, self, src, dim=dim, index=index),
     ("self", "src"), tangent="linear",
     self=lambda F, g, src_shape, dim, index: F.select_scatter(g, F.zeros(src_shape, g), dim=dim, index=index),
     src=lambda F, g, dim, index: F.select(g, dim=dim, index=index))  # fmt: skip
 _slice_scatter = op(
     "slice_scatter", "SliceScatterBackward0",
-    lambda self, src, *, dim, start, end, step: _written(rows["slice"].kernel, self, src, dim=dim, start=start, end=end,
+    lambda self, src, *, dim, start, end, step: _written(_slice, self, src, dim=dim, start=start, end=end,
                                                          step=step),
     ("self", "src"), tangent="linear",
     self=lambda F, g, src_shape, dim, start, end, step:
@@ -57,7 +58,7 @@ _slice_scatter = op(
     src=lambda F, g, dim, start, end, step: F.slice(g, dim=dim, start=start, end=end, step=step))  # fmt: skip
 _diagonal_scatter = op(
     "diagonal_scatter", "DiagonalScatterBackward0",
-    lambda self, src, *, offset, dim1, dim2: _written(rows["diagonal"].kernel, self, src, offset=offset, dim1=dim1,
+    lambda self, src, *, offset, dim1, dim2: _written(_diagonal, self, src, offset=offset, dim1=dim1,
                                                       dim2=dim2),
     ("self", "src"), tangent="linear",
     self=lambda F, g, src_shape, offset, dim1, dim2:
@@ -103,7 +104,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """
     array = array_of("select_scatter", input)
     dim, place = dim_of(dim, array.ndim), operator.index(index)
-    src = _fitting("select_scatter", input, src, rows["select"].kernel(array, dim=dim, index=place))
+    src = _fitting("select_scatter", input, src, _select(array, dim=dim, index=place))
     return _select_scatter(input, src, dim, place)
 
 
@@ -156,7 +157,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     """
     array = array_of("diagonal_scatter", input)
     dim1, dim2 = dim_of(dim1, array.ndim), dim_of(dim2, array.ndim)
-    part = rows["diagonal"].kernel(array, offset=offset, dim1=dim1, dim2=dim2)
+    part = _diagonal(array, offset=offset, dim1=dim1, dim2=dim2)
     return _diagonal_scatter(input, _fitting("diagonal_scatter", input, src, part), offset, dim1, dim2)
 
 

@@ -50,6 +50,8 @@ class Variant:
         self._writer = Writer(self.plan)
         self.source, self._program = self._writer.source, self._writer.program
         self.trace, self._slots, self._make = trace, slots, make
+        self.given: Any = None
+        self.returned: Any = None
         instructions = list(flattened(trace.instructions))
         self.captured = list(trace.captured.values())
         self._known = [(t, t._array, t._node is not None) for t in self.captured]
@@ -254,7 +256,9 @@ class Traced:
             known = self._variants.setdefault(key, [])
             if len(known) >= _MOST:
                 raise Refused(f"there are {_MOST} ways through it already; values that branch differ at each call")
-            known.append(Variant(trace, results, make, self.passes))
+            variant = Variant(trace, results, make, self.passes)
+            variant.given, variant.returned = _with_slots((args, kwargs)), make(list(map(Slot, range(len(results)))))
+            known.append(variant)
         except Refused as error:
             self._refused[key] = str(error)
             self._note(f"it runs as it is written: {error}")
@@ -319,6 +323,41 @@ class Traced:
         """
         return self._last().plan.explained()
 
+    def to_python(self, path: Any) -> None:
+        """Write the programs as a Python module that imports NumPy alone, with the weights beside it.
+
+        The module has one function, named as the traced function is (``forward`` where that is a model), that takes and returns
+        ndarrays and gives the same bits.  It is made for the shapes and dtypes that there are programs for, and says so where
+        it is given others.
+
+        Parameters
+        ----------
+        path : path-like
+            Where: ``model.py`` gets its weights from ``model.npz``, which is written beside it.  Both take the place of files
+            that are there, whole and only where all can be written.
+
+        Raises
+        ------
+        RuntimeError
+            Where nothing was traced, or something cannot be written, all of which the message names, with what to do: drawing
+            random numbers, ``backward()``, an optimizer's step, writes into arguments or parameters.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import minitorch as torch
+        >>> from minitorch import static
+        >>> program = static.trace(lambda x: (x * 2 + 1).relu(), torch.tensor([1.0, -1.0]))
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     program.to_python(f"{directory}/doubled.py")
+        ...     with open(f"{directory}/doubled.py") as file:
+        ...         lines = file.read().splitlines()
+        >>> print("\n".join(lines[lines.index("def forward(x):") :][5:9]))
+        """
+        from ._written_module import write
+
+        write(self, path)
+
     def _last(self) -> Variant:
         if not self.variants:
             raise RuntimeError(f"{self._name} was not traced yet: call it first")
@@ -350,6 +389,13 @@ class Traced:
 
         gradients.__name__ = f"gradients of {self._name}"
         return Traced(gradients, self.passes, self._quiet)
+
+
+def _with_slots(given: Any) -> Any:
+    """Arguments with a slot in the place of each tensor."""
+    leaves, spec = tree_flatten(given)
+    count = iter(range(len(leaves)))
+    return tree_unflatten([Slot(next(count)) if isinstance(x, _runtime.Tensor) else x for x in leaves], spec)
 
 
 def _text(variant: Variant) -> str:

@@ -1,0 +1,242 @@
+"""The text of a NumPy module that does what traced programs do."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._files import replacing
+from ..version import __version__
+from ._copied import Copies
+from ._python import Body, Weights
+
+_GIVEN = '''
+class OtherInputs(ValueError):
+    """Inputs that this module was not written for."""
+
+
+def _given(value, name, shape, dtype):
+    """An input, checked, in row-major order."""
+    if not isinstance(value, {np}.ndarray):
+        raise TypeError(f"{function}(): {{name}} must be an ndarray, not {{type(value).__name__}}: use np.asarray(...)")
+    if value.dtype != dtype:
+        raise OtherInputs(f"{function}(): {{name}} is {{value.dtype}}, but must be {{dtype}}: use .astype(np.{{dtype}})")
+    if value.shape != shape:
+        raise OtherInputs(
+            f"{function}(): {{name}} has shape {{value.shape}}, but this was written for {{shape}}: for other shapes, trace the "
+            "model on inputs of those shapes too, and write the module again"
+        )
+    return {np}.asarray(value.view({np}.dtype(dtype)), order="C")
+'''
+_SAME_WAY = '''
+def _same_way(value, seen, kind):
+    """Go on only where a value that the model branches on is what it was when it was traced."""
+    if value.tobytes() != seen.tobytes():
+        raise OtherInputs(
+            f"{function}(): the model branches on a value ({{kind}}()) that was {{seen.tolist()}} for the inputs that it was traced "
+            f"on and is {{value.tolist()}} here: trace it on such inputs too, and write the module again"
+        )
+'''
+_HELD = '''
+class _Held:
+    """An array as operations hold tensors."""
+
+    _alias = None
+
+    def __init__(self, array):
+        self._array = array
+'''
+_WEIGHTS = """
+with {np}.load({path}(__file__).with_name("{name}"), allow_pickle=False) as _file:
+    W = {{_name: _file[_name] for _name in _file.files}}
+"""
+
+WIDTH = 120
+
+
+def write(traced: Any, path: Any) -> None:
+    """Write a module and its weights; see ``Traced.to_python``."""
+    target = Path(os.fspath(path))
+    if target.suffix != ".py":
+        raise ValueError(f"to_python(): the path must end in .py, but is {str(target)!r}")
+    weights = Weights(traced.function)
+    text = Module(traced, weights, target.with_suffix(".npz").name).text
+    if not weights.arrays:
+        with replacing(target) as file:
+            file.write(text.encode())
+        return
+    with replacing(target) as file, replacing(target.with_suffix(".npz")) as beside:
+        weights.written(beside)
+        file.write(text.encode())
+
+
+class Module:
+    """A module's text, from the programs of a traced function.
+
+    Attributes
+    ----------
+    text : str
+    """
+
+    def __init__(self, traced: Any, weights: Weights, beside: str) -> None:
+        name = getattr(traced.function, "__name__", "forward")
+        self.name = name if name.isidentifier() and name != "<lambda>" else "forward"
+        self.weights, self.beside, self.traced = weights, beside, traced
+        problems: dict[str, None] = {}
+        self.copies = Copies(weights.kept)
+        self.bodies = [Body(traced.function, v, self.copies, weights, problems) for v in self._variants()]
+        for body in self.bodies:  # once to see what is used, and once to write it
+            body.begin(set())
+            list(body.lines("_given"))
+        if problems:
+            listed = "\n".join([f"  - {problem}" for problem in problems])
+            raise RuntimeError(f"to_python(): {self.name}() cannot be written as NumPy code:\n{listed}")
+        self.np = self.copies.numpy()
+        self.path = self.copies._imported("pathlib", "Path", "Path", None) if weights.arrays else ""
+        self.copies.settle(
+            {
+                self.name,
+                *[f"{self.name}_{n}" for n in range(1, 1 + len(self.bodies))],
+                "W",
+                "OtherInputs",
+            }
+        )
+        self.np = self.copies.numpy()
+        self.text = self._text()
+
+    def _variants(self) -> list[Any]:
+        """The programs, of those for one kind of inputs the last ones."""
+        traced = self.traced
+        if not traced.variants:
+            raise RuntimeError(f"to_python(): {traced._name} was not traced yet: call it on an example first")
+        found: dict[Any, list[Any]] = {}
+        for variants in traced._variants.values():
+            for variant in variants:
+                arrays = [variant.trace.arrays[s] for s in variant.trace.arguments]
+                key = tuple([(a.shape, a.dtype.name) for a in arrays])
+                if variant is variants[0]:
+                    found[key] = []
+                found[key].append(variant)
+        all_found = [v for variants in found.values() for v in variants]
+        if len({repr(v.given) for v in all_found}) > 1:
+            raise RuntimeError(
+                f"to_python(): {traced._name} was traced for arguments of several structures, or with other values of arguments "
+                "that are no tensors: trace it anew for each, and write a module for each"
+            )
+        return all_found
+
+    # -- the text ------------------------------------------------------------------------------------------------------
+    def _text(self) -> str:
+        single = len(self.bodies) == 1
+        functions = [] if single else [self._chooser()]
+        for number, body in enumerate(self.bodies, 1):
+            functions.append(self._function(body, self.name if single else f"{self.name}_{number}"))
+        text = "\n\n".join(functions)
+        helpers = [_GIVEN, *[_SAME_WAY] * ("_same_way(" in text), *[_HELD] * ("_Held(" in text)]
+        kernels = [text for _, text in self.copies.texts()]
+        parts = [self._head(), self.copies.imports()]
+        if self.weights.arrays:
+            parts.append(_WEIGHTS.format(np=self.np, path=self.path, name=self.beside).rstrip())
+        parts += ["", "", text, *[h.format(np=self.np, function=self.name) for h in helpers]]
+        if kernels:
+            parts += ["", "# -- operations as minitorch computes them " + "-" * 79, spaced(kernels)]
+        return "\n".join(parts).rstrip() + "\n"
+
+    def _head(self) -> str:
+        body = self.bodies[0]
+        call = f"{self.name}({', '.join([name for name, _ in body.parameters])})"
+        kept = sum([a.nbytes for a in self.weights.arrays.values()])
+        needs = (
+            f"NumPy and {self.beside}, which has its weights: {kept} bytes" if self.weights.arrays else "NumPy alone"
+        )
+        return (
+            f'"""{self.traced._name} as NumPy code: ``{call}`` takes and returns ndarrays.\n\n'
+            f'Written by minitorch {__version__} with NumPy {np.__version__}.  It needs {needs}.\n"""\n'
+        )
+
+    def _function(self, body: Body, name: str) -> str:
+        body.begin(self.copies.taken | {self.name, name})
+        lines = list(body.lines("_given"))
+        parameters = ", ".join([parameter for parameter, _ in body.parameters])
+        return "\n".join([
+            f'@{self.np}.errstate(all="ignore")',
+            f"def {name}({parameters}):",
+            *[f"    {line}" for line in self._docstring(body)],
+            *[f"    {part}" for line in lines for part in folded(line)],
+            "",
+        ])  # fmt: skip
+
+    def _docstring(self, body: Body) -> list[str]:
+        def said(slot: Any) -> str:
+            array = body.trace.arrays[slot]
+            return f"{array.dtype.name}{list(array.shape)}"
+
+        inputs = ", ".join([f"{path} {said(slot)}" for _, path, slot in body.inputs()]) or "nothing"
+        outputs = ", ".join([said(slot) for slot in body.plan.results])
+        return [f'"""From {inputs} to {outputs}."""']
+
+    def _chooser(self) -> str:
+        """The function that tries those for the kinds of inputs."""
+        parameters = ", ".join([parameter for parameter, _ in self.bodies[0].parameters])
+        names = ", ".join([f"{self.name}_{number}" for number in range(1, 1 + len(self.bodies))])
+        return f'''def {self.name}({parameters}):
+    """Calls the function that is written for such inputs."""
+    problems = []
+    for way in ({names}):
+        try:
+            return way({parameters})
+        except OtherInputs as error:
+            problems.append(f"\\n  {{way.__doc__}} {{error}}")
+    raise OtherInputs("{self.name}(): nothing is written for these inputs:" + "".join(problems))
+'''
+
+
+def folded(line: str) -> list[str]:
+    """A line, with the arguments of a call on lines of their own where it would be too long."""
+    code, comment = line.partition("  # ")[::2]
+    comment = f"  # {comment}" if comment else ""
+    if len(line) <= WIDTH - 4 or not code.endswith(")"):
+        return [line]
+    opened = _opening(code)
+    items = _arguments(code[opened + 1 : -1])
+    lines = [""]
+    for item in items:
+        if lines[-1] and len(lines[-1]) + len(item) > WIDTH - 12:
+            lines.append("")
+        lines[-1] += f"{' ' if lines[-1] else ''}{item},"
+    return [code[: opened + 1], *[f"    {part}" for part in lines], f"){comment}"]
+
+
+def _opening(code: str) -> int:
+    """Where the parenthesis begins that ends at the end."""
+    depth = 0
+    for place in range(len(code) - 1, -1, -1):
+        depth += (code[place] in ")]}") - (code[place] in "([{")
+        if not depth:
+            return place
+    return 0
+
+
+def _arguments(text: str) -> list[str]:
+    """What commas separate, but for those within brackets and strings."""
+    parts, depth, quoted = [""], 0, False
+    for letter in text:
+        quoted ^= letter == '"'
+        depth += 0 if quoted else (letter in "([{") - (letter in ")]}")
+        if letter == "," and not depth and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts if part.strip()]
+
+
+def spaced(kernels: list[str]) -> str:
+    """Definitions, with two empty lines around functions and classes."""
+    text = "\n"
+    for kernel in kernels:
+        block = kernel.lstrip().startswith(("def ", "class ", "@")) or "\ndef " in kernel
+        text += ("\n\n" if block or text.endswith("\n\n") else "") + kernel + ("\n\n" if block else "\n")
+    return text.replace("\n\n\n\n", "\n\n\n")
