@@ -32,10 +32,16 @@ def _samplers() -> Any:
     return _samplers
 
 
-def _gradients() -> Any:
+def _standard_gamma_grad(self: np.ndarray, output: np.ndarray) -> np.ndarray:
     from .._kernels import reparameterised
 
-    return reparameterised
+    return reparameterised.standard_gamma_grad(self, output)
+
+
+def _dirichlet_grad(x: np.ndarray, alpha: np.ndarray, total: np.ndarray) -> np.ndarray:
+    from .._kernels import reparameterised
+
+    return reparameterised.dirichlet_grad(x, alpha, total)
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
@@ -87,8 +93,7 @@ def _dirichlet_self(F: Any, g: Any, self: Any, result: Any) -> Any:
 _gamma = op("standard_gamma", "StandardGammaBackward0", _gamma_kernel, ("self",), tangent="formulas",
             self=lambda F, g, self, result: g * F.standard_gamma_grad(self, result))  # fmt: skip
 standard_gamma_grad = op(
-    "standard_gamma_grad", "NotImplemented",
-    lambda self, output: _gradients().standard_gamma_grad(self, output),
+    "standard_gamma_grad", "NotImplemented", _standard_gamma_grad,
     ("self", "output"), elementwise=True, numbers=False,
     self=_once("_standard_gamma_grad"), output=_once("_standard_gamma_grad"),
 )  # fmt: skip
@@ -96,8 +101,7 @@ _dirichlet = op(
     "sample_dirichlet", "_DirichletBackward", _dirichlet_kernel, ("self",), tangent="transpose", self=_dirichlet_self
 )
 dirichlet_grad = op(
-    "dirichlet_grad", "NotImplemented",
-    lambda x, alpha, total: _gradients().dirichlet_grad(x, alpha, total),
+    "dirichlet_grad", "NotImplemented", _dirichlet_grad,
     ("x", "alpha", "total"), elementwise=True, numbers=False,
     x=_once("_dirichlet_grad"), alpha=_once("_dirichlet_grad"), total=_once("_dirichlet_grad"),
 )  # fmt: skip

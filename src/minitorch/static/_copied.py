@@ -17,7 +17,7 @@ import keyword
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -26,10 +26,11 @@ import numpy as np
 from ._free_names import FreeNames, Unwritable
 
 PACKAGE = __name__.partition(".")[0]
-ENGINE = frozenset(
-    f"{PACKAGE}.{name}"
-    for name in "_tensor _op _runtime _tape _engine _modes _records _views _choices _trace _random _inplace".split()
-)
+ENGINE = frozenset([
+    f"{PACKAGE}.{name}" for name in (
+        "_choices", "_engine", "_inplace", "_modes", "_op", "_random", "_records", "_runtime", "_tape", "_tensor", "_views",
+    )
+])  # fmt: skip
 """Modules that nothing is copied from: what needs them runs on tensors."""
 _PRAGMA = re.compile(rb" *# (type: ignore|noqa|fmt: )[^\n]*")
 _QUOTED = re.compile(r"'([^'\"\\]*)'")  # what ast.unparse puts between the other quotes
@@ -126,7 +127,7 @@ class Copied:
         What it uses: which of the definition's names, and how the text spells it.
     """
 
-    def __init__(self, copies: Copies, file: File, node: Any, names: list[str], inside: dict[str, Any]) -> None:
+    def __init__(self, copies: Copies, file: File, node: Any, names: list[str], inside: Mapping[str, Any]) -> None:
         self.file, self.node, self.names, self.wishes = file, node, {n: n for n in names}, {}  # type: ignore[var-annotated]
         self.copies, self.inside = copies, inside
         self.used: list[tuple[Any, str, str | None]] = []
@@ -224,7 +225,7 @@ class Copies:
 
     # -- what a name stands for ----------------------------------------------------------------------------------------
     def spelled(
-        self, file: File, name: ast.Name, taken: Any, inside: dict[str, Any], imports: dict[str, tuple[str, str]]
+        self, file: File, name: ast.Name, taken: Any, inside: Mapping[str, Any], imports: dict[str, tuple[str, str]]
     ) -> tuple[Any, str] | None:
         """The node that is to be replaced and by what; None where it stays as it is.
 
@@ -277,7 +278,7 @@ class Copies:
             return self._imported(source, original, name, spelled)
         if file.module in ENGINE or hasattr(value, "row") or hasattr(value, "choice"):
             raise Unwritable(f"{file.module}.{name}, which is of tensors")
-        if statement is None or (isinstance(value, FunctionType) and not isinstance(statement, ast.FunctionDef)):
+        if statement is None or (isinstance(value, FunctionType) and statement.__class__ is not ast.FunctionDef):
             return self.expression(value)
         return self._name(self._statement(file, statement), name, spelled)
 
@@ -286,7 +287,7 @@ class Copies:
         (own,) = definition.names
         return self._name(definition, own, spelled)
 
-    def _statement(self, file: File, statement: ast.stmt) -> Any:
+    def _statement(self, file: File, statement: Any) -> Any:
         return self._defined(
             (file.module, statement.lineno), lambda: Copied(self, file, statement, [*_bound(statement)], {})
         )
@@ -340,7 +341,7 @@ class Copies:
             given = [f"{name}={self.expression(v)}" for name, v in value.keywords.items()]
             parts = [self.function(value.func), *map(self.expression, value.args), *given]
             return f"{self._imported('functools', 'partial', 'partial', None)}({', '.join(parts)})"
-        if isinstance(value, (type, FunctionType, np.ufunc)) or callable(value) and hasattr(value, "__name__"):
+        if isinstance(value, (type, FunctionType, np.ufunc)) or (callable(value) and hasattr(value, "__name__")):
             return self._named(value)
         return self._instance(value)
 
@@ -366,9 +367,10 @@ class Copies:
             return self._imported(module, name, name, None)
         if isinstance(value, FunctionType):
             return self.function(value)
-        said = self.global_name(file_of(module), name, None)
-        assert said is not None
-        return said
+        found = [n for n, v in vars(sys.modules[module]).items() if v is value]
+        if not found:
+            raise Unwritable(f"{module}.{name}, which is made when it runs")
+        return str(self.global_name(file_of(module), found[0], None))
 
     def array(self, value: np.ndarray) -> str:
         """An array: as text where it is small, otherwise one that is kept beside the text."""
@@ -385,7 +387,7 @@ class Copies:
         kind = value.__class__
         if kind.__module__.partition(".")[0] != PACKAGE or kind.__module__ in ENGINE:
             raise Unwritable(f"a {kind.__name__} ({value!r})")
-        names = [name for name in inspect.signature(kind).parameters]
+        names = list(inspect.signature(kind).parameters)
         if not all([hasattr(value, name) for name in names]):
             raise Unwritable(f"a {kind.__name__} ({value!r})")
         return f"{self._named(kind)}({', '.join([self.expression(getattr(value, name)) for name in names])})"
@@ -408,7 +410,7 @@ class Copies:
 
     # -- the text ------------------------------------------------------------------------------------------------------
     def settle(self, reserved: set[str]) -> None:
-        """Give everything its name, in which nothing is hidden by a name of the text that uses it, and that is not *reserved*."""
+        """Give everything its name: one that is not *reserved*, nor hidden by a name of the text that uses it."""
         users: dict[tuple[int, str], list[tuple[Any, str | None]]] = {}
         for user in self.definitions:
             for definition, name, spelled in user.used:
@@ -466,7 +468,7 @@ class _Pushed:
 class _Inlined(ast.NodeTransformer):
     """Puts arguments in the place of parameters, and names of the written text in that of others."""
 
-    def __init__(self, copies: Copies, file: File, given: dict[str, str], inside: dict[str, Any]) -> None:
+    def __init__(self, copies: Copies, file: File, given: dict[str, str], inside: Mapping[str, Any]) -> None:
         self.copies, self.file, self.given, self.inside = copies, file, given, inside
 
     def visit_Name(self, node: ast.Name) -> Any:

@@ -111,8 +111,8 @@ class FreeNames(ast.NodeVisitor):
             self._unannotated(arg, default)
             if default is not None:
                 self.visit(default)
-        for arg in (args.vararg, args.kwarg):
-            self._unannotated(arg, None)
+        for rest in (args.vararg, args.kwarg):
+            self._unannotated(rest, None)
 
     def _unannotated(self, arg: ast.arg | None, default: Any) -> None:
         if arg is not None and arg.annotation is not None:

@@ -21,7 +21,7 @@ _SIGNS = {
 }  # fmt: skip
 
 
-def ufunc_form(ufunc: np.ufunc, operands: Sequence[str], params: dict[str, str], numpy: str, plain: bool) -> str:
+def ufunc_form(ufunc: Any, operands: Sequence[str], params: dict[str, str], numpy: str, plain: bool) -> str:
     """A ufunc's call; not *plain*: the result is 0-d, and is to be an array."""
     if plain and not params and ufunc in _SIGNS:
         return f"{operands[0]} {_SIGNS[ufunc]} {operands[1]}"

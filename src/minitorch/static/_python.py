@@ -18,10 +18,11 @@ from .. import _runtime
 from .._op import Row
 from .._pytree import kind_of
 from .._trace import ArraySlot, Called, Graded, Left, Made, NumberSlot, Packed, Ran, Slot, Written
-from ._copied import Copies, Unwritable
+from ._copied import Copies
+from ._free_names import Unwritable
 from ._instructions import settled
-from ._plain import NUMBERS, plain_form, ufunc_form
 from ._passes import dead_code, draws, last_uses, reads_of, writes_of
+from ._plain import NUMBERS, plain_form, ufunc_form
 from ._traced_code import Plan
 
 LARGE = 1 << 16
@@ -59,9 +60,8 @@ class Weights:
             if name is None:
                 name = f"constant_{1 + sum([n.startswith('constant_') for n in self.arrays])}"
             order = axes_in_memory(array)
-            dense = array if order is None else array.transpose(order)
-            self.arrays[name] = dense
-            turned = "" if dense is array else f".transpose({tuple(np.argsort(order).tolist())})"
+            self.arrays[name] = array if order is None else array.transpose(order)
+            turned = "" if order is None else f".transpose({inverse(order)})"
             self._kept[id(array)] = array, f'W["{name}"]{turned}'
         return self._kept[id(array)][1]
 
@@ -80,6 +80,11 @@ def axes_in_memory(array: np.ndarray) -> tuple[int, ...] | None:
         return None
     order = tuple(sorted(range(array.ndim), key=lambda axis: -array.strides[axis]))
     return order if array.transpose(order).flags.c_contiguous else None
+
+
+def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
+    """The order of axes that undoes one."""
+    return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
 def _modules_of(function: Any) -> Iterator[tuple[str, Any]]:
@@ -120,7 +125,7 @@ class Body:
         self.trace, self.copies, self.weights, self.problems = variant.trace, copies, weights, problems
         self.plan = Plan(self.trace, variant._slots, PASSES)
         kept = [i for i in self.plan.instructions if not isinstance(i, Left) or self.trace.depends(i.slot)]
-        self.instructions = dead_code(kept, self.plan.facts)
+        self.instructions = self._used(kept)
         self.last = last_uses(self.instructions, self.plan.results)
         outside = {*self.plan.results, *(i.target for i in self.instructions if isinstance(i, Written))}
         self._shared = {self.owner(s) for s in outside}  # memory that is written, or that people get
@@ -129,6 +134,16 @@ class Body:
         self._inlined: dict[int, bool] = {}  # by the ids of instructions: it is decided once
         self.returned = variant.returned
         self.parameters = list(_parameters(function, variant.given))
+
+    def _used(self, instructions: list[Any]) -> list[Any]:
+        """Instructions without those whose results nothing reads, draws of random numbers too."""
+        while True:
+            last = last_uses(instructions, self.plan.results)
+            unread = [i for n, i in enumerate(instructions) if draws(i) and {last[s] for s in writes_of(i)} <= {n}]
+            kept = dead_code([i for i in instructions if i not in unread], self.plan.facts)
+            if len(kept) == len(instructions):
+                return kept
+            instructions = kept
 
     def owner(self, slot: Slot) -> int:
         """Whose memory a value lies in."""
@@ -190,8 +205,9 @@ class Body:
             call = f'{function}({path}, "{path}", {array.shape}, "{array.dtype.name}")'
             order = axes_in_memory(array)
             if order is not None:
-                back = tuple(np.argsort(order).tolist())
-                call = f'{self.copies.numpy()}.asarray({call}.transpose({order}), order="C").transpose({back})'
+                call = (
+                    f'{self.copies.numpy()}.asarray({call}.transpose({order}), order="C").transpose({inverse(order)})'
+                )
             yield f"{self._names[slot]} = {call}"
         for number, ins in enumerate(self.instructions):
             try:
@@ -331,7 +347,7 @@ class Body:
 
     def call(self, ins: Called, operands: list[str], params: dict[str, str]) -> str:
         """An expression for operands."""
-        row = ins.row
+        row: Any = ins.row
         if isinstance(row, Row) and row.is_ufunc and row.elementwise:
             plain = bool(self.trace.arrays[ins.outputs[0]].ndim)
             return ufunc_form(row.kernel, operands, params, self.copies.numpy(), plain)
@@ -350,8 +366,10 @@ class Body:
 
     def operands(self, ins: Called) -> tuple[list[str], list[Any]]:
         """The operands as the kernel takes them: expressions, and the arrays that they were."""
-        arrays = [self.trace.arrays[i] if i.__class__ is Slot else getattr(i, "_array", None) for i in ins.inputs]
-        fitted = arrays
+        arrays: list[Any] = [
+            self.trace.arrays[i] if i.__class__ is Slot else getattr(i, "_array", None) for i in ins.inputs
+        ]
+        fitted: list[Any] = arrays
         if isinstance(ins.row, Row) and not any([a is None for a in arrays]):
             fitted = settled(ins.row, arrays)
         said = []

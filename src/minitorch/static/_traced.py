@@ -324,7 +324,7 @@ class Traced:
         return self._last().plan.explained()
 
     def to_python(self, path: Any) -> None:
-        """Write the programs as a Python module that imports NumPy alone, with the weights beside it.
+        '''Write the programs as a Python module that imports NumPy alone, with the weights beside it.
 
         The module has one function, named as the traced function is (``forward`` where that is a model), that takes and returns
         ndarrays and gives the same bits.  It is made for the shapes and dtypes that there are programs for, and says so where
@@ -344,16 +344,23 @@ class Traced:
 
         Examples
         --------
-        >>> import tempfile
+        >>> import os, tempfile
         >>> import minitorch as torch
         >>> from minitorch import static
         >>> program = static.trace(lambda x: (x * 2 + 1).relu(), torch.tensor([1.0, -1.0]))
         >>> with tempfile.TemporaryDirectory() as directory:
-        ...     program.to_python(f"{directory}/doubled.py")
-        ...     with open(f"{directory}/doubled.py") as file:
-        ...         lines = file.read().splitlines()
-        >>> print("\n".join(lines[lines.index("def forward(x):") :][5:9]))
-        """
+        ...     program.to_python(os.path.join(directory, "doubled.py"))
+        ...     with open(os.path.join(directory, "doubled.py")) as file:
+        ...         text = file.read()
+        >>> print(text[text.index("def forward") : text.index("class OtherInputs")].strip())
+        def forward(x):
+            """From x float32[2] to float32[2]."""
+            x = _given(x, "x", (2,), "float32")
+            mul = x * 2.0  # float32[2]
+            add = mul + 1.0  # float32[2]
+            relu = np.maximum(add, 0.0)  # float32[2]
+            return relu
+        '''
         from ._written_module import write
 
         write(self, path)

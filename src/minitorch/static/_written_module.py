@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._files import replacing
-from ..version import __version__
 from ._copied import Copies
 from ._python import Body, Weights
 
@@ -26,8 +27,8 @@ def _given(value, name, shape, dtype):
         raise OtherInputs(f"{function}(): {{name}} is {{value.dtype}}, but must be {{dtype}}: use .astype(np.{{dtype}})")
     if value.shape != shape:
         raise OtherInputs(
-            f"{function}(): {{name}} has shape {{value.shape}}, but this was written for {{shape}}: for other shapes, trace the "
-            "model on inputs of those shapes too, and write the module again"
+            f"{function}(): {{name}} has shape {{value.shape}}, but this was written for {{shape}}: for other "
+            "shapes, trace the model on inputs of those shapes too, and write the module again"
         )
     return {np}.asarray(value.view({np}.dtype(dtype)), order="C")
 '''
@@ -36,8 +37,8 @@ def _same_way(value, seen, kind):
     """Go on only where a value that the model branches on is what it was when it was traced."""
     if value.tobytes() != seen.tobytes():
         raise OtherInputs(
-            f"{function}(): the model branches on a value ({{kind}}()) that was {{seen.tolist()}} for the inputs that it was traced "
-            f"on and is {{value.tolist()}} here: trace it on such inputs too, and write the module again"
+            f"{function}(): the model branches on a value ({{kind}}()) that was {{seen.tolist()}} for the inputs that it was "
+            f"traced on and is {{value.tolist()}} here: trace it on such inputs too, and write the module again"
         )
 '''
 _HELD = '''
@@ -116,15 +117,15 @@ class Module:
         for variants in traced._variants.values():
             for variant in variants:
                 arrays = [variant.trace.arrays[s] for s in variant.trace.arguments]
-                key = tuple([(a.shape, a.dtype.name) for a in arrays])
+                key = repr(variant.given), *[(a.shape, a.dtype.name) for a in arrays]
                 if variant is variants[0]:
                     found[key] = []
                 found[key].append(variant)
         all_found = [v for variants in found.values() for v in variants]
         if len({repr(v.given) for v in all_found}) > 1:
             raise RuntimeError(
-                f"to_python(): {traced._name} was traced for arguments of several structures, or with other values of arguments "
-                "that are no tensors: trace it anew for each, and write a module for each"
+                f"to_python(): {traced._name} was traced for arguments of several structures, or with other values of "
+                "arguments that are no tensors: trace it anew for each, and write a module for each"
             )
         return all_found
 
@@ -143,18 +144,19 @@ class Module:
         parts += ["", "", text, *[h.format(np=self.np, function=self.name) for h in helpers]]
         if kernels:
             parts += ["", "# -- operations as minitorch computes them " + "-" * 79, spaced(kernels)]
-        return "\n".join(parts).rstrip() + "\n"
+        return re.sub(r"\n{4,}", "\n\n\n", "\n".join(parts)).rstrip() + "\n"
 
     def _head(self) -> str:
         body = self.bodies[0]
+        name = self.traced._name.replace("<lambda>", "A function")
         call = f"{self.name}({', '.join([name for name, _ in body.parameters])})"
         kept = sum([a.nbytes for a in self.weights.arrays.values()])
         needs = (
             f"NumPy and {self.beside}, which has its weights: {kept} bytes" if self.weights.arrays else "NumPy alone"
         )
         return (
-            f'"""{self.traced._name} as NumPy code: ``{call}`` takes and returns ndarrays.\n\n'
-            f'Written by minitorch {__version__} with NumPy {np.__version__}.  It needs {needs}.\n"""\n'
+            f'"""{name} as NumPy code: ``{call}`` takes and returns ndarrays.\n\n'
+            f'Written by minitorch with NumPy {np.__version__}.  It needs {needs}.\n"""\n'
         )
 
     def _function(self, body: Body, name: str) -> str:
@@ -196,41 +198,23 @@ class Module:
 
 def folded(line: str) -> list[str]:
     """A line, with the arguments of a call on lines of their own where it would be too long."""
-    code, comment = line.partition("  # ")[::2]
-    comment = f"  # {comment}" if comment else ""
-    if len(line) <= WIDTH - 4 or not code.endswith(")"):
+    if len(line) <= WIDTH - 4:
         return [line]
-    opened = _opening(code)
-    items = _arguments(code[opened + 1 : -1])
+    statement = ast.parse(line.lstrip()).body[0]
+    call = getattr(statement, "value", None)
+    if not isinstance(call, ast.Call) or not (call.args or call.keywords):
+        return [line]
+    code = line.encode()
+    items: list[Any] = [*call.args, *call.keywords]
+    start, end = items[0].col_offset, call.end_col_offset
+    assert end is not None
     lines = [""]
     for item in items:
-        if lines[-1] and len(lines[-1]) + len(item) > WIDTH - 12:
+        text = code[item.col_offset : item.end_col_offset].decode()
+        if lines[-1] and len(lines[-1]) + len(text) > WIDTH - 12:
             lines.append("")
-        lines[-1] += f"{' ' if lines[-1] else ''}{item},"
-    return [code[: opened + 1], *[f"    {part}" for part in lines], f"){comment}"]
-
-
-def _opening(code: str) -> int:
-    """Where the parenthesis begins that ends at the end."""
-    depth = 0
-    for place in range(len(code) - 1, -1, -1):
-        depth += (code[place] in ")]}") - (code[place] in "([{")
-        if not depth:
-            return place
-    return 0
-
-
-def _arguments(text: str) -> list[str]:
-    """What commas separate, but for those within brackets and strings."""
-    parts, depth, quoted = [""], 0, False
-    for letter in text:
-        quoted ^= letter == '"'
-        depth += 0 if quoted else (letter in "([{") - (letter in ")]}")
-        if letter == "," and not depth and not quoted:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return [part.strip() for part in parts if part.strip()]
+        lines[-1] += f"{' ' * bool(lines[-1])}{text},"
+    return [code[:start].decode(), *[f"    {part}" for part in lines], code[end - 1 :].decode()]
 
 
 def spaced(kernels: list[str]) -> str:

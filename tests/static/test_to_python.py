@@ -1,0 +1,373 @@
+"""Written NumPy modules run where there is no minitorch, and give the same bits."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitorch as torch
+from deployed import MODELS, SIZES
+from minitorch import nn, static
+from minitorch._op import rows
+from minitorch._pytree import tree_flatten
+from replays import CHOICES, LAYERS, LOSSES, Case
+from samples import all_samples
+
+F = nn.functional
+
+RUNNER = textwrap.dedent(
+    """
+    import importlib.util
+    import sys
+    import pathlib
+
+    class NoMinitorch:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            if name.partition(".")[0] in ("minitorch", "torch"):
+                raise ImportError(name + " is not to be imported")
+
+    sys.meta_path.insert(0, NoMinitorch)
+    sys.path.append(sys.argv[2])  # where NumPy is
+    import numpy as np
+
+    def leaves(out):
+        if isinstance(out, dict):
+            out = list(out.values())
+        return [leaf for part in out for leaf in leaves(part)] if isinstance(out, (tuple, list)) else [out]
+
+    for path in sorted(pathlib.Path(sys.argv[1]).glob("*.py")):
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        for given in sorted(path.parent.glob(path.stem + ".given*")):
+            with np.load(given) as file:
+                out = module.forward(*[file[name] for name in file.files])
+            np.savez(path.parent / given.name.replace("given", "found"), *leaves(out))
+    assert "minitorch" not in sys.modules
+    """
+)
+"""Runs all modules of a folder on what is given beside them."""
+
+
+def stem(name: str) -> str:
+    return "".join([letter if letter.isalnum() else "_" for letter in name])
+
+
+def arrays_of(path: Path) -> list[np.ndarray]:
+    with np.load(path) as file:
+        return [file[name] for name in file.files]
+
+
+def loaded(path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location("written", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def same(found: Any, wanted: Any) -> None:
+    assert type(found) is np.ndarray
+    assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+    assert found.tobytes() == wanted.tobytes() or np.array_equal(found, wanted, equal_nan=True)
+
+
+# -- models ------------------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All models, written and run in a process of their own that cannot import minitorch."""
+    directory = tmp_path_factory.mktemp("written")
+    for name, deployed in MODELS.items():
+        program = static.compile(deployed.model(), quiet=True)
+        with torch.no_grad():
+            for size in SIZES:
+                inputs = deployed.inputs(size)
+                np.savez(directory / f"{stem(name)}.given{size}.npz", *[x.numpy() for x in inputs])
+                program(*inputs)
+        program.to_python(directory / f"{stem(name)}.py")
+    (directory / "runner").mkdir()
+    runner = directory / "runner" / "run.py"
+    runner.write_text(RUNNER)
+    packages = str(Path(np.__file__).parents[1])
+    command = [sys.executable, "-I", "-S", str(runner), str(directory), packages]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return directory
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", MODELS)
+def test_models_run_without_minitorch_and_give_the_same_bits(folder: Path, name: str, size: int) -> None:
+    deployed = MODELS[name]
+    with torch.no_grad():
+        wanted = [leaf.numpy() for leaf in tree_flatten(deployed.model()(*deployed.inputs(size)))[0]]
+    found = arrays_of(folder / f"{stem(name)}.found{size}.npz")
+    for a, b in zip(found, wanted, strict=True):
+        assert (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
+    with np.load(folder / f"{stem(name)}.given{size}.npz") as file:
+        for a, x in zip([file[n] for n in file.files], deployed.inputs(size)):
+            np.testing.assert_array_equal(a, x.numpy())
+
+
+def test_written_text_is_tidy(folder: Path) -> None:
+    for path in folder.glob("*.py"):
+        text = path.read_text()
+        assert "minitorch" not in "".join([line for line in text.splitlines() if "import" in line])
+        assert "\n\n\n\n" not in text
+        assert text.endswith("\n")
+        assert not [line for line in text.splitlines() if line != line.rstrip()]
+
+
+# -- every operation ---------------------------------------------------------------------------------------------------
+SAMPLES = [
+    pytest.param(cases[-1], id=name)
+    for name, cases in sorted(all_samples().items())
+    # those draw random numbers, and "copy" takes an array out on the way
+    if cases
+    and "generator" not in rows[name].params
+    and name not in ("copy", "fractional_max_pool2d", "fractional_max_pool3d")
+]
+FUNCTIONS = [pytest.param(case, id=name) for family in (CHOICES, LOSSES, LAYERS) for name, case in family.items()]
+
+
+def agrees(function: Any, inputs: Any, path: Path) -> None:
+    def forward(*tensors: Any) -> Any:
+        return function(*tensors)
+
+    with torch.no_grad():
+        tensors = [torch.tensor(x) for x in inputs]
+        wanted = tree_flatten(forward(*[t.clone() for t in tensors]))[0]
+        static.trace(forward, *tensors, quiet=True).to_python(path / "written.py")
+    given = [t.numpy().copy() for t in tensors]
+    found = tree_flatten(loaded(path / "written.py").forward(*given))[0]
+    for a, b in zip(found, wanted, strict=True):
+        if isinstance(b, torch.Tensor):
+            same(a, b.detach().numpy())
+        else:
+            assert a == b
+
+
+@pytest.mark.parametrize("case", SAMPLES)
+def test_every_row(case: Any, tmp_path: Path) -> None:
+    agrees(lambda *inputs: case.call(torch, *inputs), case.inputs, tmp_path)
+
+
+@pytest.mark.parametrize("case", FUNCTIONS)
+def test_public_functions(case: Case, tmp_path: Path) -> None:
+    agrees(*case, tmp_path)
+
+
+# -- inputs and results ------------------------------------------------------------------------------------------------
+def written(function: Any, *examples: Any, path: Path) -> Any:
+    """The module of a function that was traced on examples, each a tuple of arguments."""
+    program = static.compile(function, quiet=True)
+    for example in examples:
+        program(*example)
+    program.to_python(path / "model.py")
+    return loaded(path / "model.py")
+
+
+def test_weights_have_their_names_and_lie_beside_the_text(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)).eval()
+    module = written(model, (torch.ones(1, 2),), path=tmp_path)
+    assert sorted(module.W) == ["0.bias", "0.weight", "1.bias", "1.running_mean", "1.running_var", "1.weight"]
+    assert 'linear_0 = input.dot(W["0.weight"].T) + W["0.bias"]  # float32[1, 3]' in (tmp_path / "model.py").read_text()
+    np.testing.assert_array_equal(module.W["0.weight"], model[0].weight.detach().numpy())
+
+
+def test_of_functions_the_models_that_they_use_are_found(tmp_path: Path) -> None:
+    model, other = nn.Linear(2, 3), nn.Linear(3, 2)
+
+    def both(x: torch.Tensor) -> torch.Tensor:
+        return other(model(x))
+
+    module = written(both, (torch.ones(1, 2),), path=tmp_path)
+    assert sorted(module.W) == ["model.bias", "model.weight", "other.bias", "other.weight"]
+    same(module.both(np.ones((1, 2), np.float32)), both(torch.ones(1, 2)).detach().numpy())
+
+
+def test_without_weights_there_is_the_text_alone(tmp_path: Path) -> None:
+    module = written(lambda x: x + 1, (torch.ones(2),), path=tmp_path)
+    same(module.forward(np.zeros(2, np.float32)), np.ones(2, np.float32))
+    assert [path.name for path in tmp_path.iterdir() if path.suffix] == ["model.py"]
+
+
+def test_structures_and_other_arguments(tmp_path: Path) -> None:
+    def function(pair: Any, more: Any, *, scale: float, where: torch.Tensor) -> Any:
+        first, (second, _) = pair
+        return {"sum": first + second * scale, "rest": [more["x"].exp(), where, "said", 2.5, None]}
+
+    a, b, c = torch.tensor([1.0]), torch.tensor([2.0]), torch.tensor([True])
+    program = static.compile(function, quiet=True)
+    program((a, [b, 3]), {"x": a}, scale=2.0, where=c)
+    program.to_python(tmp_path / "model.py")
+    given = [t.numpy() for t in (a, b, c)]
+    found = loaded(tmp_path / "model.py").function((given[0], [given[1], 3]), {"x": given[0]}, given[2])
+    assert found["sum"].tolist() == [5.0]
+    same(found["rest"][0], np.exp(given[0]))
+    assert found["rest"][1].tolist() == [True]
+    assert found["rest"][2:] == ["said", 2.5, None]
+
+
+def test_what_is_returned_is_not_the_weights_themselves(tmp_path: Path) -> None:
+    model = nn.Linear(2, 2)
+    module = written(lambda x: (model(x), model.weight, model.bias[:1]), (torch.ones(1, 2),), path=tmp_path)
+    for leaf in module.forward(np.ones((1, 2), np.float32)):
+        leaf[...] = 0
+    assert all([weight.all() for weight in module.W.values()])
+
+
+def test_tied_and_transposed_weights(tmp_path: Path) -> None:
+    model = nn.Module()
+    model.register_parameter("a", nn.Parameter(torch.randn(3, 2).t()))
+    model.register_parameter("b", nn.Parameter(torch.randn(2, 3, 4).permute(1, 2, 0)))
+    model.forward = lambda x: (x @ model.a, (model.b * 2).sum(0), x @ model.a)  # type: ignore[method-assign]
+    x = torch.randn(5, 2)
+    found = written(model, (x,), path=tmp_path).forward(x.numpy())
+    for a, b in zip(found, model(x), strict=True):
+        same(a, b.detach().numpy())
+
+
+def test_inputs_lie_in_memory_as_the_example_did(tmp_path: Path) -> None:
+    x = torch.randn(3, 4, 5).permute(2, 0, 1)
+    module = written(lambda x: (x.transpose(1, 2).reshape(5, 12), x.sum(0)), (x,), path=tmp_path)
+    for given in (x.numpy(), np.ascontiguousarray(x.numpy())):
+        for a, b in zip(module.forward(given), (x.transpose(1, 2).reshape(5, 12), x.sum(0)), strict=True):
+            same(a, b.numpy())
+
+
+def test_writes_into_memory_of_its_own_stay_there(tmp_path: Path) -> None:
+    def filled(x: torch.Tensor) -> torch.Tensor:
+        out = torch.zeros(3, 2)
+        out[1] = x
+        out[2].add_(x).mul_(3)
+        return out
+
+    module = written(filled, (torch.ones(2),), path=tmp_path)
+    for value in (2.0, 3.0):
+        x = torch.full((2,), value)
+        same(module.filled(x.numpy()), filled(x).numpy())
+
+
+def test_large_values_are_let_go_of(tmp_path: Path) -> None:
+    written(lambda x: ((x * 2).exp() + 1).sum(), (torch.ones(1 << 15),), path=tmp_path)
+    text = (tmp_path / "model.py").read_text()
+    assert "    del x\n" in text
+    assert "    del mul\n" in text
+
+
+def test_the_last_call_is_traced_with_the_values_of_now(tmp_path: Path) -> None:
+    model = nn.Linear(2, 2)
+    program = static.compile(model, quiet=True)
+    program(torch.ones(1, 2))
+    with torch.no_grad():
+        model.weight.fill_(2.0)
+    program.to_python(tmp_path / "model.py")
+    np.testing.assert_array_equal(loaded(tmp_path / "model.py").W["weight"], np.full((2, 2), 2.0))
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+def test_inputs_that_it_was_not_written_for(tmp_path: Path) -> None:
+    module = written(lambda x: x + 1, (torch.ones(2, 3),), path=tmp_path)
+    with pytest.raises(ValueError, match=r"forward\(\): x has shape \(3, 3\), but this was written for \(2, 3\)"):
+        module.forward(np.ones((3, 3), np.float32))
+    with pytest.raises(ValueError, match=r"forward\(\): x is float64, but must be float32: use .astype"):
+        module.forward(np.ones((2, 3)))
+    with pytest.raises(TypeError, match=r"forward\(\): x must be an ndarray, not list"):
+        module.forward([[1.0, 2.0, 3.0]] * 2)
+    module = written(lambda x: x + 1, (torch.ones(2, 3),), (torch.ones(4),), path=tmp_path)
+    same(module.forward(np.ones(4, np.float32)), np.full(4, 2, np.float32))
+    with pytest.raises(ValueError, match=r"(?s)nothing is written for.*for \(2, 3\).*for \(4,\)"):
+        module.forward(np.ones(3, np.float32))
+
+
+def test_branches_over_values(tmp_path: Path) -> None:
+    def absolute(x: torch.Tensor) -> torch.Tensor:
+        return x if x.sum() > 0 else -x
+
+    one, other = torch.tensor([1.0]), torch.tensor([-2.0])
+    module = written(absolute, (one,), path=tmp_path)
+    with pytest.raises(
+        ValueError, match=r"the model branches on a value \(bool\(\)\) that was True .* and is False here"
+    ):
+        module.absolute(other.numpy())
+    module = written(absolute, (one,), (other,), path=tmp_path)
+    assert [module.absolute(np.array([v], np.float32)).item() for v in (3.0, -3.0)] == [3.0, 3.0]
+
+
+def test_all_that_cannot_be_written_is_named_at_once(tmp_path: Path) -> None:
+    w = torch.ones(2, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    norm = nn.BatchNorm1d(2)
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        loss = F.dropout(norm(x) * w).sum()
+        loss.backward()
+        optimizer.step()
+        x.add_(1)
+        return loss
+
+    (tmp_path / "model.py").write_text("before")
+    with pytest.raises(RuntimeError) as caught:
+        written(step, (torch.ones(3, 2),), path=tmp_path)
+    message = str(caught.value)
+    for part in (
+        "to_python(): step() cannot be written as NumPy code:\n",
+        "draws random numbers: put the model in eval mode (model.eval())",
+        "it writes into running_mean: put the model in eval mode",
+        "it gives tensors their .grad (backward())",
+        "step(), which changes more than the tensors that it returns",
+        "it writes into an argument: write into a clone",
+    ):
+        assert part in message
+    assert [path.name for path in tmp_path.iterdir()] == ["model.py"]
+    assert (tmp_path / "model.py").read_text() == "before"
+
+
+def test_what_is_no_tensor_among_the_results(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match=r"it returns a object .*: return tensors, numbers"):
+        written(lambda x: (x, object()), (torch.ones(1),), path=tmp_path)
+
+
+def test_a_failed_write_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = nn.Linear(2, 2)
+    written(model, (torch.ones(1, 2),), path=tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+
+    def full(*args: Any, **kwargs: Any) -> None:
+        raise OSError("no space")
+
+    monkeypatch.setattr(np.lib.format, "write_array", full)
+    with pytest.raises(OSError, match="no space"):
+        written(nn.Linear(2, 3), (torch.ones(1, 2),), path=tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+
+def test_paths_and_programs_that_are_not_there(tmp_path: Path) -> None:
+    program = static.compile(nn.Linear(2, 2), quiet=True)
+    with pytest.raises(RuntimeError, match="was not traced yet: call it on an example first"):
+        program.to_python(tmp_path / "model.py")
+    program(torch.ones(1, 2))
+    with pytest.raises(ValueError, match=r"the path must end in .py, but is '.*model.txt'"):
+        program.to_python(tmp_path / "model.txt")
+    with pytest.raises(RuntimeError, match="Parent directory"):
+        program.to_python(tmp_path / "nowhere" / "model.py")
+
+
+def test_arguments_of_several_structures(tmp_path: Path) -> None:
+    program = static.compile(lambda x, n: x * n, quiet=True)
+    program(torch.ones(1), 2)
+    program(torch.ones(1), 3)
+    with pytest.raises(
+        RuntimeError, match="with other values of arguments that are no tensors: trace it anew for each"
+    ):
+        program.to_python(tmp_path / "model.py")
