@@ -323,7 +323,7 @@ def test_all_that_cannot_be_written_is_named_at_once(tmp_path: Path) -> None:
     for part in (
         "to_python(): step() cannot be written as NumPy code:\n",
         "draws random numbers: put the model in eval mode (model.eval())",
-        "it writes into running_mean: put the model in eval mode",
+        "it writes into num_batches_tracked, running_mean, running_var: put the model in eval mode",
         "it gives tensors their .grad (backward())",
         "step(), which changes more than the tensors that it returns",
         "it writes into an argument: write into a clone",

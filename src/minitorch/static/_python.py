@@ -131,6 +131,7 @@ class Body:
         self._shared = {self.owner(s) for s in outside}  # memory that is written, or that people get
         self._names: dict[Slot, str] = {}
         self._taken: set[str] = set()
+        self._written: dict[str, None] = {}  # what comes from outside and is written
         self._inlined: dict[int, bool] = {}  # by the ids of instructions: it is decided once
         self.returned = variant.returned
         self.parameters = list(_parameters(function, variant.given))
@@ -215,6 +216,11 @@ class Body:
             except Unwritable as error:
                 self.problems[f"{operation_of(ins.row)}() needs {error}"] = None
             yield from self.freed(number, ins)
+        if self._written:
+            self.problems[
+                f"it writes into {', '.join(self._written)}: put the model in eval mode (model.eval()) where these are a "
+                "layer's running statistics, else give them as arguments and return the new values"
+            ] = None
         try:
             yield f"return {self.result(self.returned)}"
         except Unwritable as error:
@@ -306,12 +312,8 @@ class Body:
                 "it writes into an argument: write into a clone of it (x = x.clone()), or use the operation that is not "
                 "in place"
             ] = None
-        for slot in sorted(family & self.trace.captured.keys()):
-            name = self.weights.names.get(id(self.trace.captured[slot]), "a tensor from outside")
-            self.problems[
-                f"it writes into {name}: put the model in eval mode (model.eval()) where that is a layer's running "
-                "statistics, else give it as an argument and return the new value"
-            ] = None
+        for slot in family & self.trace.captured.keys():
+            self._written[self.weights.names.get(id(self.trace.captured[slot]), "a tensor from outside")] = None
         source = self.slot(ins.source) if isinstance(ins.source, Slot) else self.copies.array(ins.source._array)
         yield f'{self.copies.numpy()}.copyto({self.slot(ins.target)}, {source}, casting="unsafe")'
 
