@@ -57,7 +57,7 @@ LAYERS = [
     ["testing.strategies", "testing._sources", "testing._property_test", "testing.__main__"],
     ["optim", "utils", "serialization", "distributions"],
     ["_settings", "version", "types", "functional", "func", "random"],
-    ["amp", "_sparse", "safetensors"],
+    ["amp", "_sparse", "safetensors", "onnx"],
     ["cuda", "backends", "accelerator", "mps", "xpu", "compiler", "hub", "jit", "multiprocessing", "profiler", ""],
     ["_as_torch", "__main__", "debug"],
 ]

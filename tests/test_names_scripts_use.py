@@ -230,7 +230,6 @@ ABSENT = {
     "nn.parallel.DistributedDataParallel": "computation is in one process",
     "fx": "programs are not traced; autograd.Tape lists what was recorded",
     "utils.tensorboard": "PyTorch's own code for TensorBoard",
-    "onnx": "models are not exported",
     "view_as_complex": "there are no complex numbers",
     "view_as_real": "there are no complex numbers",
     "polar": "there are no complex numbers",

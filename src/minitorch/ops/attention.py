@@ -78,8 +78,10 @@ def _backward_by_composition(
 
 
 def _composed_row(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool, scale: float) -> Any:
-    mask = _mask_of(query._array, key._array, attn_mask, is_causal)
-    return _composed(query, key, value, None if mask is None else wrap(mask), scale)
+    mask = kernels.causal(query.shape[-2], key.shape[-2], query._array.dtype) if is_causal else attn_mask
+    return _composed(
+        query, key, value, None if mask is None else wrap(mask), scale
+    )  # traces know the mask by its array
 
 
 way_back("attention_backward", _attention_backward, _backward_by_composition)

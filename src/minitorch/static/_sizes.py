@@ -26,7 +26,7 @@ from .._modes import no_grad
 from .._pytree import tree_flatten, tree_unflatten
 from .._records import module_path
 from .._runtime import Tensor, wrap
-from .._trace import Called, Left, Made, Packed, Slot, Trace
+from .._trace import Called, Made, Packed, Slot, Trace
 from ..autograd import record_sites
 from ._size_expressions import (
     Axis,
@@ -204,9 +204,6 @@ class _Block:
                 raise CannotGeneralise(
                     f"the axes cannot vary independently: at {turned} it fails: {type(error).__name__}: {error}"
                 ) from error
-        for other in passes[1:]:
-            if other.signature != passes[0].signature:
-                raise CannotGeneralise(f"at other sizes {difference(passes[0], other)}")
         return passes
 
 
@@ -418,7 +415,10 @@ class General:
 
 
 def generalise(
-    function: Callable[..., Any], args: Sequence[Any], axes: Mapping[int, Mapping[int, str]] | None = None
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    axes: Mapping[int, Mapping[int, str]] | None = None,
+    expand: Callable[[Pass], None] | None = None,
 ) -> General:
     """Trace a function at several sizes of its arguments, and write down what it does as one program for all of them.
 
@@ -432,6 +432,9 @@ def generalise(
         For the tensors among the arguments, by number, the names of those axes that may vary.  Axes of one name are of one
         size.
 
+    expand : callable, optional
+        What is done to the instructions of each pass before they are compared.
+
     Returns
     -------
     General
@@ -442,9 +445,11 @@ def generalise(
         If the function fails at other sizes, or does other things there.
     """
     block = _Block(function, args, axes or {})
-    return General(block.traces(), block.axes)
-
-
-def leaving(general: General) -> list[tuple[Left, str]]:
-    """The instructions at which a value of a tensor became Python's, with the modules that they are of."""
-    return [(i, general.paths[n]) for n, i in enumerate(general.instructions) if isinstance(i, Left)]
+    passes = block.traces()
+    if expand is not None:
+        for one in passes:
+            expand(one)
+    for other in passes[1:]:
+        if other.signature != passes[0].signature:
+            raise CannotGeneralise(f"at other sizes {difference(passes[0], other)}")
+    return General(passes, block.axes)

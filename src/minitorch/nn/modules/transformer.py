@@ -287,19 +287,19 @@ class TransformerEncoder(Module):
         output = src
         for layer in self.layers:
             output = layer(output, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
-        if padding is not None and mask is None and self._drops_padding(src, padding):
-            output = output.masked_fill(padding.ne(0).unsqueeze(-1), 0.0)
+        if padding is not None and mask is None and self._drops_padding(src):
+            hidden = padding.ne(0)
+            if self.mask_check:  # of the values, and no branch over them, so that a trace is of both cases
+                hidden = hidden & (hidden[..., 1:] >= hidden[..., :-1]).all()
+            output = output.masked_fill(hidden.unsqueeze(-1), 0.0)
         return output if self.norm is None else self.norm(output)
 
-    def _drops_padding(self, src: Tensor, padding: Tensor) -> bool:
-        """Whether PyTorch would work on sequences without their padding, and then fill in zeros."""
+    def _drops_padding(self, src: Tensor) -> bool:
+        """Whether PyTorch would work on sequences without their padding, if that is at the end, and then fill in zeros."""
         if not self.use_nested_tensor or self.layers[0].training or src.dim() != 3:
             return False
         tensors = [src, *self.layers[0].parameters()]
-        if grad_on() and any([tensor.requires_grad for tensor in tensors]):
-            return False
-        hidden = padding.ne(0)
-        return not self.mask_check or bool((hidden[..., 1:] >= hidden[..., :-1]).all())
+        return not (grad_on() and any([tensor.requires_grad for tensor in tensors]))
 
 
 def _why_padded(layer: Any) -> str:

@@ -1,0 +1,11 @@
+"""Models as ONNX files: ``export``.
+
+The files are made and checked by the package ``onnx`` (``pip install minitorch[onnx]``), which is imported when it is first
+needed; whatever runs ONNX, such as ``onnxruntime``, runs them.
+"""
+
+from . import errors
+from ._export import OPSETS, ONNXProgram, TrainingMode, export, is_in_onnx_export
+from .errors import OnnxExporterError
+
+__all__ = ["OPSETS", "ONNXProgram", "OnnxExporterError", "TrainingMode", "errors", "export", "is_in_onnx_export"]

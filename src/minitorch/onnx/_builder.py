@@ -1,0 +1,260 @@
+"""An ONNX graph that is being built: nodes, initializers, and sizes as values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..static._size_expressions import Axis, Counted, Filled, Scaled, Size, Triangle
+
+INT64, BOOL = np.dtype(np.int64), np.dtype(np.bool_)
+
+_BOOL_RESULTS = frozenset(
+    ["Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or", "Xor", "Not", "IsNaN", "IsInf"]
+)  # of one dtype whatever the inputs are
+_INT_RESULTS = frozenset(["Shape", "Size", "NonZero", "ArgMax", "ArgMin"])
+_SECOND = frozenset(["Where"])  # the dtype is the second input's
+
+
+class CannotExport(Exception):
+    """An operation has no ONNX form here; the message says why."""
+
+
+def library() -> ModuleType:
+    """The package ``onnx``.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed.
+    """
+    try:
+        import onnx
+        import onnx.checker
+        import onnx.helper
+        import onnx.numpy_helper
+    except ImportError as error:
+        raise ImportError(
+            "the package onnx, which makes and checks ONNX models, is not there; install it: pip install onnx",
+            name="onnx",
+        ) from error
+    return onnx
+
+
+class Value:
+    """A value of the graph.
+
+    Attributes
+    ----------
+    name : str
+    dtype : numpy.dtype
+    shape : tuple of int or Size, or None
+        None where it is not noted: of what is between the values of the traced program.
+    """
+
+    __slots__ = ("dtype", "name", "shape")
+
+    def __init__(self, name: str, dtype: np.dtype[Any], shape: tuple[Any, ...] | None = None) -> None:
+        self.name, self.dtype, self.shape = name, dtype, shape
+
+    @property
+    def sizes(self) -> tuple[Any, ...]:
+        """Its shape, which is noted."""
+        assert self.shape is not None
+        return self.shape
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has."""
+        return len(self.sizes)
+
+
+class Builder:
+    """Nodes in order.  Calling it adds one: ``g("Add", a, b)`` gives its result.
+
+    Parameters
+    ----------
+    onnx : module
+    axis_of : callable
+        Gives the value that an `Axis` is of.
+    seen : callable
+        Gives the shapes of the first input and of the first result of the operation that is being written, in each pass.
+
+    Attributes
+    ----------
+    path : str
+        The module that what is added is of; it is in the nodes' names.
+    results : list of (shape, dtype)
+        What the operation that is being written gives.
+    """
+
+    def __init__(self, onnx: ModuleType, axis_of: Callable[[Axis], Value], seen: Callable[[], list[Any]]) -> None:
+        self.onnx, self._axis_of, self.seen = onnx, axis_of, seen
+        self.nodes: list[Any] = []
+        self.initializers: dict[str, np.ndarray] = {}
+        self.path = ""
+        self.results: list[tuple[tuple[Any, ...], np.dtype[Any]]] = []
+        self._constants: dict[Any, Value] = {}
+        self._sizes: dict[Any, Value] = {}
+        self._count = 0
+
+    def __call__(self, op: str, *inputs: Value | None, outputs: int = 1, dtype: Any = None, **attributes: Any) -> Any:
+        """Add a node; its result, or several in a tuple.  The result's dtype is the first input's if nothing is said."""
+        if dtype is None:
+            dtype = BOOL if op in _BOOL_RESULTS else INT64 if op in _INT_RESULTS else None
+        if dtype is None:
+            (source,) = [i for i in inputs[op in _SECOND :] if i is not None][:1]
+            dtype = source.dtype
+        number, self._count = self._count, self._count + 1
+        stem = f"/{self.path.replace('.', '/')}/{op}" if self.path else f"/{op}"
+        names = [f"{stem}_{number}_output_{i}" for i in range(outputs)]
+        given = ["" if i is None else i.name for i in inputs]
+        while given and not given[-1]:
+            given.pop()
+        self.nodes.append(self.onnx.helper.make_node(op, given, names, name=f"{stem}_{number}", **attributes))
+        made = [Value(name, np.dtype(dtype)) for name in names]
+        return made[0] if outputs == 1 else tuple(made)
+
+    # -- constants -----------------------------------------------------------------------------------------------------
+    def constant(self, value: Any, dtype: Any = None) -> Value:
+        """A constant; the same one for equal values."""
+        array = np.asarray(value, dtype)
+        key = array.dtype.str, array.shape, array.tobytes()
+        if key not in self._constants:
+            name = f"constant_{len(self._constants)}"
+            self.initializers[name] = array
+            self._constants[key] = Value(name, array.dtype, array.shape)
+        return self._constants[key]
+
+    def parameter(self, name: str, array: np.ndarray) -> Value:
+        """A constant of this name."""
+        self.initializers[name] = array
+        return Value(name, array.dtype, array.shape)
+
+    def ints(self, items: Sequence[Any]) -> Value:
+        """A vector of integers and sizes."""
+        if all([isinstance(i, int) for i in items]):
+            return self.constant(list(items), INT64)
+        key = tuple(items)
+        if key not in self._sizes:
+            parts = [self.size(i) if isinstance(i, Size) else self.ints([i]) for i in items]
+            self._sizes[key] = parts[0] if len(parts) == 1 else self("Concat", *parts, axis=0)
+        return self._sizes[key]
+
+    def size(self, size: Size) -> Value:
+        """A size as a vector of one element."""
+        if size not in self._sizes:
+            total: Value | None = None
+            for coefficient, axes in size.terms:
+                factors = [self._axis(axis) for axis in axes]
+                if coefficient != 1 or not factors:
+                    factors.append(self.ints([coefficient]))
+                term = factors[0]
+                for factor in factors[1:]:
+                    term = self("Mul", term, factor)
+                total = term if total is None else self("Add", total, term)
+            assert total is not None
+            if size.divisor != 1:  # rounded down: Div rounds towards zero
+                divisor = self.ints([size.divisor])
+                total = self("Div", self("Sub", total, self("Mod", total, divisor)), divisor)
+            self._sizes[size] = total
+        return self._sizes[size]
+
+    def _axis(self, axis: Axis) -> Value:
+        if axis not in self._sizes:
+            value = self._axis_of(axis)
+            self._sizes[axis] = self("Shape", value, start=axis.axis, end=axis.axis + 1)
+        return self._sizes[axis]
+
+    def number(self, value: Any, dtype: Any) -> Value:
+        """A number, or an expression of sizes, as a value without dimensions."""
+        dtype = np.dtype(getattr(dtype, "dtype", dtype))
+        if isinstance(value, Value):
+            return self.cast(value, dtype)
+        if isinstance(value, Size):
+            return self.cast(self.scalar(value), dtype)
+        if isinstance(value, Scaled):
+            found = self.cast(self.scalar(value.size), np.dtype(np.float32))
+            if value.power != 1:
+                found = self("Pow", found, self.constant(value.power, np.float32))
+            if value.factor != 1:
+                found = self("Mul", found, self.constant(value.factor, np.float32))
+            return self.cast(found, dtype)
+        return self.constant(value, dtype)
+
+    def scalar(self, value: Any) -> Value:
+        """An integer or a size as a value without dimensions."""
+        if isinstance(value, Size):
+            return self("Reshape", self.size(value), self.ints([]))
+        return self.constant(value, INT64)
+
+    def expression(self, value: Any) -> Value:
+        """A constant array whose sizes may vary."""
+        if isinstance(value, np.ndarray):
+            return self.constant(value)
+        if isinstance(value, Filled):
+            return self.expand(self.number(value.value, value.dtype), value.shape)
+        if isinstance(value, Counted):
+            # start and step times whole numbers, so that nothing adds up
+            count = self("Range", self.scalar(0), self.scalar(value.count), self.scalar(1))
+            step = self("Mul", self.cast(count, value.dtype), self.number(value.step, value.dtype))
+            return self("Add", step, self.number(value.start, value.dtype))
+        if isinstance(value, Triangle):
+            rows, columns = [self("Range", self.scalar(0), self.scalar(n), self.scalar(1)) for n in value.shape]
+            offset = self("Sub", columns, self("Unsqueeze", rows, self.ints([1])))
+            inside = self("LessOrEqual", offset, self.scalar(value.diagonal))
+            return self("Where", inside, self.number(value.below, value.dtype), self.number(value.above, value.dtype))
+        raise CannotExport("a constant has other values at other sizes, and no expression for them was found")
+
+    # -- what many forms do --------------------------------------------------------------------------------------------
+    def cast(self, value: Value, dtype: Any) -> Value:
+        """A value in a dtype."""
+        dtype = np.dtype(dtype)
+        if value.dtype == dtype:
+            return value
+        to = self.onnx.helper.np_dtype_to_tensor_dtype(dtype)
+        return self._shaped(self("Cast", value, to=to, dtype=dtype), value.shape)
+
+    def reshape(self, value: Value, shape: Sequence[Any]) -> Value:
+        """A value in a shape."""
+        zero = any([isinstance(size, int) and size == 0 for size in shape])
+        out = self("Reshape", value, self.ints(shape), **({"allowzero": 1} if zero else {}))
+        return self._shaped(out, tuple(shape))
+
+    def expand(self, value: Value, shape: Sequence[Any]) -> Value:
+        """A value broadcast to a shape."""
+        return self._shaped(self("Expand", value, self.ints(shape)), tuple(shape))
+
+    def transpose(self, value: Value, order: Sequence[int]) -> Value:
+        """A value with its dimensions in another order."""
+        out = self("Transpose", value, perm=list(order))
+        return self._shaped(out, tuple([value.sizes[i] for i in order]))
+
+    def swap(self, value: Value, one: int, other: int) -> Value:
+        """A value with two dimensions exchanged."""
+        order = list(range(value.ndim))
+        order[one], order[other] = order[other], order[one]
+        return self.transpose(value, order)
+
+    def unsqueeze(self, value: Value, *dims: int) -> Value:
+        """A value with dimensions of size 1 more, which are there then."""
+        return self("Unsqueeze", value, self.ints(dims))
+
+    def squeeze(self, value: Value, *dims: int) -> Value:
+        """A value without these dimensions of size 1."""
+        return self("Squeeze", value, self.ints(dims)) if dims else value
+
+    def slice(self, value: Value, dim: int, start: Any, end: Any, step: Any = 1) -> Value:
+        """A part of a value along a dimension."""
+        return self("Slice", value, self.ints([start]), self.ints([end]), self.ints([dim]), self.ints([step]))
+
+    def binary(self, op: str, value: Value, number: float) -> Value:
+        """An operation with a number."""
+        return self(op, value, self.constant(number, value.dtype))
+
+    def _shaped(self, value: Value, shape: tuple[Any, ...] | None) -> Value:
+        value.shape = shape
+        return value

@@ -1,0 +1,389 @@
+"""Forms of elementwise rows that are more than one node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._builder import INT64, Builder, CannotExport, Value
+from ._table import form
+
+
+# -- arithmetic --------------------------------------------------------------------------------------------------------
+@form("add")
+def add(g: Builder, self: Value, other: Value) -> Value:
+    """Of bools, it is "or"."""
+    return g("Or" if self.dtype == bool else "Add", self, other)
+
+
+@form("mul")
+def mul(g: Builder, self: Value, other: Value) -> Value:
+    """Of bools, it is "and"."""
+    return g("And" if self.dtype == bool else "Mul", self, other)
+
+
+@form("rsub")
+def rsub(g: Builder, self: Value, other: Value) -> Value:
+    return g("Sub", other, self)
+
+
+@form("rsub_number")
+def rsub_number(g: Builder, self: Value, other: Any) -> Value:
+    return g("Sub", g.number(other, self), self)
+
+
+@form("add_scaled")
+def add_scaled(g: Builder, self: Value, other: Value, alpha: Any) -> Value:
+    return g("Add", self, g("Mul", other, g.number(alpha, other)))
+
+
+@form("sub_scaled")
+def sub_scaled(g: Builder, self: Value, other: Value, alpha: Any) -> Value:
+    return g("Sub", self, g("Mul", other, g.number(alpha, other)))
+
+
+@form("pow_number")
+def pow_number(g: Builder, self: Value, exponent: Any) -> Value:
+    if exponent == 2:
+        return g("Mul", self, self)
+    if exponent == 0.5:
+        return g("Sqrt", self)
+    (_, dtype) = g.results[0]
+    return g("Pow", g.cast(self, dtype), g.number(exponent, dtype))
+
+
+@form("pow_of_number")
+def pow_of_number(g: Builder, exponent: Value, self: Any) -> Value:
+    (_, dtype) = g.results[0]
+    return g("Pow", g.number(self, dtype), g.cast(exponent, dtype))
+
+
+@form("rsqrt")
+def rsqrt(g: Builder, self: Value) -> Value:
+    return g("Reciprocal", g("Sqrt", self))
+
+
+@form("floor_divide", "div_floor")
+def div_floor(g: Builder, self: Value, other: Value) -> Value:
+    """Of integers, ONNX's Div rounds towards zero: what is left over is taken away first."""
+    if self.dtype.kind == "f":
+        return g("Floor", g("Div", self, other))
+    return g("Div", g("Sub", self, g("Mod", self, other)), other)
+
+
+@form("div_trunc")
+def div_trunc(g: Builder, self: Value, other: Value) -> Value:
+    quotient = g("Div", self, other)
+    return quotient if self.dtype.kind != "f" else _truncated(g, quotient)
+
+
+def _truncated(g: Builder, value: Value) -> Value:
+    return g("Mul", g("Sign", value), g("Floor", g("Abs", value)))
+
+
+@form("trunc")
+def trunc(g: Builder, self: Value) -> Value:
+    return _truncated(g, self) if self.dtype.kind == "f" else self
+
+
+@form("frac")
+def frac(g: Builder, self: Value) -> Value:
+    return g("Sub", self, _truncated(g, self))
+
+
+@form("remainder")
+def remainder(g: Builder, self: Value, other: Value) -> Value:
+    if self.dtype.kind != "f":
+        return g("Mod", self, other)
+    return g("Sub", self, g("Mul", g("Floor", g("Div", self, other)), other))
+
+
+@form("remainder_number")
+def remainder_number(g: Builder, self: Value, other: Any) -> Value:
+    return remainder(g, self, g.number(other, self))
+
+
+@form("fmod")
+def fmod(g: Builder, self: Value, other: Value) -> Value:
+    return g("Mod", self, other, fmod=1)
+
+
+@form("fmod_number")
+def fmod_number(g: Builder, self: Value, other: Any) -> Value:
+    return g("Mod", self, g.number(other, self), fmod=1)
+
+
+@form("exp2")
+def exp2(g: Builder, self: Value) -> Value:
+    return g("Pow", g.constant(2, self.dtype), self)
+
+
+@form("expm1")
+def expm1(g: Builder, self: Value) -> Value:
+    return g.binary("Sub", g("Exp", self), 1)
+
+
+@form("log1p")
+def log1p(g: Builder, self: Value) -> Value:
+    return g("Log", g.binary("Add", self, 1))
+
+
+@form("log2")
+def log2(g: Builder, self: Value) -> Value:
+    return g.binary("Div", g("Log", self), np.log(2))
+
+
+@form("log10")
+def log10(g: Builder, self: Value) -> Value:
+    return g.binary("Div", g("Log", self), np.log(10))
+
+
+@form("deg2rad")
+def deg2rad(g: Builder, self: Value) -> Value:
+    return g.binary("Mul", self, np.pi / 180)
+
+
+@form("rad2deg")
+def rad2deg(g: Builder, self: Value) -> Value:
+    return g.binary("Mul", self, 180 / np.pi)
+
+
+@form("erfc")
+def erfc(g: Builder, self: Value) -> Value:
+    return g("Sub", g.constant(1, self.dtype), g("Erf", self))
+
+
+# -- comparisons, dtypes, choices --------------------------------------------------------------------------------------
+def _order(name: str, op: str) -> None:
+    @form(name)
+    def compared(g: Builder, self: Value, other: Value) -> Value:
+        if self.dtype == bool:  # which ONNX gives no order
+            self, other = g.cast(self, np.int32), g.cast(other, np.int32)
+        return g(op, self, other)
+
+
+_order("lt", "Less")
+_order("le", "LessOrEqual")
+_order("gt", "Greater")
+_order("ge", "GreaterOrEqual")
+
+
+@form("ne")
+def ne(g: Builder, self: Value, other: Value) -> Value:
+    return g("Not", g("Equal", self, other))
+
+
+@form("isfinite")
+def isfinite(g: Builder, self: Value) -> Value:
+    return g("Not", g("Or", g("IsNaN", self), g("IsInf", self)))
+
+
+@form("isposinf")
+def isposinf(g: Builder, self: Value) -> Value:
+    return g("IsInf", self, detect_negative=0)
+
+
+@form("isneginf")
+def isneginf(g: Builder, self: Value) -> Value:
+    return g("IsInf", self, detect_positive=0)
+
+
+@form("signbit")
+def signbit(g: Builder, self: Value) -> Value:
+    return g("Less", self, g.constant(0, self.dtype))
+
+
+@form("bitwise_and")
+def bitwise_and(g: Builder, self: Value, other: Value) -> Value:
+    return g("And" if self.dtype == bool else "BitwiseAnd", self, other)
+
+
+@form("bitwise_or")
+def bitwise_or(g: Builder, self: Value, other: Value) -> Value:
+    return g("Or" if self.dtype == bool else "BitwiseOr", self, other)
+
+
+@form("bitwise_xor")
+def bitwise_xor(g: Builder, self: Value, other: Value) -> Value:
+    return g("Xor" if self.dtype == bool else "BitwiseXor", self, other)
+
+
+@form("to")
+def to(g: Builder, self: Value) -> Value:
+    """The dtype of the result is given to every result."""
+    return g("Identity", self)
+
+
+@form("copy")
+def copy(g: Builder, src: Value) -> Value:
+    (shape, _) = g.results[0]
+    return g.expand(src, shape)
+
+
+@form("where")
+def where(g: Builder, condition: Value, self: Value, other: Value) -> Value:
+    return g("Where", condition, self, other)
+
+
+@form("keep")
+def keep(g: Builder, self: Value, mask: Value) -> Value:
+    return g("Where", g.cast(mask, bool), self, g.constant(0, self.dtype))
+
+
+@form("masked_fill")
+def masked_fill(g: Builder, self: Value, mask: Value, value: Any) -> Value:
+    return g("Where", mask, g.number(value, self), self)
+
+
+@form("masked_fill_tensor")
+def masked_fill_tensor(g: Builder, self: Value, value: Value, mask: Value) -> Value:
+    return g("Where", mask, value, self)
+
+
+def _bound(g: Builder, self: Value, op: str, bound: Any) -> Value:
+    """The larger or smaller of a value and a number."""
+    if bound is None:
+        return self
+    if not isinstance(bound, (int, float)):
+        return g(op, self, g.number(bound, self))
+    if self.dtype.kind != "f" and isinstance(bound, float) and not bound.is_integer():
+        raise CannotExport(f"integers are bounded by {bound}, which is none: give an integer")
+    return g(op, self, g.constant(bound, self.dtype))
+
+
+@form("clamp")
+def clamp(g: Builder, self: Value, min: Any, max: Any) -> Value:
+    return _bound(g, _bound(g, self, "Max", min), "Min", max)
+
+
+@form("clamp_min")
+def clamp_min(g: Builder, self: Value, min: Any) -> Value:
+    return _bound(g, self, "Max", min)
+
+
+@form("clamp_max")
+def clamp_max(g: Builder, self: Value, max: Any) -> Value:
+    return _bound(g, self, "Min", max)
+
+
+@form("clamp_tensors")
+def clamp_tensors(g: Builder, self: Value, min: Value, max: Value) -> Value:
+    return g("Min", g("Max", self, min), max)
+
+
+@form("fill", "fill_", "fill_tensor", "fill_tensor_")
+def fill(g: Builder, value: Any) -> Value:
+    ((shape, dtype),) = g.results
+    return g.expand(g.number(value, dtype), shape)
+
+
+@form("zero_", "zeros_of")
+def zero(g: Builder) -> Value:
+    ((shape, dtype),) = g.results
+    return g.expand(g.constant(0, dtype), shape)
+
+
+# -- activations -------------------------------------------------------------------------------------------------------
+@form("hardtanh")
+def hardtanh(g: Builder, self: Value, min_val: Any, max_val: Any) -> Value:
+    return g("Clip", self, g.number(min_val, self), g.number(max_val, self))
+
+
+@form("hardsigmoid")
+def hardsigmoid(g: Builder, self: Value) -> Value:
+    return g("HardSigmoid", self, alpha=1 / 6, beta=0.5)
+
+
+@form("leaky_relu")
+def leaky_relu(g: Builder, self: Value, negative_slope: float) -> Value:
+    return g("LeakyRelu", self, alpha=negative_slope)
+
+
+@form("prelu")
+def prelu(g: Builder, self: Value, weight: Value) -> Value:
+    return g("PRelu", self, weight)
+
+
+@form("elu", "celu")
+def elu(g: Builder, self: Value, alpha: float, scale: float, input_scale: float) -> Value:
+    """``scale * x``, and below zero ``scale * alpha * (exp(input_scale * x) - 1)``."""
+    if scale == 1 and input_scale == 1:
+        return g("Elu", self, alpha=alpha)
+    if input_scale == 1:
+        return g("Selu", self, alpha=alpha, gamma=scale)
+    below = g("Elu", g.binary("Mul", self, input_scale), alpha=alpha * scale)
+    positive = g("Greater", self, g.constant(0, self.dtype))
+    return g("Where", positive, g.binary("Mul", self, scale), below)
+
+
+@form("gelu")
+def gelu(g: Builder, self: Value, approximate: str) -> Value:
+    return g("Gelu", self, approximate=approximate)
+
+
+@form("silu")
+def silu(g: Builder, self: Value) -> Value:
+    return g("Mul", self, g("Sigmoid", self))
+
+
+@form("softplus")
+def softplus(g: Builder, self: Value, beta: float, threshold: float) -> Value:
+    """``log(1 + exp(beta * x)) / beta``, and the value itself where ``beta * x`` is above the threshold."""
+    scaled = self if beta == 1 else g.binary("Mul", self, beta)
+    soft = g("Softplus", scaled)
+    soft = soft if beta == 1 else g.binary("Div", soft, beta)
+    return g("Where", g("Greater", scaled, g.constant(threshold, self.dtype)), self, soft)
+
+
+@form("logsigmoid")
+def logsigmoid(g: Builder, self: Value) -> Value:
+    return g("Neg", g("Softplus", g("Neg", self)))
+
+
+@form("softshrink")
+def softshrink(g: Builder, self: Value, lambd: float) -> Value:
+    return g("Shrink", self, bias=lambd, lambd=lambd)
+
+
+@form("hardshrink")
+def hardshrink(g: Builder, self: Value, lambd: float) -> Value:
+    return g("Shrink", self, bias=0.0, lambd=lambd)
+
+
+@form("threshold")
+def threshold(g: Builder, self: Value, threshold: float, value: float) -> Value:
+    above = g("Greater", self, g.constant(threshold, self.dtype))
+    return g("Where", above, self, g.constant(value, self.dtype))
+
+
+@form("glu")
+def glu(g: Builder, self: Value, dim: int) -> Value:
+    value, gate = g("Split", self, outputs=2, axis=dim, num_outputs=2)
+    return g("Mul", value, g("Sigmoid", gate))
+
+
+# -- choices -----------------------------------------------------------------------------------------------------------
+@form("indices counted from the end")
+def counted_from_end(g: Builder, self: Value, size: Any) -> Value:
+    return g("Mod", self, g.number(size, INT64))
+
+
+@form("one_hot")
+def one_hot(g: Builder, self: Value, num_classes: Any) -> Value:
+    ((shape, dtype),) = g.results
+    return g("OneHot", self, g.scalar(shape[-1]), g.constant([0, 1], dtype), dtype=dtype)
+
+
+@form("mask to be added")
+def additive(g: Builder, self: Value, hides: bool, dtype: Any) -> Value:
+    shown, hidden = g.constant(0, dtype), g.constant(-np.inf, dtype)
+    return g("Where", self, hidden, shown) if hides else g("Where", self, shown, hidden)
+
+
+@form("isclose")
+def isclose(g: Builder, a: Value, b: Value, rtol: float, atol: float, equal_nan: bool) -> Value:
+    if equal_nan:
+        raise CannotExport("isclose(equal_nan=True)")
+    room = g.binary("Add", g.binary("Mul", g("Abs", b), rtol), atol)
+    return g("Or", g("Equal", a, b), g("LessOrEqual", g("Abs", g("Sub", a, b)), room))

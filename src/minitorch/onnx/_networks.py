@@ -1,0 +1,388 @@
+"""Forms of the rows of networks: products, convolutions, pooling, normalisation, recurrent layers, resampling."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..static._size_expressions import Parts, Repeated
+from ._builder import INT64, Builder, CannotExport, Value
+from ._shapes import reduced
+from ._table import form
+
+
+# -- products ----------------------------------------------------------------------------------------------------------
+@form("mm", "folded_mm", "bmm", "mv", "folded_mv", "vm", "dot", "vdot")
+def product(
+    g: Builder, self: Value, mat2: Value | None, vec: Value | None, tensor: Value | None, other: Value | None
+) -> Value:
+    (second,) = [v for v in (mat2, vec, tensor, other) if v is not None]
+    return g("MatMul", self, second)
+
+
+def _turned(g: Builder, matrices: Value) -> Value:
+    return g.swap(matrices, matrices.ndim - 2, matrices.ndim - 1)
+
+
+@form("mm_nt", "folded_mm_nt", "bmm_nt")
+def product_nt(g: Builder, self: Value, mat2: Value) -> Value:
+    return g("MatMul", self, _turned(g, mat2))
+
+
+@form("mm_tn", "bmm_tn")
+def product_tn(g: Builder, self: Value, mat2: Value) -> Value:
+    """Of more dimensions, all but the last are summed over in ``mm_tn``: they are folded first."""
+    if self.ndim == mat2.ndim == 2 or len(g.results[0][0]) > 2:
+        return g("MatMul", _turned(g, self), mat2)
+    folded = [g.reshape(v, (-1, v.sizes[-1])) for v in (self, mat2)]
+    return g("MatMul", g("Transpose", folded[0], perm=[1, 0]), folded[1])
+
+
+@form("mv_t")
+def mv_t(g: Builder, self: Value, vec: Value) -> Value:
+    if self.ndim > 2:
+        self, vec = g.reshape(self, (-1, self.sizes[-1])), g.reshape(vec, (-1,))
+    return g("MatMul", vec, self)
+
+
+@form("rows_times")
+def rows_times(g: Builder, self: Value, vec: Value) -> Value:
+    return g("Mul", g.unsqueeze(self, -1), vec)
+
+
+@form("linear")
+def linear(g: Builder, self: Value, weight: Value, bias: Value) -> Value:
+    return g("Gemm", self, weight, bias, transB=1)
+
+
+@form("folded_linear")
+def folded_linear(g: Builder, self: Value, weight: Value, bias: Value) -> Value:
+    return g("Add", g("MatMul", self, _turned(g, weight)), bias)
+
+
+@form("vector_linear")
+def vector_linear(g: Builder, self: Value, weight: Value) -> Value:
+    return g("MatMul", self, _turned(g, weight))
+
+
+@form("contract")
+def contract(g: Builder, self: Value, other: Value, left: Any, right: Any, kept: Any) -> Value:
+    letters = dict(zip(dict.fromkeys([*left, *right]), string.ascii_letters))
+    terms = ["".join([letters[label] for label in labels]) for labels in (left, right, kept)]
+    return g("Einsum", self, other, equation=f"{terms[0]},{terms[1]}->{terms[2]}")
+
+
+# -- convolutions ------------------------------------------------------------------------------------------------------
+def _batched(g: Builder, self: Value, ndim: int) -> Value:
+    """An input of a convolution or pooling with a batch dimension and one of channels."""
+    missing = ndim + 2 - self.ndim
+    return g.reshape(self, (1,) * missing + self.sizes) if missing else self
+
+
+def _unbatched(g: Builder, out: Value, number: int = 0) -> Value:
+    """The result in the shape that it is known to have, where that has no batch dimension."""
+    shape, _ = g.results[number]
+    return g.reshape(out, shape)
+
+
+@form("conv", "conv_bias")
+def conv(
+    g: Builder, self: Value, weight: Value, bias: Value | None, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Value:
+    ndim = weight.ndim - 2
+    out = g("Conv", _batched(g, self, ndim), weight, bias, kernel_shape=_static(weight.sizes[2:], "its weight"), strides=stride,
+            pads=[*padding, *padding], dilations=dilation, group=groups)  # fmt: skip
+    return out if self.ndim == ndim + 2 else _unbatched(g, out)
+
+
+@form("conv_input_grad", "conv_input_grad_bias")
+def conv_transposed(
+    g: Builder, self: Value, weight: Value, bias: Value | None, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Value:
+    ndim = weight.ndim - 2
+    out = g("ConvTranspose", _batched(g, self, ndim), weight, bias, kernel_shape=_static(weight.sizes[2:], "its weight"),
+            strides=stride, pads=[*padding, *padding], dilations=dilation, group=groups,
+            output_padding=_output_padding(g, weight, stride, padding, dilation))  # fmt: skip
+    return out if self.ndim == ndim + 2 else _unbatched(g, out)
+
+
+def _output_padding(g: Builder, weight: Value, stride: Any, padding: Any, dilation: Any) -> list[int]:
+    """How many cells more there are at the end than the input gives: from the shapes in all passes."""
+    found = set()
+    for given, out in g.seen():
+        kernel = weight.sizes[2:]
+        sizes = zip(given[-len(kernel) :], out[-len(kernel) :], kernel, stride, padding, dilation)
+        found.add(tuple([o - ((n - 1) * s - 2 * p + d * (k - 1) + 1) for n, o, k, s, p, d in sizes]))
+    if len(found) > 1:
+        raise CannotExport("a transposed convolution whose output padding depends on sizes")
+    return list(found.pop())
+
+
+def _static(shape: Sequence[Any], what: str) -> list[int]:
+    if not all([isinstance(size, int) for size in shape]):
+        raise CannotExport(f"the shape of {what} varies")
+    return list(shape)
+
+
+# -- pooling -----------------------------------------------------------------------------------------------------------
+def _max_pool(g: Builder, self: Value, windows: Any, outputs: int) -> Any:
+    kernel, stride, padding, dilation, ceil_mode = windows
+    return g("MaxPool", _batched(g, self, len(kernel)), outputs=outputs, kernel_shape=kernel, strides=stride or kernel,
+             pads=[*padding, *padding], dilations=dilation, ceil_mode=int(ceil_mode))  # fmt: skip
+
+
+@form("max_pool2d", "max_pool3d")
+def max_pool(g: Builder, self: Value, windows: Any) -> Value:
+    return _unbatched(g, _max_pool(g, self, windows, 1))
+
+
+@form("the indices of max_pool")
+def max_pool_indices(g: Builder, self: Value, windows: Any) -> Value:
+    """ONNX counts through batches and channels, too."""
+    plane = _static(self.sizes[-len(windows[0]) :], "an image of which the indices of maxima are wanted")
+    _, indices = _max_pool(g, self, windows, 2)
+    indices.dtype = INT64
+    return _unbatched(g, g("Mod", indices, g.scalar(int(np.prod(plane)))))
+
+
+@form("indices of cells")
+def indices_of_cells(g: Builder, self: Value) -> Value:
+    return _unbatched(g, self)
+
+
+@form("avg_pool2d", "avg_pool3d")
+def avg_pool(
+    g: Builder, self: Value, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None,
+) -> Value:  # fmt: skip
+    if ceil_mode and (divisor_override or (count_include_pad and any(padding))):
+        raise CannotExport("average pooling that rounds up and counts padding: their meaning in ONNX differs")
+    out = g("AveragePool", _batched(g, self, len(kernel_size)), kernel_shape=kernel_size, strides=stride,
+            pads=[*padding, *padding], ceil_mode=int(ceil_mode),
+            count_include_pad=int(bool(count_include_pad or divisor_override)))  # fmt: skip
+    if divisor_override:
+        out = g.binary("Mul", out, float(np.prod(kernel_size)) / divisor_override)
+    return _unbatched(g, out)
+
+
+# -- normalisation -----------------------------------------------------------------------------------------------------
+def _plan(plan: Any, name: str) -> Any:
+    return plan.attributes[name] if isinstance(plan, Parts) else getattr(plan, name)
+
+
+@form("batch_norm_evaluated")
+def batch_norm_evaluated(
+    g: Builder, self: Value, weight: Value, bias: Value, mean: Value, var: Value, plan: Any
+) -> Value:
+    return g("BatchNormalization", self, weight, bias, mean, var, epsilon=_plan(plan, "eps"))
+
+
+@form("norm_moments")
+def norm_moments(g: Builder, self: Value, plan: Any) -> tuple[Value, Value]:
+    if _plan(plan, "groups"):
+        raise CannotExport("statistics of groups alone")
+    dims = [d for d in range(self.ndim) if d != 1]
+    mean = reduced(g, "ReduceMean", self, dims, True)
+    rest = g("Sub", self, mean)
+    rest.shape = self.shape
+    squares = g("Mul", rest, rest)
+    squares.shape = self.shape
+    return g.reshape(mean, (-1,)), reduced(g, "ReduceMean", squares, dims, False)
+
+
+@form("batch_norm")
+def batch_norm(g: Builder, self: Value, weight: Value, bias: Value, mean: Value, var: Value, plan: Any) -> Value:
+    if _plan(plan, "groups"):
+        raise CannotExport("batch_norm() of groups")
+    shape = (-1,) + (1,) * (self.ndim - 2)
+    weight, bias, mean, var = [g.reshape(v, shape) for v in (weight, bias, mean, var)]
+    scale = g("Div", weight, g("Sqrt", g.binary("Add", var, _plan(plan, "eps"))))
+    return g("Add", g("Mul", g("Sub", self, mean), scale), bias)
+
+
+@form("layer_norm")
+def layer_norm(g: Builder, self: Value, weight: Value, bias: Value, plan: Any) -> Value:
+    return g("LayerNormalization", self, weight, bias, axis=-weight.ndim, epsilon=_plan(plan, "eps"))
+
+
+@form("group_norm")
+def group_norm(g: Builder, self: Value, weight: Value, bias: Value, plan: Any) -> Value:
+    groups = _plan(plan, "groups")
+    flat = g.reshape(self, (self.sizes[0], groups, -1))
+    ones, zeros = g.constant(np.ones(groups), self.dtype), g.constant(np.zeros(groups), self.dtype)
+    found = g("InstanceNormalization", flat, ones, zeros, epsilon=_plan(plan, "eps"))
+    shape = (-1,) + (1,) * (self.ndim - 2)
+    found = g("Mul", g.reshape(found, self.sizes), g.reshape(weight, shape))
+    return g("Add", found, g.reshape(bias, shape))
+
+
+@form("softmax")
+def softmax(g: Builder, self: Value, dim: int) -> Value:
+    return g("Softmax", self, axis=dim) if self.ndim else g("Exp", g("Sub", self, self))
+
+
+@form("log_softmax")
+def log_softmax(g: Builder, self: Value, dim: int) -> Value:
+    return g("LogSoftmax", self, axis=dim) if self.ndim else g("Sub", self, self)
+
+
+@form("safe_softmax")
+def safe_softmax(g: Builder, self: Value) -> Value:
+    """Zeros where a whole row is minus infinity."""
+    found = g("Softmax", self, axis=-1)
+    return g("Where", g("IsNaN", found), g.constant(0, self.dtype), found)
+
+
+# -- recurrent layers --------------------------------------------------------------------------------------------------
+def _steps(batch_sizes: Any) -> tuple[Any, Any]:
+    """How many steps there are, and how many sequences."""
+    if isinstance(batch_sizes, Repeated):
+        return batch_sizes.count, batch_sizes.item
+    if isinstance(batch_sizes, Sequence) and batch_sizes and all([size == batch_sizes[0] for size in batch_sizes]):
+        return len(batch_sizes), batch_sizes[0]
+    raise CannotExport("a recurrent layer over sequences of several lengths (a packed sequence)")
+
+
+def _gates(g: Builder, weight: Value, order: Sequence[int]) -> Value:
+    """Weights with their gates in ONNX's order, and a dimension for directions."""
+    (rows,) = _static(weight.sizes[:1], "a weight")
+    if len(order) > 1:
+        size = rows // len(order)
+        weight = g("Gather", weight, g.constant(np.arange(rows).reshape(len(order), size)[list(order)].ravel()), axis=0)
+    return g.unsqueeze(weight, 0)
+
+
+def _recurrent(
+    g: Builder, op: str, order: Sequence[int], x: Value, states: Sequence[Value], weights: Sequence[Value],
+    batch_sizes: Any, reverse: bool, **attributes: Any,
+) -> tuple[Value, ...]:  # fmt: skip
+    """A layer in one direction; its steps are one after the other, as the row has them, and states have no direction."""
+    steps, batch = _steps(batch_sizes)
+    w_ih, w_hh, b_ih, b_hh = weights
+    x = g.reshape(x, (steps, batch, x.sizes[-1]))
+    bias = g("Concat", _gates(g, b_ih, order), _gates(g, b_hh, order), axis=1)
+    first = [g.unsqueeze(state, 0) for state in states]
+    found = g(op, x, _gates(g, w_ih, order), _gates(g, w_hh, order), bias, None, *first, outputs=1 + len(states),
+              hidden_size=w_hh.sizes[1], direction="reverse" if reverse else "forward", **attributes)  # fmt: skip
+    (shape, _) = g.results[0]
+    return (g.reshape(found[0], shape), *[g.squeeze(state, 0) for state in found[1:]])
+
+
+@form("lstm_layer")
+def lstm_layer(
+    g: Builder, self: Value, hx: Value, cx: Value, w_ih: Value, w_hh: Value, b_ih: Value, b_hh: Value, batch_sizes: Any,
+    reverse: bool,
+) -> tuple[Value, ...]:  # fmt: skip
+    return _recurrent(g, "LSTM", (0, 3, 1, 2), self, (hx, cx), (w_ih, w_hh, b_ih, b_hh), batch_sizes, reverse)
+
+
+@form("gru_layer")
+def gru_layer(
+    g: Builder,
+    self: Value,
+    hx: Value,
+    w_ih: Value,
+    w_hh: Value,
+    b_ih: Value,
+    b_hh: Value,
+    batch_sizes: Any,
+    reverse: bool,
+) -> tuple[Value, ...]:
+    weights = w_ih, w_hh, b_ih, b_hh
+    return _recurrent(g, "GRU", (1, 0, 2), self, (hx,), weights, batch_sizes, reverse, linear_before_reset=1)
+
+
+@form("rnn_tanh_layer")
+def rnn_tanh_layer(
+    g: Builder,
+    self: Value,
+    hx: Value,
+    w_ih: Value,
+    w_hh: Value,
+    b_ih: Value,
+    b_hh: Value,
+    batch_sizes: Any,
+    reverse: bool,
+) -> tuple[Value, ...]:
+    return _recurrent(g, "RNN", (0,), self, (hx,), (w_ih, w_hh, b_ih, b_hh), batch_sizes, reverse, activations=["Tanh"])
+
+
+@form("rnn_relu_layer")
+def rnn_relu_layer(
+    g: Builder,
+    self: Value,
+    hx: Value,
+    w_ih: Value,
+    w_hh: Value,
+    b_ih: Value,
+    b_hh: Value,
+    batch_sizes: Any,
+    reverse: bool,
+) -> tuple[Value, ...]:
+    return _recurrent(g, "RNN", (0,), self, (hx,), (w_ih, w_hh, b_ih, b_hh), batch_sizes, reverse, activations=["Relu"])
+
+
+# -- padding and resampling --------------------------------------------------------------------------------------------
+def _padded(g: Builder, self: Value, pads: Any, mode: str, value: Any = None) -> Value:
+    """Pads are pairs, of the last dimensions."""
+    lead = self.ndim - len(pads)
+    amounts = [0] * lead + [p[0] for p in pads] + [0] * lead + [p[1] for p in pads]
+    return g("Pad", self, g.ints(amounts), None if value is None else g.number(value, self), mode=mode)
+
+
+@form("constant_pad_nd")
+def constant_pad(g: Builder, self: Value, pads: Any, value: Any) -> Value:
+    return _padded(g, self, pads, "constant", value)
+
+
+@form("reflection_pad1d", "reflection_pad2d", "reflection_pad3d")
+def reflection_pad(g: Builder, self: Value, pads: Any) -> Value:
+    return _padded(g, self, pads, "reflect")
+
+
+@form("replication_pad1d", "replication_pad2d", "replication_pad3d")
+def replication_pad(g: Builder, self: Value, pads: Any) -> Value:
+    return _padded(g, self, pads, "edge")
+
+
+@form("circular_pad")
+def circular_pad(g: Builder, self: Value, pads: Any) -> Value:
+    return _padded(g, self, pads, "wrap")
+
+
+_MODES = {"nearest": "nearest", "linear": "linear", "bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}
+
+
+@form(
+    *[f"upsample_{kind}{n}d" for n in (1, 2, 3) for kind in ("nearest", "nearest_exact")],
+    "upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d", "upsample_bicubic2d",
+)  # fmt: skip
+def upsample(g: Builder, self: Value, axes: Any) -> Value:
+    """Each dimension as a product with a matrix, or, where only one element counts, by its index."""
+    if not isinstance(axes, tuple) or any([isinstance(axis, Parts) for axis in axes]):
+        raise CannotExport("resampling from or to a size that varies")
+    for number, axis in enumerate(axes, self.ndim - len(axes)):
+        if getattr(axis, "low", None) is not None and axis.share is None:
+            out = g("Gather", self, g.constant(axis.low, INT64), axis=number)
+        else:
+            matrix = g.constant(np.ascontiguousarray(axis.matrix(self.dtype).T))
+            last = self.ndim - 1
+            out = g("MatMul", self if number == last else g.swap(self, number, last), matrix)
+            if number != last:
+                order = list(range(self.ndim))
+                order[number], order[last] = last, number
+                out = g("Transpose", out, perm=order)
+        out.shape = self.sizes  # of so many dimensions; their sizes are not read
+        self = out
+    return self
+
+
+@form("col2im")
+def col2im(g: Builder, self: Value, size: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Value:
+    given = self if self.ndim == 3 else g.reshape(self, (1, *self.sizes))
+    out = g("Col2Im", given, g.ints(size), g.ints(kernel_size), dilations=dilation, pads=[*padding, *padding],
+            strides=stride)  # fmt: skip
+    return _unbatched(g, out)

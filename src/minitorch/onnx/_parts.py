@@ -1,0 +1,231 @@
+"""Rows without a form of their own that are written in other rows, and calls of them replaced by those.
+
+What is written here runs on tensors and is traced, so sizes may vary in it as in the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import ops
+from .._modes import no_grad
+from .._op import rows
+from .._runtime import wrap
+from .._trace import ArraySlot, Called, Made, NumberSlot, Packed, Slot, Trace
+from ..ops._composition import Composition
+from ..static._sizes import Pass
+from ._table import forms
+
+parts: dict[str, Callable[..., Any]] = {}
+"""What rows are made of: functions of their inputs and parameters, by name."""
+
+
+def part(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The decorator of what these rows are made of."""
+
+    def decorator(function: Callable[..., Any]) -> Callable[..., Any]:
+        for name in names:
+            assert name in rows and name not in forms, name
+            parts[name] = function
+        return function
+
+    return decorator
+
+
+def made_of(row: Any) -> Callable[..., Any] | None:
+    """What a row is made of: written here, or its own composition."""
+    if row.name in forms:
+        return None
+    if row.name in parts:
+        return parts[row.name]
+    tangent = getattr(row, "tangent", None)
+    return tangent.compose if isinstance(tangent, Composition) else None
+
+
+# -- arithmetic --------------------------------------------------------------------------------------------------------
+parts |= {
+    "addcmul": lambda self, tensor1, tensor2, value: self + tensor1 * tensor2 * value,
+    "addcdiv": lambda self, tensor1, tensor2, value: self + tensor1 / tensor2 * value,
+    "lerp": lambda self, end, weight: self + weight * (end - self),
+    "lerp_number": lambda self, end, weight: self + (end - self) * weight,
+    "addmm": lambda self, mat1, mat2, beta, alpha: self * beta + (mat1 @ mat2) * alpha,
+    "addmv": lambda self, mat, vec, beta, alpha: self * beta + (mat @ vec) * alpha,
+    "addr": lambda self, vec1, vec2, beta, alpha: self * beta + vec1[:, None] * vec2 * alpha,
+    "baddbmm": lambda self, batch1, batch2, beta, alpha: self * beta + (batch1 @ batch2) * alpha,
+    "addbmm": lambda self, batch1, batch2, beta, alpha: self * beta + (batch1 @ batch2).sum(0) * alpha,
+    "logaddexp": lambda self, other: ops.choices.maximum(self, other) + (-(self - other).abs()).exp().log1p(),
+    "hypot": lambda self, other: (self * self + other * other).sqrt(),
+    "sinc": lambda self: ops.choices.where(self == 0, 1.0, (self * 3.141592653589793).sin() / (self * 3.141592653589793)),
+    "copysign": lambda self, other: ops.choices.where(other < 0, -self.abs(), self.abs()),
+    "heaviside": lambda self, values: ops.choices.where(self == 0, values, (self > 0).to(values.dtype)),
+    "logit": lambda self, eps: _logit(self if eps is None else self.clamp(eps, 1 - eps)),
+    "xlogy": lambda self, other: ops.choices.where(self == 0, 0.0, self * other.log()),
+    "ndtr": lambda self: ops.special.erfc(self * -0.7071067811865476) * 0.5,
+    "ldexp": lambda self, other: self * other.to(self.dtype).exp2(),
+    "cross": lambda self, other, dim: _cross(self, other, dim),
+    "trace": lambda self: self.diagonal().sum(),
+    "nan_to_num": lambda self, nan, posinf, neginf: _nan_to_num(self, nan, posinf, neginf),
+    "cumprod": lambda self, dim: ops.join.stack(_running(self.unbind(dim)), dim),
+    "roll": lambda self, shifts, dims: _rolled(self, shifts, dims),
+    "unfold": lambda self, dimension, size, step: _windows(self, dimension, size, step),
+    "pixel_shuffle": lambda self, factor: _shuffled(self, factor),
+    "pixel_unshuffle": lambda self, factor: _unshuffled(self, factor),
+    "im2col": lambda self, **options: _columns(self, **options),
+    "nansum": lambda self, dim, keepdim: ops.choices.where(self != self, 0.0, self).sum(dim, keepdim),
+    "relu_backward": lambda grad, output: ops.choices.where(output > 0, grad, 0.0),
+    "threshold_backward": lambda grad, self, threshold: ops.choices.where(self > threshold, grad, 0.0),
+    "tanh_backward": lambda grad, output: grad * (1 - output * output),
+    "sigmoid_backward": lambda grad, output: grad * output * (1 - output),
+    "silu_backward": lambda grad, self: grad * self.sigmoid() * (1 + self * (1 - self.sigmoid())),
+    "leaky_relu_backward": lambda grad, self, negative_slope: ops.choices.where(self > 0, grad, grad * negative_slope),
+    "softmax_backward": lambda grad, output, dim: output * (grad - (grad * output).sum(dim, keepdim=True)),
+    "log_softmax_backward": lambda grad, output, dim: grad - output.exp() * grad.sum(dim, keepdim=True),
+}  # fmt: skip
+for _name in ("adaptive_avg_pool2d", "adaptive_avg_pool3d"):
+    parts[_name] = lambda self, size: _adaptive(self, size, lambda part, dim: part.mean(dim, keepdim=True))
+for _name in ("adaptive_max_pool2d", "adaptive_max_pool3d"):
+    parts[_name] = lambda self, indices, ndim, windows: _adaptive(
+        self, indices.shape[-ndim:], lambda part, dim: part.amax(dim, keepdim=True)
+    )
+
+
+def _logit(p: Any) -> Any:
+    return (p / (1 - p)).log()
+
+
+def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    x = ops.choices.where(x != x, 0.0 if nan is None else nan, x)
+    largest = 3.4028234663852886e38 if x.element_size() == 4 else 1.7976931348623157e308
+    x = ops.choices.where(x == float("inf"), largest if posinf is None else posinf, x)
+    return ops.choices.where(x == float("-inf"), -largest if neginf is None else neginf, x)
+
+
+def _cross(x: Any, y: Any, dim: int) -> Any:
+    (a, b, c), (d, e, f) = x.unbind(dim), y.unbind(dim)
+    return ops.join.stack([b * f - c * e, c * d - a * f, a * e - b * d], dim)
+
+
+def _running(items: Any) -> list[Any]:
+    found = [items[0]]
+    for item in items[1:]:
+        found.append(found[-1] * item)
+    return found
+
+
+def _rolled(x: Any, shifts: Any, dims: Any) -> Any:
+    if not dims:
+        return _rolled(x.reshape(-1), shifts, (0,)).reshape(x.shape)
+    for shift, dim in zip(shifts, dims):
+        shift %= x.shape[dim]
+        if shift:
+            x = ops.join.cat([x.narrow(dim, x.shape[dim] - shift, shift), x.narrow(dim, 0, x.shape[dim] - shift)], dim)
+    return x
+
+
+def _windows(x: Any, dim: int, size: int, step: int) -> Any:
+    count = (x.shape[dim] - size) // step + 1
+    every = (slice(None),) * dim
+    return ops.join.stack([x[(*every, slice(k, k + (count - 1) * step + 1, step))] for k in range(size)], -1)
+
+
+def _shuffled(x: Any, r: int) -> Any:
+    *lead, channels, height, width = x.shape
+    x = x.reshape(-1, channels // r**2, r, r, height, width).permute(0, 1, 4, 2, 5, 3)
+    return x.reshape(*lead, channels // r**2, height * r, width * r)
+
+
+def _unshuffled(x: Any, r: int) -> Any:
+    *lead, channels, height, width = x.shape
+    x = x.reshape(-1, channels, height // r, r, width // r, r).permute(0, 1, 3, 5, 2, 4)
+    return x.reshape(*lead, channels * r**2, height // r, width // r)
+
+
+def _columns(x: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+    """Each cell of the kernel at all places, one after the other."""
+    (kh, kw), (dh, dw), (ph, pw), (sh, sw) = kernel_size, dilation, padding, stride
+    if ph or pw:
+        x = rows["constant_pad_nd"].call(x, ((ph, ph), (pw, pw)), 0.0)
+    height = (x.shape[-2] - dh * (kh - 1) - 1) // sh + 1
+    width = (x.shape[-1] - dw * (kw - 1) - 1) // sw + 1
+    cells = [
+        x[:, :, i * dh : i * dh + (height - 1) * sh + 1 : sh, j * dw : j * dw + (width - 1) * sw + 1 : sw]
+        for i in range(kh)
+        for j in range(kw)
+    ]
+    return ops.join.stack(cells, 2).reshape(x.shape[0], x.shape[1] * kh * kw, height * width)
+
+
+def _adaptive(x: Any, size: Any, reduce: Callable[[Any, int], Any]) -> Any:
+    """One dimension after the other, in windows from ``i * n // size`` to ``-(-(i + 1) * n // size)``."""
+    for dim, out in enumerate(size, x.dim() - len(size)):
+        n = x.shape[dim]
+        bounds = [(i * n // out, -(-(i + 1) * n // out)) for i in range(out)]
+        x = ops.join.cat([reduce(x.narrow(dim, a, b - a), dim) for a, b in bounds], dim)
+    return x
+
+
+# -- calls replaced ----------------------------------------------------------------------------------------------------
+def expand(one: Pass) -> None:
+    """Replace calls of what is made of other rows, and of what these are made of, in the instructions of a pass."""
+    todo = [(i, one.paths.get(id(i), "")) for i in reversed(one.instructions)]
+    done: list[Any] = []
+    while todo:
+        instruction, path = todo.pop()
+        compose = made_of(instruction.row) if isinstance(instruction, Called) else None
+        if compose is None:
+            one.paths[id(instruction)] = path
+            done.append(instruction)
+            continue
+        todo += [(i, path) for i in reversed(_written_out(one, instruction, compose))]
+    one.instructions = done
+
+
+def _written_out(one: Pass, called: Called, compose: Callable[..., Any]) -> list[Any]:
+    """The instructions that stand for a call."""
+    trace = one.trace
+    slots = list(dict.fromkeys([Slot(s) for s in called.reads]))
+    tensors = {slot: wrap(trace.arrays[slot]) for slot in slots}
+    inputs = [tensors[i] if isinstance(i, Slot) else i for i in called.inputs]
+    given = {name: _filled(p, tensors) for name, p in zip(called.row.params, called.params)}
+    with no_grad(), Trace(list(tensors.values())) as inner:
+        out = compose(inputs, **given) if called.row.variadic else compose(*inputs, **given)
+    outputs = out if isinstance(out, tuple) else (out,)
+    names: dict[int, Slot] = {int(number): slot for number, slot in zip(inner.arguments, slots)}
+    for tensor, slot in zip(outputs, called.outputs):
+        number = inner.slot_of(tensor)
+        if int(number) in names:  # one of the inputs, as it is
+            copy = rows["alias"].call(tensor)
+            inner.instructions.append(Called(rows["alias"], (number,), (), (inner.slot_of(copy),)))
+            number = inner.slot_of(copy)
+            inner.captured.pop(number, None)
+        names[int(number)] = slot
+    for place, array in enumerate(inner.arrays):
+        if place not in names:
+            names[place] = trace._new(array)
+    for slot, tensor in inner.captured.items():
+        trace.captured[names[int(slot)]] = tensor
+    return [_renamed(i, names) for i in inner.instructions]
+
+
+def _filled(param: Any, tensors: dict[Slot, Any]) -> Any:
+    if isinstance(param, ArraySlot):
+        return tensors[Slot(param)]._array
+    if isinstance(param, NumberSlot):
+        return float(tensors[Slot(param)]._array)
+    if isinstance(param, Slot):
+        return tensors[param]
+    return param.kind([_filled(item, tensors) for item in param.items]) if isinstance(param, Packed) else param
+
+
+def _renamed(called: Any, names: dict[int, Slot]) -> Any:
+    if isinstance(called, Made):
+        return Made(names[int(called.outputs[0])], called.array)
+
+    def new(item: Any) -> Any:
+        if isinstance(item, Slot):
+            return type(item)(names[int(item)])
+        return Packed(item.kind, [new(i) for i in item.items]) if isinstance(item, Packed) else item
+
+    inputs, params = [tuple([new(i) for i in items]) for items in (called.inputs, called.params)]
+    return Called(called.row, inputs, params, tuple([names[int(s)] for s in called.outputs]))

@@ -1,0 +1,89 @@
+"""The table of ONNX forms: what each row, and each choice, is in nodes.
+
+A form is a function of the builder and of what it reads, by name: inputs of the row come as values, parameters as they are.
+What it does not name, it does not need, such as the index of a ``max`` that ONNX takes itself.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ._builder import Builder, Value
+
+Form = Callable[..., Any]
+
+forms: dict[str, Form] = {}
+"""Every form, by the name of the row or choice."""
+_reads: dict[str, tuple[str, ...]] = {}
+
+
+def form(*names: str) -> Callable[[Form], Form]:
+    """The decorator of the form of these rows."""
+
+    def decorator(function: Form) -> Form:
+        for name in names:
+            assert name not in forms, f"{name} has two forms"
+            forms[name] = function
+            _reads[name] = tuple(inspect.signature(function).parameters)[1:]
+        return function
+
+    return decorator
+
+
+def reads_of(name: str) -> tuple[str, ...]:
+    """What the form of a row reads."""
+    return _reads[name]
+
+
+def _node(op: str, kind: str = "") -> Form:
+    """One node of all inputs, converted first to bools or floats if that is said."""
+
+    def written(g: Builder, self: Value) -> Value:
+        return g(op, g.cast(self, bool) if kind == "bool" else self)
+
+    def of_two(g: Builder, self: Value, other: Value) -> Value:
+        return g(op, g.cast(self, bool), g.cast(other, bool)) if kind == "bool" else g(op, self, other)
+
+    return of_two if op in _OF_TWO else written
+
+
+_OF_TWO = frozenset(
+    [
+        "Add",
+        "Sub",
+        "Mul",
+        "Div",
+        "Max",
+        "Min",
+        "Pow",
+        "And",
+        "Or",
+        "Xor",
+        "Equal",
+        "Less",
+        "LessOrEqual",
+        "Greater",
+        "GreaterOrEqual",
+        "BitwiseAnd",
+        "BitwiseOr",
+        "BitwiseXor",
+        "MatMul",
+    ]
+)
+
+_ONE_NODE = """
+    abs Abs   acos Acos   acosh Acosh   asin Asin   asinh Asinh   atan Atan   atanh Atanh   ceil Ceil   cos Cos   cosh Cosh
+    erf Erf   exp Exp   floor Floor   log Log   neg Neg   reciprocal Reciprocal   relu Relu   round Round   sigmoid Sigmoid
+    sign Sign   sgn Sign   sin Sin   sinh Sinh   sqrt Sqrt   tan Tan   tanh Tanh   hardswish HardSwish   mish Mish
+    isnan IsNaN   isinf IsInf   sub Sub   div Div   pow Pow   bitwise_not BitwiseNot
+    maximum Max   minimum Min   fmax Max   fmin Min   clamp_min_tensor Max   clamp_max_tensor Min   clamp_low Max   clamp_high Min
+    eq Equal   matmul MatMul
+    contiguous Identity   clone Identity   detach Identity   alias Identity
+"""
+
+for _name, _op in zip(_ONE_NODE.split()[::2], _ONE_NODE.split()[1::2]):
+    form(_name)(_node(_op))
+for _name, _op in {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor", "logical_not": "Not"}.items():
+    form(_name)(_node(_op, "bool"))

@@ -1,0 +1,328 @@
+"""A program for many sizes as an ONNX graph: each instruction by its form, memory as values.
+
+ONNX knows neither views nor writes.  Slots whose arrays share memory are a family; a write gives the family's first member a new
+value, and a view that is read afterwards is made again from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .._op import Row
+from .._trace import Called, Graded, Left, Made, Packed, Ran, Slot, Written, slots_in
+from ..static._instructions import settled
+from ..static._size_expressions import Axis, Scaled, Varying
+from ..static._sizes import General
+from . import _elementwise, _networks, _shapes  # noqa: F401  (fill the table)
+from ._builder import INT64, Builder, CannotExport, Value
+from ._table import forms, reads_of
+
+
+class Problem:
+    """An instruction that has no form here.
+
+    Attributes
+    ----------
+    name : str
+        The row's name.
+    path : str
+        The module that it is of.
+    reason : str
+        Why; empty where there is simply no form.
+    """
+
+    def __init__(self, name: str, path: str, reason: str = "") -> None:
+        self.name, self.path, self.reason = name, path, reason
+
+    def __str__(self) -> str:
+        said = f"{self.name}()" + f" in {self.path}" * bool(self.path)
+        return said + f": {self.reason}" * bool(self.reason)
+
+
+class _Missing(Exception):
+    """A value is needed that could not be made."""
+
+
+class Translation:
+    """The nodes of a program.
+
+    Parameters
+    ----------
+    general : General
+    onnx : module
+    names : dict of int to str
+        The names of parameters and buffers, by the id of their arrays.
+    inputs : list of str
+        The names of the arguments.
+
+    Attributes
+    ----------
+    builder : Builder
+    results : list of Value
+    problems : list of Problem
+        What the results need and has no form.
+    """
+
+    def __init__(self, general: General, onnx: ModuleType, names: dict[int, str], inputs: Sequence[str]) -> None:
+        self.general, self._names = general, names
+        self.trace = general.trace
+        self.builder = Builder(onnx, self._axis_value, self._seen)
+        self._values: dict[Slot, Value] = {}
+        self._writes: dict[int, int] = {}  # how often the memory of a family was written
+        self._made_at: dict[Slot, int] = {}  # how often it had been when a value was made
+        self._makers: dict[Slot, tuple[Called, str]] = {}
+        self._missing: dict[Slot, tuple[Problem | None, list[Slot]]] = {}
+        self._current: tuple[int, Called] | None = None
+        for slot, name in zip(self.trace.arguments, inputs):
+            self._keep(slot, Value(name, self.trace.arrays[slot].dtype))
+        for number, instruction in enumerate(general.instructions):
+            self.builder.path = general.paths[number]
+            self._translate(number, instruction)
+        self.builder.path = ""
+        self.problems = self._problems()
+        if not self.problems:
+            self.results = [self._value(slot) for slot in general.results]
+
+    # -- values --------------------------------------------------------------------------------------------------------
+    def _keep(self, slot: Slot, value: Value) -> None:
+        dtype = self.trace.arrays[slot].dtype
+        value = self.builder.cast(value, dtype)
+        value.shape = self.general.shapes[slot]
+        self._values[slot] = value
+        self._made_at[slot] = self._writes.get(self.trace._owners[slot], 0)
+
+    def _value(self, slot: Slot) -> Value:
+        """A slot's value as it is now."""
+        slot = Slot(slot)
+        if slot in self._missing:
+            raise _Missing
+        if slot not in self._values:
+            self._keep(slot, self._constant(slot))
+        elif self._made_at[slot] != self._writes.get(self.trace._owners[slot], 0):
+            self._view_again(slot)
+        return self._values[slot]
+
+    def _constant(self, slot: Slot) -> Value:
+        constant = self.general.constants[slot]
+        array = getattr(constant, "_array", None)
+        if array is None:
+            return self.builder.expression(constant)
+        name = self._names.get(id(array))
+        return self.builder.constant(array) if name is None else self.builder.parameter(name, array)
+
+    def _axis_value(self, axis: Axis) -> Value:
+        if axis.slot in self._missing:
+            raise _Missing
+        return self._values[axis.slot] if axis.slot in self._values else self._value(axis.slot)
+
+    def _view_again(self, slot: Slot) -> None:
+        if slot not in self._makers:
+            raise CannotExport("a tensor is read of which a part was written through another one")
+        called, path = self._makers[slot]
+        before, self.builder.path = self.builder.path, path
+        for output, value in zip(called.outputs, self._written_out(called)):
+            self._keep(output, value)
+        self.builder.path = before
+
+    # -- instructions --------------------------------------------------------------------------------------------------
+    def _translate(self, number: int, instruction: Any) -> None:
+        path = self.general.paths[number]
+        if isinstance(instruction, Called):
+            self._current = number, instruction
+            self._called(instruction, path)
+        elif isinstance(instruction, Made):
+            self._attempt("a constant", path, instruction.outputs, [], lambda: self._keep_constant(instruction))
+        elif isinstance(instruction, Written):
+            source = [instruction.source] if isinstance(instruction.source, Slot) else []
+            slots = [*source, instruction.target]
+            outputs = [s for s in self._family(instruction.target) if s in self._values or s in self._missing]
+            self._attempt("a write", path, outputs, slots, lambda: self._write(instruction))
+        elif isinstance(instruction, Left) and self.trace.depends(instruction.slot):
+            said = f"a value is taken out of the graph by {instruction.kind}(), so that Python decides what happens"
+            self._refuse(instruction.kind, path, said)
+        elif isinstance(instruction, (Graded, Ran)):
+            self._refuse(
+                "step" if isinstance(instruction, Ran) else "backward", path, "a model to export computes only"
+            )
+
+    def _refuse(self, name: str, path: str, reason: str) -> None:
+        """What cannot be exported whether results need it or not."""
+        self._missing[Slot(-1 - len(self._missing))] = Problem(name, path, reason), []
+
+    def _keep_constant(self, instruction: Made) -> None:
+        (slot,) = instruction.outputs
+        self._keep(slot, self.builder.expression(self.general.constants[slot]))
+
+    def _attempt(self, name: str, path: str, outputs: Any, reads: list[Slot], make: Any) -> None:
+        """Make values, or note why there are none."""
+        try:
+            make()
+        except _Missing:
+            self._missing |= {Slot(s): (None, reads) for s in outputs}
+        except CannotExport as error:
+            self._missing |= {Slot(s): (Problem(name, path, str(error)), []) for s in outputs}
+
+    def _called(self, called: Called, path: str) -> None:
+        name = called.row.name
+        outputs = (*called.outputs, *called.asides)
+        if name not in forms:
+            self._missing |= {Slot(s): (Problem(name, path), called.reads) for s in outputs}
+            return
+        if called.row.view:
+            self._makers |= {Slot(s): (called, path) for s in called.outputs}
+
+        def make() -> None:
+            for slot, value in zip(called.outputs, self._written_out(called)):
+                self._keep(slot, value)
+            self._missing |= {
+                Slot(s): (Problem(f"the derivative of {name}", path), called.reads) for s in called.asides
+            }
+
+        self._attempt(name, path, outputs, self._needed(called), make)
+
+    def _needed(self, called: Called) -> list[Slot]:
+        """The slots that a form reads."""
+        wanted = reads_of(called.row.name)
+        if called.row.variadic:
+            return slots_in(called.inputs)
+        inputs = [i for name, i in zip(called.row.inputs, called.inputs) if name in wanted]
+        params = [p for name, p in zip(called.row.params, called.params) if name in wanted]
+        return slots_in((*inputs, *params))
+
+    def _written_out(self, called: Called) -> tuple[Value, ...]:
+        """The values that a form gives for a call."""
+        g = self.builder
+        g.results = [(self.general.shapes[s], self.trace.arrays[s].dtype) for s in called.outputs]
+        wanted = reads_of(called.row.name)
+        given: dict[str, Any] = {}
+        inputs = self._inputs(called, wanted)
+        for name, value in zip(called.row.inputs, [inputs] if called.row.variadic else inputs):
+            if name in wanted:
+                given[name] = value
+        for name, param in zip(called.row.params, called.params):
+            if name in wanted:
+                given[name] = self._parameter(name, param)
+        found = forms[called.row.name](g, **{name: given.get(name) for name in wanted})
+        return found if isinstance(found, tuple) else (found,)
+
+    def _inputs(self, called: Called, wanted: Sequence[str]) -> list[Value | None]:
+        """The operands in the dtypes that the row takes them in; None for those that its form does not read."""
+        row = called.row
+        read = [row.variadic or name in wanted for name in row.inputs[: 1 if row.variadic else None]]
+        read = read * len(called.inputs) if row.variadic else read
+        values = [self._operand(called, k) if r else None for k, (_, r) in enumerate(zip(called.inputs, read))]
+        arrays = [self._array(called, k) for k in range(len(called.inputs))]
+        if not isinstance(row, Row) or any([a is None for a in arrays]):
+            return values
+        dtypes = [array.dtype for array in settled(row, arrays)]
+        return [None if v is None else self.builder.cast(v, d) for v, d in zip(values, dtypes)]
+
+    def _array(self, called: Called, number: int) -> Any:
+        item = called.inputs[number]
+        if isinstance(item, Slot):
+            return self.trace.arrays[item]
+        if isinstance(item, Scaled):
+            return self._first(called).inputs[number]._array
+        return getattr(item, "_array", None)
+
+    def _operand(self, called: Called, number: int) -> Value | None:
+        item = called.inputs[number]
+        if isinstance(item, Slot):
+            return self._value(item)
+        if item is None:
+            return None
+        if isinstance(item, Scaled):
+            return self.builder.number(item, self._array(called, number).dtype)
+        if isinstance(item, Varying):
+            raise CannotExport("a number is another one at each size, and no expression for it was found")
+        return self.builder.constant(item._array)
+
+    def _first(self, called: Called) -> Any:
+        """The call in the first pass."""
+        assert self._current is not None
+        return self.general.passes[0].instructions[self._current[0]]
+
+    def _seen(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """The shapes of the first input and of the first result of the call, in each pass."""
+        assert self._current is not None
+        calls = [one.instructions[self._current[0]] for one in self.general.passes]
+        return [(p.shape(c.inputs[0]), p.shape(c.outputs[0])) for p, c in zip(self.general.passes, calls)]
+
+    def _parameter(self, name: str, param: Any) -> Any:
+        """A parameter with values for the slots in it."""
+        if isinstance(param, Slot):
+            return self._value(param)
+        if isinstance(param, Packed):
+            return [self._parameter(name, item) for item in param.items]
+        if isinstance(param, Varying):
+            shown = ", ".join(map(repr, param.values[:3]))
+            raise CannotExport(f"{name} is another one at each size ({shown}, ...), and no expression for it was found")
+        if isinstance(param, np.ndarray):
+            return self.builder.constant(param)
+        return param
+
+    # -- writes --------------------------------------------------------------------------------------------------------
+    def _family(self, slot: Slot) -> list[Slot]:
+        owner = self.trace._owners[slot]
+        return [Slot(s) for s, other in enumerate(self.trace._owners) if other == owner]
+
+    def _write(self, instruction: Written) -> None:
+        """Give the first of a family its new value, and forget the views of it."""
+        g, target = self.builder, Slot(instruction.target)
+        if any([s in self.trace.captured for s in self._family(target)]):
+            raise CannotExport(
+                "a tensor from outside, such as a buffer, is written: an exported model has no state; return the new value"
+            )
+        source = instruction.source
+        new = self._value(source) if isinstance(source, Slot) else g.constant(source._array)
+        new = g.cast(new, self.trace.arrays[target].dtype)
+        if new.shape != self.general.shapes[target]:
+            new = g.expand(new, self.general.shapes[target])
+        chain, base = [], target
+        while base in self._makers:
+            called, _ = self._makers[base]
+            chain.append((called, base))
+            base = Slot(called.inputs[0])
+        whole = self._inside(base, chain[::-1], new) if chain else new
+        owner = self.trace._owners[target]
+        self._writes[owner] = self._writes.get(owner, 0) + 1
+        self._keep(base, whole)
+        self._keep(target, new)
+
+    def _inside(self, base: Slot, chain: Sequence[tuple[Called, Slot]], new: Value) -> Value:
+        """The value of *base* with *new* written where a chain of views of it leads."""
+        g, whole = self.builder, self._value(base)
+        flat = g.reshape(whole, (-1,))
+        places = g("Range", g.scalar(0), g("Size", whole), g.scalar(1))
+        kept = dict(self._values), dict(self._made_at)
+        self._values[base] = g.reshape(places, whole.sizes)
+        for called, slot in chain:  # the same views of the places
+            for output, value in zip(called.outputs, self._written_out(called)):
+                value.shape = self.general.shapes[output]
+                self._values[output] = value
+                self._made_at[output] = self._writes.get(self.trace._owners[output], 0)
+            index = self._values[slot]
+        self._values, self._made_at = kept
+        index = g.cast(g.reshape(index, (-1, 1)), INT64)
+        return g.reshape(g("ScatterND", flat, index, g.reshape(new, (-1,))), whole.sizes)
+
+    # -- what is missing -----------------------------------------------------------------------------------------------
+    def _problems(self) -> list[Problem]:
+        found: dict[int, Problem] = {}
+        todo = [*self.general.results, *[s for s in self._missing if s < 0]]
+        seen: set[int] = set()
+        while todo:
+            slot = Slot(todo.pop())
+            if slot in seen or slot not in self._missing:
+                continue
+            seen.add(slot)
+            problem, reads = self._missing[slot]
+            if problem is not None:
+                found[id(problem)] = problem
+            todo += reads
+        order = {id(p): n for n, (p, _) in enumerate(self._missing.values())}
+        return sorted(found.values(), key=lambda p: order[id(p)])
