@@ -6,6 +6,16 @@ needed; whatever runs ONNX, such as ``onnxruntime``, runs them.
 
 from . import errors
 from ._export import OPSETS, ONNXProgram, TrainingMode, export, is_in_onnx_export
+from ._parts import kinds_of_rows
 from .errors import OnnxExporterError
 
-__all__ = ["OPSETS", "ONNXProgram", "OnnxExporterError", "TrainingMode", "errors", "export", "is_in_onnx_export"]
+__all__ = [
+    "OPSETS",
+    "ONNXProgram",
+    "OnnxExporterError",
+    "TrainingMode",
+    "errors",
+    "export",
+    "is_in_onnx_export",
+    "kinds_of_rows",
+]

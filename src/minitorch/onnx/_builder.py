@@ -80,6 +80,8 @@ class Builder:
     onnx : module
     axis_of : callable
         Gives the value that an `Axis` is of.
+    has : callable
+        Whether there is such a value already.
     seen : callable
         Gives the shapes of the first input and of the first result of the operation that is being written, in each pass.
 
@@ -91,8 +93,14 @@ class Builder:
         What the operation that is being written gives.
     """
 
-    def __init__(self, onnx: ModuleType, axis_of: Callable[[Axis], Value], seen: Callable[[], list[Any]]) -> None:
-        self.onnx, self._axis_of, self.seen = onnx, axis_of, seen
+    def __init__(
+        self,
+        onnx: ModuleType,
+        axis_of: Callable[[Axis], Value],
+        has: Callable[[Axis], bool],
+        seen: Callable[[], list[Any]],
+    ) -> None:
+        self.onnx, self._axis_of, self.has, self.seen = onnx, axis_of, has, seen
         self.nodes: list[Any] = []
         self.initializers: dict[str, np.ndarray] = {}
         self.path = ""
@@ -219,10 +227,16 @@ class Builder:
         return self._shaped(self("Cast", value, to=to, dtype=dtype), value.shape)
 
     def reshape(self, value: Value, shape: Sequence[Any]) -> Value:
-        """A value in a shape."""
+        """A value in a shape, of which one size may be unknown."""
         zero = any([isinstance(size, int) and size == 0 for size in shape])
-        out = self("Reshape", value, self.ints(shape), **({"allowzero": 1} if zero else {}))
+        sizes = [size if isinstance(size, int) or self._is_known(size) else -1 for size in shape]
+        if sizes.count(-1) > 1:
+            raise CannotExport("more than one of its sizes is no expression of known ones")
+        out = self("Reshape", value, self.ints(sizes), **({"allowzero": 1} if zero else {}))
         return self._shaped(out, tuple(shape))
+
+    def _is_known(self, size: Size) -> bool:
+        return all([axis in self._sizes or self.has(axis) for axis in size.axes])
 
     def expand(self, value: Value, shape: Sequence[Any]) -> Value:
         """A value broadcast to a shape."""
@@ -254,6 +268,10 @@ class Builder:
     def binary(self, op: str, value: Value, number: float) -> Value:
         """An operation with a number."""
         return self(op, value, self.constant(number, value.dtype))
+
+    def like(self, value: Value, other: Value) -> Value:
+        """A value, of which is noted that it has the shape of another."""
+        return self._shaped(value, other.shape)
 
     def _shaped(self, value: Value, shape: tuple[Any, ...] | None) -> Value:
         value.shape = shape

@@ -278,10 +278,16 @@ def fill(g: Builder, value: Any) -> Value:
     return g.expand(g.number(value, dtype), shape)
 
 
-@form("zero_", "zeros_of")
+@form("zero_")
 def zero(g: Builder) -> Value:
     ((shape, dtype),) = g.results
     return g.expand(g.constant(0, dtype), shape)
+
+
+@form("zeros_of")
+def zeros_of(g: Builder, src: Value) -> Value:
+    """Where there are zeros, in the dtype of the result, which every result is given."""
+    return g("Equal", src, g.constant(0, src.dtype))
 
 
 # -- activations -------------------------------------------------------------------------------------------------------
@@ -379,6 +385,20 @@ def one_hot(g: Builder, self: Value, num_classes: Any) -> Value:
 def additive(g: Builder, self: Value, hides: bool, dtype: Any) -> Value:
     shown, hidden = g.constant(0, dtype), g.constant(-np.inf, dtype)
     return g("Where", self, hidden, shown) if hides else g("Where", self, shown, hidden)
+
+
+@form("classes")
+def classes(
+    g: Builder, target: Value, weight: Value | None, single: bool, ignore_index: int, dtype: Any
+) -> tuple[Value, ...]:
+    """The targets with 0 for those ignored, which are not, their weights, and the sum of these over those kept."""
+    ((shape, _), *_) = g.results
+    target = g.cast(g.reshape(target, shape), INT64)
+    ignored = g("Equal", target, g.scalar(ignore_index))
+    known, kept = g("Where", ignored, g.scalar(0), target), g("Not", ignored)
+    weights = g.expand(g.constant(1, dtype), shape) if weight is None else g("Gather", weight, known, axis=0)
+    total = g("ReduceSum", g("Where", kept, weights, g.constant(0, weights.dtype)), keepdims=0)
+    return known, kept, weights, total
 
 
 @form("isclose")

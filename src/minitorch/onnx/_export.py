@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from .. import version
+from .._files import replacing
 from .._pytree import tree_flatten
 from .._runtime import Tensor
 from ..nn.modules.module import Module
-from ..serialization._writer import replacing
 from ..static._size_expressions import Size
 from ..static._sizes import CannotGeneralise, General, generalise
 from ._builder import Value, library
@@ -302,10 +302,10 @@ def _program(model: Any, args: tuple[Any, ...], named: dict[str, Any], axes: dic
 def _unsupported(problems: Sequence[Any]) -> OnnxExporterError:
     """One error for all that is in the way."""
     lines = list(dict.fromkeys([f"  {problem}" for problem in problems]))
-    names = list(dict.fromkeys([p.name for p in problems if not p.reason]))
+    names = list(dict.fromkeys([p.name for p in problems]))
     what = f"{len(lines)} operation{'s' * (len(lines) != 1)} cannot be exported to ONNX; nothing was written:\n"
     remedy = "\nreplace them in the model, or compute what they give before or after it"
-    return UnsupportedOperatorError(what + "\n".join(lines) + remedy, names or [p.name for p in problems])
+    return UnsupportedOperatorError(what + "\n".join(lines) + remedy, names)
 
 
 # -- the model ---------------------------------------------------------------------------------------------------------

@@ -82,10 +82,9 @@ def _batched(g: Builder, self: Value, ndim: int) -> Value:
     return g.reshape(self, (1,) * missing + self.sizes) if missing else self
 
 
-def _unbatched(g: Builder, out: Value, number: int = 0) -> Value:
-    """The result in the shape that it is known to have, where that has no batch dimension."""
-    shape, _ = g.results[number]
-    return g.reshape(out, shape)
+def _unbatched(g: Builder, out: Value, self: Value, ndim: int) -> Value:
+    """The result without the dimensions that the input had not."""
+    return g.squeeze(out, *range(ndim + 2 - self.ndim))
 
 
 @form("conv", "conv_bias")
@@ -95,7 +94,7 @@ def conv(
     ndim = weight.ndim - 2
     out = g("Conv", _batched(g, self, ndim), weight, bias, kernel_shape=_static(weight.sizes[2:], "its weight"), strides=stride,
             pads=[*padding, *padding], dilations=dilation, group=groups)  # fmt: skip
-    return out if self.ndim == ndim + 2 else _unbatched(g, out)
+    return _unbatched(g, out, self, ndim)
 
 
 @form("conv_input_grad", "conv_input_grad_bias")
@@ -106,7 +105,7 @@ def conv_transposed(
     out = g("ConvTranspose", _batched(g, self, ndim), weight, bias, kernel_shape=_static(weight.sizes[2:], "its weight"),
             strides=stride, pads=[*padding, *padding], dilations=dilation, group=groups,
             output_padding=_output_padding(g, weight, stride, padding, dilation))  # fmt: skip
-    return out if self.ndim == ndim + 2 else _unbatched(g, out)
+    return _unbatched(g, out, self, ndim)
 
 
 def _output_padding(g: Builder, weight: Value, stride: Any, padding: Any, dilation: Any) -> list[int]:
@@ -136,7 +135,7 @@ def _max_pool(g: Builder, self: Value, windows: Any, outputs: int) -> Any:
 
 @form("max_pool2d", "max_pool3d")
 def max_pool(g: Builder, self: Value, windows: Any) -> Value:
-    return _unbatched(g, _max_pool(g, self, windows, 1))
+    return _unbatched(g, _max_pool(g, self, windows, 1), self, len(windows[0]))
 
 
 @form("the indices of max_pool")
@@ -145,12 +144,12 @@ def max_pool_indices(g: Builder, self: Value, windows: Any) -> Value:
     plane = _static(self.sizes[-len(windows[0]) :], "an image of which the indices of maxima are wanted")
     _, indices = _max_pool(g, self, windows, 2)
     indices.dtype = INT64
-    return _unbatched(g, g("Mod", indices, g.scalar(int(np.prod(plane)))))
+    return _unbatched(g, g("Mod", indices, g.scalar(int(np.prod(plane)))), self, len(windows[0]))
 
 
 @form("indices of cells")
-def indices_of_cells(g: Builder, self: Value) -> Value:
-    return _unbatched(g, self)
+def indices_of_cells(g: Builder, self: Value, squeezed: bool) -> Value:
+    return g.squeeze(self, self.ndim - 2) if squeezed else self
 
 
 @form("avg_pool2d", "avg_pool3d")
@@ -165,7 +164,7 @@ def avg_pool(
             count_include_pad=int(bool(count_include_pad or divisor_override)))  # fmt: skip
     if divisor_override:
         out = g.binary("Mul", out, float(np.prod(kernel_size)) / divisor_override)
-    return _unbatched(g, out)
+    return _unbatched(g, out, self, len(kernel_size))
 
 
 # -- normalisation -----------------------------------------------------------------------------------------------------
@@ -187,10 +186,7 @@ def norm_moments(g: Builder, self: Value, plan: Any) -> tuple[Value, Value]:
     dims = [d for d in range(self.ndim) if d != 1]
     mean = reduced(g, "ReduceMean", self, dims, True)
     rest = g("Sub", self, mean)
-    rest.shape = self.shape
-    squares = g("Mul", rest, rest)
-    squares.shape = self.shape
-    return g.reshape(mean, (-1,)), reduced(g, "ReduceMean", squares, dims, False)
+    return g.reshape(mean, (-1,)), reduced(g, "ReduceMean", g.like(g("Mul", rest, rest), self), dims, False)
 
 
 @form("batch_norm")
@@ -327,10 +323,16 @@ def rnn_relu_layer(
 
 # -- padding and resampling --------------------------------------------------------------------------------------------
 def _padded(g: Builder, self: Value, pads: Any, mode: str, value: Any = None) -> Value:
-    """Pads are pairs, of the last dimensions."""
+    """Pads are pairs, of the last dimensions; what is cut off is cut off afterwards."""
     lead = self.ndim - len(pads)
-    amounts = [0] * lead + [p[0] for p in pads] + [0] * lead + [p[1] for p in pads]
-    return g("Pad", self, g.ints(amounts), None if value is None else g.number(value, self), mode=mode)
+    added = [[max(0, p) if isinstance(p, int) else p for p in pair] for pair in pads]
+    amounts = [0] * lead + [p[0] for p in added] + [0] * lead + [p[1] for p in added]
+    out = g("Pad", self, g.ints(amounts), None if value is None else g.number(value, self), mode=mode)
+    for dim, pair in enumerate(pads, lead):
+        low, high = [-p if isinstance(p, int) and p < 0 else 0 for p in pair]
+        if low or high:
+            out = g.slice(out, dim, low, -high or 2**63 - 1)
+    return out
 
 
 @form("constant_pad_nd")
@@ -350,6 +352,8 @@ def replication_pad(g: Builder, self: Value, pads: Any) -> Value:
 
 @form("circular_pad")
 def circular_pad(g: Builder, self: Value, pads: Any) -> Value:
+    if any([isinstance(p, int) and p < 0 for pair in pads for p in pair]):
+        raise CannotExport("circular padding that cuts off: slice first")
     return _padded(g, self, pads, "wrap")
 
 
@@ -385,4 +389,4 @@ def col2im(g: Builder, self: Value, size: Any, kernel_size: Any, dilation: Any, 
     given = self if self.ndim == 3 else g.reshape(self, (1, *self.sizes))
     out = g("Col2Im", given, g.ints(size), g.ints(kernel_size), dilations=dilation, pads=[*padding, *padding],
             strides=stride)  # fmt: skip
-    return _unbatched(g, out)
+    return out if self.ndim == 3 else g.squeeze(out, 0)

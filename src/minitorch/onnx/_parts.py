@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .. import ops
 from .._modes import no_grad
 from .._op import rows
@@ -19,18 +21,6 @@ from ._table import forms
 
 parts: dict[str, Callable[..., Any]] = {}
 """What rows are made of: functions of their inputs and parameters, by name."""
-
-
-def part(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The decorator of what these rows are made of."""
-
-    def decorator(function: Callable[..., Any]) -> Callable[..., Any]:
-        for name in names:
-            assert name in rows and name not in forms, name
-            parts[name] = function
-        return function
-
-    return decorator
 
 
 def made_of(row: Any) -> Callable[..., Any] | None:
@@ -66,13 +56,40 @@ parts |= {
     "cross": lambda self, other, dim: _cross(self, other, dim),
     "trace": lambda self: self.diagonal().sum(),
     "nan_to_num": lambda self, nan, posinf, neginf: _nan_to_num(self, nan, posinf, neginf),
-    "cumprod": lambda self, dim: ops.join.stack(_running(self.unbind(dim)), dim),
+    "cumprod": lambda self, dim: ops.join.stack(_running(self.unbind(dim)), dim) if self.dim() else self,
     "roll": lambda self, shifts, dims: _rolled(self, shifts, dims),
     "unfold": lambda self, dimension, size, step: _windows(self, dimension, size, step),
     "pixel_shuffle": lambda self, factor: _shuffled(self, factor),
     "pixel_unshuffle": lambda self, factor: _unshuffled(self, factor),
     "im2col": lambda self, **options: _columns(self, **options),
     "nansum": lambda self, dim, keepdim: ops.choices.where(self != self, 0.0, self).sum(dim, keepdim),
+    "atan2": lambda self, other: _angle(self, other),
+    "copysign_number": lambda self, other: ops.choices.where(other < 0, -self.abs(), self.abs()),
+    "logaddexp2": lambda self, other: ops.choices.maximum(self, other) + ((-(self - other).abs()).exp2() + 1).log2(),
+    "xlogy_number": lambda self, other: self * other.log(),
+    "number_xlogy": lambda other, self: other.log() * self,
+    "round_decimals": lambda self, decimals: (self * 10.0**decimals).round() / 10.0**decimals,
+    "cdist": lambda self, other, p, products: (self.unsqueeze(-2) - other.unsqueeze(-3)).norm(p, -1),
+    "rot90": lambda self, k, dims: _turned(self, k % 4, *dims),
+    "index_fill_tensor": lambda self, index, value, dim: self.index_copy(
+        dim, index, value.expand([*self.shape[:dim], index.numel(), *self.shape[dim + 1 :]])
+    ),
+    "select_scatter": lambda self, src, dim, index: _replaced(self, src.unsqueeze(dim), dim, index % self.shape[dim]),
+    "mse_loss": lambda self, target, reduction: _reduced((self - target) ** 2, ("none", "mean", "sum")[reduction]),
+    "smooth_l1_loss": lambda self, target, beta, summed, scale: _total(_smooth(self - target, beta), summed, scale),
+    "huber_loss": lambda self, target, delta, summed, scale: _total(_huber(self - target, delta), summed, scale),
+    "binary_cross_entropy": lambda self, target, weight, summed, scale: _total(
+        (target - 1) * (-self).log1p().clamp(min=-100.0) - target * self.log().clamp(min=-100.0), summed, scale, weight
+    ),
+    "binary_cross_entropy_with_logits": lambda self, target, weight, pos_weight, summed, scale: _total(
+        _binary(self, target, pos_weight), summed, scale, weight
+    ),
+    "nll_loss": lambda self, target, weight, kept, divisor, summed, asked: _picked(
+        self, target, weight, kept, divisor, summed
+    ),
+    "nll_loss2d": lambda self, target, weight, kept, divisor, summed, asked: _picked(
+        self, target, weight, kept, divisor, summed
+    ),
     "relu_backward": lambda grad, output: ops.choices.where(output > 0, grad, 0.0),
     "threshold_backward": lambda grad, self, threshold: ops.choices.where(self > threshold, grad, 0.0),
     "tanh_backward": lambda grad, output: grad * (1 - output * output),
@@ -82,6 +99,8 @@ parts |= {
     "softmax_backward": lambda grad, output, dim: output * (grad - (grad * output).sum(dim, keepdim=True)),
     "log_softmax_backward": lambda grad, output, dim: grad - output.exp() * grad.sum(dim, keepdim=True),
 }  # fmt: skip
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):  # in place, they give the dtype that they are written into
+    parts[f"{_name}_"] = lambda self, other, compare=rows[_name]: compare.call(self, other).to(self.dtype)
 for _name in ("adaptive_avg_pool2d", "adaptive_avg_pool3d"):
     parts[_name] = lambda self, size: _adaptive(self, size, lambda part, dim: part.mean(dim, keepdim=True))
 for _name in ("adaptive_max_pool2d", "adaptive_max_pool3d"):
@@ -99,6 +118,67 @@ def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     largest = 3.4028234663852886e38 if x.element_size() == 4 else 1.7976931348623157e308
     x = ops.choices.where(x == float("inf"), largest if posinf is None else posinf, x)
     return ops.choices.where(x == float("-inf"), -largest if neginf is None else neginf, x)
+
+
+def _angle(y: Any, x: Any) -> Any:
+    """The angle of a point: that of its slope, and half a turn more or less where x is negative."""
+    slope = (y / x).atan()
+    turn = ops.choices.where(y < 0, -3.141592653589793, 3.141592653589793)
+    angle = ops.choices.where(x < 0, slope + turn, slope)
+    straight = ops.choices.where(y == 0, 0.0, turn * 0.5)
+    return ops.choices.where(x == 0, straight, angle)
+
+
+def _turned(x: Any, quarters: int, one: int, other: int) -> Any:
+    if quarters == 2:
+        return x.flip(one, other)
+    return x if not quarters else x.flip(other if quarters == 1 else one).transpose(one, other)
+
+
+def _replaced(x: Any, part: Any, dim: int, start: int) -> Any:
+    """A slice along a dimension replaced by another."""
+    end = start + part.shape[dim]
+    return ops.join.cat([x.narrow(dim, 0, start), part, x.narrow(dim, end, x.shape[dim] - end)], dim)
+
+
+# -- losses ------------------------------------------------------------------------------------------------------------
+def _tensor(value: Any) -> Any:
+    """A parameter that may be the array of a tensor."""
+    return wrap(value) if isinstance(value, np.ndarray) else value
+
+
+def _reduced(loss: Any, reduction: str) -> Any:
+    return loss if reduction == "none" else getattr(loss, reduction)()
+
+
+def _total(loss: Any, summed: bool, scale: Any, weight: Any = None) -> Any:
+    """The loss times a weight; summed and scaled, if that is asked for."""
+    loss = loss if weight is None else loss * _tensor(weight)
+    return loss.sum() * scale if summed else loss
+
+
+def _smooth(difference: Any, beta: float) -> Any:
+    size = difference.abs()
+    return ops.choices.where(size < beta, difference * difference * (0.5 / beta), size - 0.5 * beta)
+
+
+def _huber(difference: Any, delta: float) -> Any:
+    size = difference.abs()
+    return ops.choices.where(size <= delta, difference * difference * 0.5, (size - 0.5 * delta) * delta)
+
+
+def _binary(x: Any, target: Any, pos_weight: Any) -> Any:
+    log = rows["logsigmoid"].call(x)
+    return (1 - target) * x - (log if pos_weight is None else log * ((_tensor(pos_weight) - 1) * target + 1))
+
+
+def _picked(scores: Any, target: Any, weight: Any, kept: Any, divisor: Any, summed: bool) -> Any:
+    """The negated scores of the target classes."""
+    axis = min(1, scores.dim() - 1)
+    found = scores.gather(axis, target.unsqueeze(axis)).squeeze(axis)
+    found = found if weight is None else found * _tensor(weight)
+    found = found if kept is None else ops.choices.where(_tensor(kept), found, 0.0)
+    return -(found.sum() / divisor) if summed else -found
 
 
 def _cross(x: Any, y: Any, dim: int) -> Any:
@@ -124,9 +204,11 @@ def _rolled(x: Any, shifts: Any, dims: Any) -> Any:
 
 
 def _windows(x: Any, dim: int, size: int, step: int) -> Any:
-    count = (x.shape[dim] - size) // step + 1
-    every = (slice(None),) * dim
-    return ops.join.stack([x[(*every, slice(k, k + (count - 1) * step + 1, step))] for k in range(size)], -1)
+    if not x.dim():
+        return x.reshape(1)[:size]
+    dim %= x.dim()
+    every, rest = (slice(None),) * dim, x.shape[dim] - size
+    return ops.join.stack([x[(*every, slice(k, rest + k + 1, step))] for k in range(size)], -1)
 
 
 def _shuffled(x: Any, r: int) -> Any:
@@ -146,14 +228,9 @@ def _columns(x: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any)
     (kh, kw), (dh, dw), (ph, pw), (sh, sw) = kernel_size, dilation, padding, stride
     if ph or pw:
         x = rows["constant_pad_nd"].call(x, ((ph, ph), (pw, pw)), 0.0)
-    height = (x.shape[-2] - dh * (kh - 1) - 1) // sh + 1
-    width = (x.shape[-1] - dw * (kw - 1) - 1) // sw + 1
-    cells = [
-        x[:, :, i * dh : i * dh + (height - 1) * sh + 1 : sh, j * dw : j * dw + (width - 1) * sw + 1 : sw]
-        for i in range(kh)
-        for j in range(kw)
-    ]
-    return ops.join.stack(cells, 2).reshape(x.shape[0], x.shape[1] * kh * kw, height * width)
+    height, width = x.shape[-2] - dh * (kh - 1), x.shape[-1] - dw * (kw - 1)
+    cells = [x[:, :, i * dh : i * dh + height : sh, j * dw : j * dw + width : sw] for i in range(kh) for j in range(kw)]
+    return ops.join.stack(cells, 2).reshape(x.shape[0], x.shape[1] * kh * kw, -1)
 
 
 def _adaptive(x: Any, size: Any, reduce: Callable[[Any, int], Any]) -> Any:
@@ -212,7 +289,7 @@ def _filled(param: Any, tensors: dict[Slot, Any]) -> Any:
     if isinstance(param, ArraySlot):
         return tensors[Slot(param)]._array
     if isinstance(param, NumberSlot):
-        return float(tensors[Slot(param)]._array)
+        return tensors[Slot(param)]
     if isinstance(param, Slot):
         return tensors[param]
     return param.kind([_filled(item, tensors) for item in param.items]) if isinstance(param, Packed) else param
@@ -229,3 +306,8 @@ def _renamed(called: Any, names: dict[int, Slot]) -> Any:
 
     inputs, params = [tuple([new(i) for i in items]) for items in (called.inputs, called.params)]
     return Called(called.row, inputs, params, tuple([names[int(s)] for s in called.outputs]))
+
+
+def kinds_of_rows() -> dict[str, str]:
+    """For each row by name: "own" where it has an ONNX form, "parts" where it is made of rows that have, else ""."""
+    return {n: "own" if n in forms else "parts" if made_of(row) is not None else "" for n, row in sorted(rows.items())}

@@ -95,6 +95,19 @@ def narrow_copy(g: Builder, self: Value, dim: int, start: Any, end: Any) -> Valu
     return g.slice(self, dim, start, end)
 
 
+@form("diagonal", "diagonal_copy")
+def diagonal(g: Builder, self: Value, offset: Any, dim1: Any, dim2: Any) -> Value:
+    """Its elements, found by their places in both dimensions, which are brought to the front."""
+    ((shape, _),) = g.results
+    one, other = [(k if d is None else d) % self.ndim for d, k in ((dim1, 0), (dim2, 1))]
+    rest = [d for d in range(self.ndim) if d not in (one, other)]
+    steps = g("Range", g.scalar(0), g.scalar(shape[-1]), g.scalar(1))
+    rows, columns = [g("Add", steps, g.scalar(max(0, by))) for by in (-offset, offset)]
+    places = g("Concat", g.unsqueeze(rows, 1), g.unsqueeze(columns, 1), axis=1)
+    found = g("GatherND", g.transpose(self, [one, other, *rest]), places)
+    return g("Transpose", found, perm=[*range(1, len(shape)), 0])
+
+
 @form("half")
 def half(g: Builder, self: Value, dim: int, second: bool) -> Value:
     return g("Split", self, outputs=2, axis=dim, num_outputs=2)[second]
@@ -124,7 +137,7 @@ def triu(g: Builder, self: Value, diagonal: Any) -> Value:
 
 
 # -- indexing ----------------------------------------------------------------------------------------------------------
-@form("embedding", "embedding_masked")
+@form("embedding")
 def embedding(g: Builder, weight: Value, indices: Value) -> Value:
     return g("Gather", weight, indices, axis=0)
 
@@ -136,18 +149,30 @@ def index_select(g: Builder, self: Value, index: Value, dim: int) -> Value:
 
 @form("gather")
 def gather(g: Builder, self: Value, index: Value, dim: int) -> Value:
-    return g("GatherElements", self, index, axis=dim) if self.ndim else self
+    if self.ndim and index.ndim:
+        return g("GatherElements", self, index, axis=dim)
+    ((shape, _),) = g.results
+    return (
+        g.expand(g.reshape(self, (1,)), shape)
+        if shape
+        else g.reshape(g("Gather", self, index, axis=0), shape)
+        if self.ndim
+        else self
+    )
 
 
-@form(
-    "take_along", "take_repeatedly", "sort", "sort_stable", "topk", "kthvalue", "median_dim", "nanmedian_dim", "mode",
-    "cummax", "cummin",
-)  # fmt: skip
+@form("take_along", "take_repeatedly", "sort", "sort_stable", "topk", "kthvalue", "median_dim")
 def take_along(g: Builder, self: Value, dim: int, index: Value, keepdim: bool) -> Value:
     if not self.ndim:
         return self
     out = g("GatherElements", self, index, axis=dim)
     return out if keepdim else g.squeeze(out, dim)
+
+
+@form("indices")
+def indices(g: Builder, self: Value) -> Value:
+    ((shape, _),) = g.results
+    return g.reshape(self, shape)
 
 
 @form("take")
@@ -160,7 +185,7 @@ def index(g: Builder, self: Value, indices: Sequence[Any]) -> Value:
     places = [i for i, given in enumerate(indices) if given is not None]
     given = [indices[i] for i in places]
     if any([v.dtype == bool for v in given]):
-        return _of_mask(g, self, given, places)
+        raise CannotExport("the shape of what a mask picks depends on values: use where() or masked_fill()")
     if len(places) == 1:
         return g("Gather", self, given[0], axis=places[0])
     rest = [d for d in range(self.ndim) if d not in places]
@@ -184,25 +209,6 @@ def _joined(g: Builder, indices: Sequence[Value]) -> Value:
         total = g("Add", total, other)
     zero = g("Mul", total, g.constant(0, INT64))
     return g("Concat", *[g("Unsqueeze", g("Add", zero, g.cast(i, INT64)), g.ints([-1])) for i in indices], axis=-1)
-
-
-def _of_mask(g: Builder, self: Value, given: Sequence[Value], places: Sequence[int]) -> Value:
-    if len(given) > 1:
-        raise CannotExport("an index with a mask beside other tensors")
-    first, mask = places[0], given[0]
-    order = list(range(first, self.ndim)) + list(range(first))
-    found = g("GatherND", g.transpose(self, order) if first else self, g("Transpose", g("NonZero", mask), perm=[1, 0]))
-    if not first:
-        return found
-    count = 1 + self.ndim - mask.ndim
-    return g("Transpose", found, perm=[*range(count - first, count), *range(count - first)])
-
-
-@form("masked_select")
-def masked_select(g: Builder, self: Value, mask: Value) -> Value:
-    shape = g("Shape", g("And", mask, g("Equal", self, self)))
-    flat = [g("Reshape", g("Expand", v, shape), g.ints([-1])) for v in (self, mask)]
-    return g("Compress", flat[0], flat[1])
 
 
 @form("scatter")
@@ -250,6 +256,9 @@ def index_copy(g: Builder, self: Value, index: Value, source: Value, dim: int) -
 
 def _scattered(g: Builder, self: Value, index: Value, source: Value, dim: int, reduction: str) -> Value:
     """Slices of a source written where an index says."""
+    if not index.ndim:
+        index = g.reshape(index, (1,))
+        source = g.reshape(source, [*self.sizes[:dim], 1, *self.sizes[dim + 1 :]])
     if dim:
         order = [dim, *[d for d in range(self.ndim) if d != dim]]
         source = g("Transpose", source, perm=order)
@@ -263,7 +272,7 @@ def index_fill(g: Builder, self: Value, index: Value, dim: int, value: Any) -> V
     count = index.sizes[0] if index.ndim else 1
     shape = [count, *[size for d, size in enumerate(self.sizes) if d != dim]]
     shape = [*shape[1 : dim + 1], count, *shape[dim + 1 :]]
-    return _scattered(g, self, g.reshape(index, (-1,)), g.expand(g.number(value, self), shape), dim, "none")
+    return _scattered(g, self, g.reshape(index, (count,)), g.expand(g.number(value, self), shape), dim, "none")
 
 
 @form("index_put")
@@ -393,7 +402,7 @@ def sum_to(g: Builder, self: Value, shape: Sequence[Any]) -> Value:
 @form("all or any")
 def all_or_any(g: Builder, self: Value, ufunc: Any, dims: Any, keepdim: bool) -> Value:
     op = "ReduceMin" if ufunc is np.logical_and else "ReduceMax"
-    true = g.cast(g.cast(self, bool), np.int32)
+    true = g.like(g.cast(g.cast(self, bool), np.int32), self)
     return g.cast(reduced(g, op, true, dims, keepdim), bool)
 
 
@@ -402,26 +411,30 @@ def count_nonzero(g: Builder, self: Value, dims: Any) -> Value:
     return reduced(g, "ReduceSum", g.cast(g.cast(self, bool), INT64), dims, False)
 
 
+@form("how many are not nan")
+def count_numbers(g: Builder, self: Value, dims: Any, keepdim: bool) -> Value:
+    number = g.cast(g("Not", g("IsNaN", self)), INT64)
+    return reduced(g, "ReduceSum", g.like(number, self), dims, keepdim)
+
+
 @form("vector_norm")
 def vector_norm(g: Builder, self: Value, ord: float, dim: Any, keepdim: bool) -> Value:
     if ord in (1, 2):
         return reduced(g, f"ReduceL{int(ord)}", self, dim, keepdim)
-    size = g("Abs", self)
+    size = g.like(g("Abs", self), self)
     if abs(ord) == float("inf"):
         return reduced(g, "ReduceMax" if ord > 0 else "ReduceMin", size, dim, keepdim)
     if ord == 0:
-        return reduced(g, "ReduceSum", g("Sign", size), dim, keepdim)
-    total = reduced(g, "ReduceSum", g.binary("Pow", size, ord), dim, keepdim)
+        return reduced(g, "ReduceSum", g.like(g("Sign", size), self), dim, keepdim)
+    total = reduced(g, "ReduceSum", g.like(g.binary("Pow", size, ord), self), dim, keepdim)
     return g.binary("Pow", total, 1 / ord)
 
 
 def moments(g: Builder, self: Value, dim: Any, correction: Any, keepdim: bool) -> tuple[Value, Value]:
     """The variance, with a correction of the count, and the mean."""
     mean = reduced(g, "ReduceMean", self, dim, True)
-    squares = g("Sub", self, mean)
-    squares = g("Mul", squares, squares)
-    squares.shape = self.shape
-    var = reduced(g, "ReduceMean", squares, dim, keepdim)
+    rest = g("Sub", self, mean)
+    var = reduced(g, "ReduceMean", g.like(g("Mul", rest, rest), self), dim, keepdim)
     if correction:
         dims = range(self.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
         count: Value = g.constant(1, INT64)

@@ -16,7 +16,7 @@ Form = Callable[..., Any]
 
 forms: dict[str, Form] = {}
 """Every form, by the name of the row or choice."""
-_reads: dict[str, tuple[str, ...]] = {}
+_reads: dict[str, tuple[str, ...] | None] = {}
 
 
 def form(*names: str) -> Callable[[Form], Form]:
@@ -26,64 +26,46 @@ def form(*names: str) -> Callable[[Form], Form]:
         for name in names:
             assert name not in forms, f"{name} has two forms"
             forms[name] = function
-            _reads[name] = tuple(inspect.signature(function).parameters)[1:]
+            _, *read = inspect.signature(function).parameters.values()
+            _reads[name] = (
+                None if [p.kind for p in read] == [inspect.Parameter.VAR_POSITIONAL] else tuple([p.name for p in read])
+            )
         return function
 
     return decorator
 
 
-def reads_of(name: str) -> tuple[str, ...]:
-    """What the form of a row reads."""
-    return _reads[name]
+def reads_of(row: Any) -> tuple[str, ...]:
+    """What the form of a row reads: all inputs, where it takes them by position."""
+    read = _reads[row.name]
+    return tuple(row.inputs) if read is None else read
 
 
-def _node(op: str, kind: str = "") -> Form:
-    """One node of all inputs, converted first to bools or floats if that is said."""
-
-    def written(g: Builder, self: Value) -> Value:
-        return g(op, g.cast(self, bool) if kind == "bool" else self)
-
-    def of_two(g: Builder, self: Value, other: Value) -> Value:
-        return g(op, g.cast(self, bool), g.cast(other, bool)) if kind == "bool" else g(op, self, other)
-
-    return of_two if op in _OF_TWO else written
+def by_position(row: Any) -> bool:
+    """Whether the form of a row takes its inputs by position."""
+    return _reads[row.name] is None
 
 
-_OF_TWO = frozenset(
-    [
-        "Add",
-        "Sub",
-        "Mul",
-        "Div",
-        "Max",
-        "Min",
-        "Pow",
-        "And",
-        "Or",
-        "Xor",
-        "Equal",
-        "Less",
-        "LessOrEqual",
-        "Greater",
-        "GreaterOrEqual",
-        "BitwiseAnd",
-        "BitwiseOr",
-        "BitwiseXor",
-        "MatMul",
-    ]
-)
+def _node(op: str, kind: Any = None) -> Form:
+    """One node of all inputs, which are converted first if that is said."""
+
+    def written(g: Builder, *inputs: Value) -> Value:
+        return g(op, *[i if kind is None else g.cast(i, kind) for i in inputs])
+
+    return written
+
 
 _ONE_NODE = """
     abs Abs   acos Acos   acosh Acosh   asin Asin   asinh Asinh   atan Atan   atanh Atanh   ceil Ceil   cos Cos   cosh Cosh
     erf Erf   exp Exp   floor Floor   log Log   neg Neg   reciprocal Reciprocal   relu Relu   round Round   sigmoid Sigmoid
     sign Sign   sgn Sign   sin Sin   sinh Sinh   sqrt Sqrt   tan Tan   tanh Tanh   hardswish HardSwish   mish Mish
     isnan IsNaN   isinf IsInf   sub Sub   div Div   pow Pow   bitwise_not BitwiseNot
-    maximum Max   minimum Min   fmax Max   fmin Min   clamp_min_tensor Max   clamp_max_tensor Min   clamp_low Max   clamp_high Min
-    eq Equal   matmul MatMul
+    maximum Max   minimum Min   fmax Max   fmin Min   clamp_min_tensor Max   clamp_max_tensor Min
+    clamp_low Max   clamp_high Min   eq Equal   matmul MatMul
     contiguous Identity   clone Identity   detach Identity   alias Identity
 """
 
 for _name, _op in zip(_ONE_NODE.split()[::2], _ONE_NODE.split()[1::2]):
     form(_name)(_node(_op))
 for _name, _op in {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor", "logical_not": "Not"}.items():
-    form(_name)(_node(_op, "bool"))
+    form(_name)(_node(_op, bool))

@@ -1,6 +1,6 @@
 """A program for many sizes as an ONNX graph: each instruction by its form, memory as values.
 
-ONNX knows neither views nor writes.  Slots whose arrays share memory are a family; a write gives the family's first member a new
+ONNX knows neither views nor writes.  Slots whose arrays share memory are a family; a write gives the first of a family a new
 value, and a view that is read afterwards is made again from that.
 """
 
@@ -19,7 +19,7 @@ from ..static._size_expressions import Axis, Scaled, Varying
 from ..static._sizes import General
 from . import _elementwise, _networks, _shapes  # noqa: F401  (fill the table)
 from ._builder import INT64, Builder, CannotExport, Value
-from ._table import forms, reads_of
+from ._table import by_position, forms, reads_of
 
 
 class Problem:
@@ -41,10 +41,6 @@ class Problem:
     def __str__(self) -> str:
         said = f"{self.name}()" + f" in {self.path}" * bool(self.path)
         return said + f": {self.reason}" * bool(self.reason)
-
-
-class _Missing(Exception):
-    """A value is needed that could not be made."""
 
 
 class Translation:
@@ -70,12 +66,14 @@ class Translation:
     def __init__(self, general: General, onnx: ModuleType, names: dict[int, str], inputs: Sequence[str]) -> None:
         self.general, self._names = general, names
         self.trace = general.trace
-        self.builder = Builder(onnx, self._axis_value, self._seen)
+        self.builder = Builder(onnx, self._axis_value, self._has, self._seen)
         self._values: dict[Slot, Value] = {}
         self._writes: dict[int, int] = {}  # how often the memory of a family was written
         self._made_at: dict[Slot, int] = {}  # how often it had been when a value was made
         self._makers: dict[Slot, tuple[Called, str]] = {}
         self._missing: dict[Slot, tuple[Problem | None, list[Slot]]] = {}
+        self._refused: list[Problem] = []
+        self._incomplete = False  # whether what is being made needs what is missing
         self._current: tuple[int, Called] | None = None
         for slot, name in zip(self.trace.arguments, inputs):
             self._keep(slot, Value(name, self.trace.arrays[slot].dtype))
@@ -99,7 +97,7 @@ class Translation:
         """A slot's value as it is now."""
         slot = Slot(slot)
         if slot in self._missing:
-            raise _Missing
+            return self._stand_in(slot)
         if slot not in self._values:
             self._keep(slot, self._constant(slot))
         elif self._made_at[slot] != self._writes.get(self.trace._owners[slot], 0):
@@ -116,8 +114,18 @@ class Translation:
 
     def _axis_value(self, axis: Axis) -> Value:
         if axis.slot in self._missing:
-            raise _Missing
+            return self._stand_in(axis.slot)
+        if not self._has(axis):
+            raise CannotExport("its shape is no expression of known sizes")
         return self._values[axis.slot] if axis.slot in self._values else self._value(axis.slot)
+
+    def _has(self, axis: Axis) -> bool:
+        return axis.slot in self._values or axis.slot in self.general.constants or axis.slot in self._missing
+
+    def _stand_in(self, slot: Slot) -> Value:
+        """What stands for a missing value, so that what else is missing is found, too."""
+        self._incomplete = True
+        return Value("missing", self.trace.arrays[slot].dtype, self.general.shapes[slot])
 
     def _view_again(self, slot: Slot) -> None:
         if slot not in self._makers:
@@ -151,7 +159,7 @@ class Translation:
 
     def _refuse(self, name: str, path: str, reason: str) -> None:
         """What cannot be exported whether results need it or not."""
-        self._missing[Slot(-1 - len(self._missing))] = Problem(name, path, reason), []
+        self._refused.append(Problem(name, path, reason))
 
     def _keep_constant(self, instruction: Made) -> None:
         (slot,) = instruction.outputs
@@ -159,12 +167,14 @@ class Translation:
 
     def _attempt(self, name: str, path: str, outputs: Any, reads: list[Slot], make: Any) -> None:
         """Make values, or note why there are none."""
+        self._incomplete = False
+        problem = None
         try:
             make()
-        except _Missing:
-            self._missing |= {Slot(s): (None, reads) for s in outputs}
         except CannotExport as error:
-            self._missing |= {Slot(s): (Problem(name, path, str(error)), []) for s in outputs}
+            problem = Problem(name, path, str(error))
+        if problem is not None or self._incomplete:
+            self._missing |= {Slot(s): (problem, reads) for s in outputs}
 
     def _called(self, called: Called, path: str) -> None:
         name = called.row.name
@@ -186,7 +196,7 @@ class Translation:
 
     def _needed(self, called: Called) -> list[Slot]:
         """The slots that a form reads."""
-        wanted = reads_of(called.row.name)
+        wanted = reads_of(called.row)
         if called.row.variadic:
             return slots_in(called.inputs)
         inputs = [i for name, i in zip(called.row.inputs, called.inputs) if name in wanted]
@@ -197,9 +207,11 @@ class Translation:
         """The values that a form gives for a call."""
         g = self.builder
         g.results = [(self.general.shapes[s], self.trace.arrays[s].dtype) for s in called.outputs]
-        wanted = reads_of(called.row.name)
-        given: dict[str, Any] = {}
+        wanted = reads_of(called.row)
         inputs = self._inputs(called, wanted)
+        if by_position(called.row):
+            return (forms[called.row.name](g, *inputs),)
+        given: dict[str, Any] = {}
         for name, value in zip(called.row.inputs, [inputs] if called.row.variadic else inputs):
             if name in wanted:
                 given[name] = value
@@ -313,7 +325,7 @@ class Translation:
     # -- what is missing -----------------------------------------------------------------------------------------------
     def _problems(self) -> list[Problem]:
         found: dict[int, Problem] = {}
-        todo = [*self.general.results, *[s for s in self._missing if s < 0]]
+        todo = list(self.general.results)
         seen: set[int] = set()
         while todo:
             slot = Slot(todo.pop())
@@ -325,4 +337,4 @@ class Translation:
                 found[id(problem)] = problem
             todo += reads
         order = {id(p): n for n, (p, _) in enumerate(self._missing.values())}
-        return sorted(found.values(), key=lambda p: order[id(p)])
+        return [*sorted(found.values(), key=lambda p: order[id(p)]), *self._refused]

@@ -79,9 +79,7 @@ def _backward_by_composition(
 
 def _composed_row(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool, scale: float) -> Any:
     mask = kernels.causal(query.shape[-2], key.shape[-2], query._array.dtype) if is_causal else attn_mask
-    return _composed(
-        query, key, value, None if mask is None else wrap(mask), scale
-    )  # traces know the mask by its array
+    return _composed(query, key, value, None if mask is None else wrap(mask), scale)  # a trace knows it by its array
 
 
 way_back("attention_backward", _attention_backward, _backward_by_composition)

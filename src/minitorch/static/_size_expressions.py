@@ -135,11 +135,13 @@ class Fit:
     def __init__(self) -> None:
         self.first: list[tuple[Axis, tuple[int, ...]]] = []
         self.exact: dict[tuple[int, ...], Axis] = {}
+        self.sizes: dict[Axis, tuple[int, ...]] = {}  # of values whose sizes are expressions, too
         self.known: dict[Any, Size | None] = {}
 
     def add(self, axis: Axis, values: tuple[int, ...], argument: bool = False) -> None:
         """A size that is known from here on."""
         self.exact.setdefault(values, axis)
+        self.sizes[axis] = values
         if argument and self.exact[values] is axis:
             self.first.append((axis, values))
 
@@ -157,7 +159,7 @@ class Fit:
 
     def products(self, near: Sequence[Axis] = ()) -> Iterator[tuple[Size, list[int]]]:
         """The products of up to three sizes, those of the arguments and *near* ones, with their values."""
-        sizes = list((dict(self.first) | {axis: v for v, axis in self.exact.items() if axis in near}).items())
+        sizes = list((dict(self.first) | {axis: self.sizes[axis] for axis in near}).items())
         for count in (1, 2, 3):
             for chosen in itertools.combinations_with_replacement(sizes, count):
                 values = [math.prod(parts) for parts in zip(*[v for _, v in chosen])]

@@ -107,10 +107,11 @@ class _Located(Trace):
 
 
 def _kind(instruction: Any) -> tuple[Any, ...]:
-    row = getattr(instruction, "row", None)
+    name = getattr(getattr(instruction, "row", None), "name", None)
+    name = "view" if name == "unsafe_view" else name  # which of them depends on strides, which sizes of 1 change
     outputs = getattr(instruction, "outputs", ())
     inputs = [i for i in getattr(instruction, "inputs", ()) if isinstance(i, Slot)]
-    return (type(instruction).__name__, getattr(row, "name", None), *map(int, (*inputs, *outputs)))
+    return (type(instruction).__name__, name, *map(int, (*inputs, *outputs)))
 
 
 def resized(tensor: Any, axis: int, size: int) -> Any:
@@ -178,7 +179,7 @@ class _Block:
             if like is None or new.signature == like.signature:
                 like, found = like or new, [*found, tried]
             else:
-                problem = problem or f"at size {tried} {difference(like, new)}"
+                raise CannotGeneralise(f"the axis {name!r} cannot vary: at size {tried} {difference(like, new)}")
             if len(found) == _TRACES:
                 return found
         if len(found) < 3:
@@ -283,9 +284,13 @@ class General:
             self.constants[slot] = self._array([t._array for t in tensors], ())
 
     def near(self, slots: Sequence[Slot]) -> list[Axis]:
-        """The sizes in the shapes of values."""
-        sizes = [size for slot in slots for size in self.shapes.get(slot, ()) if isinstance(size, Size)]
-        return list(dict.fromkeys([axis for size in sizes for axis in size.axes]))
+        """The sizes in the shapes of values; and these themselves, where they are expressions of several."""
+        found: list[Axis] = []
+        for slot in slots:
+            for axis, size in enumerate(self.shapes.get(slot, ())):
+                if isinstance(size, Size):
+                    found += size.axes if len(size.terms) == 1 else [*size.axes, Axis(slot, axis)]
+        return list(dict.fromkeys(found))
 
     def _note_shape(self, slot: Slot, near: Sequence[Axis]) -> None:
         shapes = [p.shape(slot) for p in self.passes]
@@ -297,6 +302,8 @@ class General:
             if size is None:
                 self._fit.add(own := Axis(slot, axis), values)
                 size = Size(((1, (own,)),))
+            elif isinstance(size, Size) and len(size.terms) > 1:
+                self._fit.sizes[Axis(slot, axis)] = values
             found.append(size)
         self.shapes[slot] = tuple(found)
 
