@@ -6,6 +6,7 @@ import ast
 import functools
 import inspect
 import re
+import textwrap
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -346,6 +347,7 @@ def names() -> str:
     listed["Tensor"] = {n: v for n, v in sorted(vars(minitorch.Tensor).items()) if not n.startswith("_")}
     listed["minitorch.nn"] = {n: getattr(minitorch.nn, n) for n in sorted(minitorch.nn.__all__)}
     listed["minitorch.optim"] = {n: getattr(minitorch.optim, n) for n in sorted(minitorch.optim.__all__)}
+    listed["minitorch.onnx"] = {n: getattr(minitorch.onnx, n) for n in sorted(minitorch.onnx.__all__)}
     listed["minitorch.static"] = {n: getattr(minitorch.static, n) for n in sorted(minitorch.static.__all__)}
     for title, values in listed.items():
         lines += ["", f"## {title}", "", "| name | |", "|---|---|"]
@@ -363,7 +365,28 @@ def summary(value: Any) -> str:
     return " ".join(doc.split()).replace("``", "`").replace("|", "\\|")
 
 
-PAGES = {"operations.md": operations, "names.md": names}
+ONNX = """\
+# Operations in ONNX
+
+Made by `python docs/generate_reference.py`. `onnx.export` writes each row of
+[the operations](operations.md) by a form of its own, or as the rows that it is made of; tests run every sample of these in
+onnxruntime. Rows without either are named in one error. Random rows and those whose result's shape depends on values are among
+them on purpose.
+"""
+ONNX_KINDS = {"own": "With a form of their own", "parts": "Made of others", "": "Without one"}
+
+
+def onnx() -> str:
+    """The page of ONNX forms."""
+    lines = [ONNX]
+    kinds = minitorch.onnx.kinds_of_rows()
+    for kind, title in ONNX_KINDS.items():
+        found = [code(name) for name, of in kinds.items() if of == kind]
+        lines += [f"## {title}: {len(found)}", "", textwrap.fill(", ".join(found), 120, break_on_hyphens=False), ""]
+    return "\n".join(lines)
+
+
+PAGES = {"operations.md": operations, "names.md": names, "onnx.md": onnx}
 
 if __name__ == "__main__":
     REFERENCE.mkdir(exist_ok=True)

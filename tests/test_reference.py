@@ -25,7 +25,7 @@ def generator() -> Any:
     return module
 
 
-@pytest.mark.parametrize("page", ["operations.md", "names.md"])
+@pytest.mark.parametrize("page", ["operations.md", "names.md", "onnx.md"])
 def test_the_page_is_up_to_date(generator: Any, page: str) -> None:
     there = (DOCS / "reference" / page).read_text()
     if there != generator.PAGES[page]():

@@ -228,12 +228,19 @@ class Builder:
 
     def reshape(self, value: Value, shape: Sequence[Any]) -> Value:
         """A value in a shape, of which one size may be unknown."""
-        zero = any([isinstance(size, int) and size == 0 for size in shape])
-        sizes = [size if isinstance(size, int) or self._is_known(size) else -1 for size in shape]
-        if sizes.count(-1) > 1:
+        sizes = list(shape)
+        if 0 in sizes:
+            return self._shaped(self("Reshape", value, self.ints(sizes), allowzero=1), tuple(shape))
+        for place, (size, old) in enumerate(zip(shape, value.shape or ())):
+            if isinstance(size, Size) and size == old:
+                sizes[place] = 0  # as it is
+        varying = [place for place, size in enumerate(sizes) if isinstance(size, Size)]
+        unknown = [place for place in varying if not self._is_known(sizes[place])]
+        if len(unknown) > 1:
             raise CannotExport("more than one of its sizes is no expression of known ones")
-        out = self("Reshape", value, self.ints(sizes), **({"allowzero": 1} if zero else {}))
-        return self._shaped(out, tuple(shape))
+        if -1 not in sizes and varying:
+            sizes[(unknown or varying)[0]] = -1
+        return self._shaped(self("Reshape", value, self.ints(sizes)), tuple(shape))
 
     def _is_known(self, size: Size) -> bool:
         return all([axis in self._sizes or self.has(axis) for axis in size.axes])

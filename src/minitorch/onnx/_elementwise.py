@@ -114,6 +114,20 @@ def fmod_number(g: Builder, self: Value, other: Any) -> Value:
     return g("Mod", self, g.number(other, self), fmod=1)
 
 
+def _numbers(name: str, op: str) -> None:
+    @form(name)
+    def of_numbers(g: Builder, self: Value, other: Value) -> Value:
+        """What is no number does not count."""
+        if self.dtype.kind != "f":
+            return g(op, self, other)
+        rest = g("Where", g("IsNaN", other), self, g(op, self, other))
+        return g("Where", g("IsNaN", self), other, rest)
+
+
+_numbers("fmax", "Max")
+_numbers("fmin", "Min")
+
+
 @form("exp2")
 def exp2(g: Builder, self: Value) -> Value:
     return g("Pow", g.constant(2, self.dtype), self)
