@@ -78,6 +78,9 @@ class Observer:
     def made(self, tensor: Any) -> None:
         """A factory made a tensor."""
 
+    def drawing(self, generator: Any) -> None:
+        """A generator, which is not the default one, is about to draw."""
+
     def accumulating(self) -> None:
         """``backward()`` is called: gradients will be added to leaves' ``.grad``."""
 
@@ -90,6 +93,10 @@ class Observer:
     def ran(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> None:
         """A function was called whose operations are not shown, since it is to be called again as a whole."""
 
+    def differs(self, tensor: Any) -> bool:
+        """Whether a tensor stands for one of each example of a batch, so that its values are not all there is to know."""
+        return False
+
     def left(self, kind: str, tensor: Any) -> None:
         """A tensor's values become Python's or NumPy's: by ``item``, ``bool``, ``numpy``, ``tolist`` or ``data``."""
 
@@ -97,6 +104,11 @@ class Observer:
 def lifted() -> bool:
     """Whether backward passes here are to run their formulas on Tensors."""
     return any([bool(observer.lifts) and observer.active() for observer in observers])
+
+
+def differs(tensor: Any) -> bool:
+    """Whether a tensor stands here for one of each example of a batch."""
+    return any([observer.active() and observer.differs(tensor) for observer in observers])
 
 
 mode_place: ContextVar[Any] = ContextVar("mode_place", default=None)

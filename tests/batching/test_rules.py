@@ -30,6 +30,7 @@ LOOPED_CHOICES = [
     "histogram",
     "labels",
     "nonzero_static",
+    "numbers between ends",
     "resized",
     "rows of at most a norm",
     "the classes that are not the target",

@@ -17,7 +17,7 @@ from ._batch import Batch, Batched, Rule, call, to_front
 from ._choices import CHOICES
 from ._places import dynamic as refused
 from ._shapes import elementwise
-from ._table import BARE, NO_NEGATIVES, NUMBERS, RULES, SHOWN, SUBSCRIPTS
+from ._table import BARE, NO_NEGATIVES, NUMBERS, RULES, SHOWN, STACKED, SUBSCRIPTS
 
 __all__ = ["Batched", "batched", "by_rule", "rule_of"]
 
@@ -27,7 +27,7 @@ _warned: set[str] = set()
 def rule_of(row: Any) -> Rule | None:
     """The rule of a row, or of a choice; None where it has none and is done example by example."""
     if row.__class__ is not Row:
-        return CHOICES.get(row.name) if row.fits else refused
+        return CHOICES.get(row.name) if row.fits or row.name in STACKED else refused
     name = row.name.removesuffix(", with asides")
     found = RULES.get(name)
     return elementwise if found is None and rows[name].elementwise else found

@@ -34,7 +34,9 @@ def noise(batch: Batch) -> Any:
 
 
 def draw(batch: Batch) -> Any:
-    """What a factory draws, once for each."""
+    """What a factory draws, for all examples at once, or for each."""
+    if batch.params["batch"] is not None:
+        return batch.again([], batch=(batch.size, *batch.params["batch"]))
     return call("stack", [batch.again([]) for _ in range(batch.size)], {"dim": 0})
 
 
@@ -132,6 +134,7 @@ CHOICES: dict[str, Rule] = {
     "unravel_index": _shapes.leading,
     "geqrf": _shapes.leading,
     "matrices that failed": _shapes.leading,
+    "values that are valid": _shapes.leading,
     "zeros on diagonals": _shapes.leading,
     "indices of cells": _shapes.leading,
     "the indices of max_pool": _shapes.leading,

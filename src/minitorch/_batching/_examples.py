@@ -14,15 +14,16 @@ from weakref import ref
 
 import numpy as np
 
-from .. import _runtime
+from .. import _random, _runtime
 from .._identity import owner
 from .._inplace import write
 from .._modes import Observer, grad_on, no_grad, observers, set_grad_enabled
 from .._op import rows
+from .._records import tell_parts
 from .._trace import Slot, _current, with_asides
 from .._views import current_node
 from . import _refusals, by_rule, rule_of
-from ._batch import Batch, Batched, padded
+from ._batch import Batch, Batched, expanded, padded
 from ._shapes import elementwise
 from ._table import DRAWN_BY_VALUE
 
@@ -133,7 +134,7 @@ class Applied:
 
 
 class Again(BaseException):
-    """Raised where the function must run again: something of the batch is written into what its *number*-th factory made.
+    """Raised where the function must run again: something of the batch is written into the *number*-th tensor that it made.
 
     That tensor is one for each example then.  (A BaseException, so that the function itself does not catch it.)
     """
@@ -156,6 +157,26 @@ class Made:
         values[self.outputs[0]] = _runtime.made(np.broadcast_to(self.array, (size, *self.array.shape)).copy())
 
 
+class Spread:
+    """A tensor that did not depend on the batch, as it was when it was made, is to be one for each example."""
+
+    reads, asides = (), ()
+
+    def __init__(self, target: Slot, tensor: Any) -> None:
+        self.outputs, self.tensor, self.records = [target], tensor, grad_on()
+
+    def run(self, values: dict[int, Any], size: int) -> None:
+        """Make them, with its history."""
+        values[self.outputs[0]] = rows["clone"].call(expanded(self.tensor, size))
+
+
+def copy_of(tensor: Any) -> Any:
+    """A copy with the same history, which stands for the tensor's values also for what looks at this from outside."""
+    array = tensor._array.copy()
+    tell_parts("copied", tensor, array)
+    return _runtime.wrap(array, current_node(tensor))
+
+
 class Copied:
     """The values that *source* has were copied into *target*."""
 
@@ -166,8 +187,7 @@ class Copied:
 
     def run(self, values: dict[int, Any], size: int) -> None:
         """Copy."""
-        tensor = values[self.reads[0]]
-        values[self.outputs[0]] = _runtime.wrap(tensor._array.copy(), current_node(tensor))
+        values[self.outputs[0]] = copy_of(values[self.reads[0]])
 
 
 class Writing:
@@ -182,8 +202,7 @@ class Writing:
         """Put the copy, or a twin where nothing is recorded, in the tensor's place."""
         (target,), (held,) = self.reads, self.outputs
         values[held] = tensor = values[target]
-        array = tensor._array
-        values[target] = _runtime.wrap(array.copy() if self.records else array, current_node(tensor))
+        values[target] = copy_of(tensor) if self.records else _runtime.wrap(tensor._array, current_node(tensor))
 
 
 class Written:
@@ -223,14 +242,15 @@ class Examples(Observer):
     randomness : {"error", "same", "different"}
         What random operations do.
     apart : set of int
-        Of the tensors that factories make, in order, the numbers of those that are one for each example.
+        Of the tensors that the function makes, in order, the numbers of those that are one for each example.
     """
 
     lifts = parts = batches = True
 
     def __init__(self, size: int, randomness: str, apart: frozenset[int] = frozenset()) -> None:
         self.size, self.randomness, self.apart = size, randomness, apart
-        self._made: list[Any] = []
+        self._made: list[Any] = []  # for each tensor of new memory that does not depend on the batch who owns that
+        self._states: dict[Any, Any] = {}  # of the generators that drew, before they did
         self._wrote = False  # into what is not of this function: running it again would write again
         self.instructions: list[Any] = []
         self._slots: dict[int, Slot] = {}
@@ -241,6 +261,8 @@ class Examples(Observer):
 
     def __enter__(self) -> Examples:
         self._outer = _current.get()
+        if self.randomness != "error":
+            self.drawing(_random.default_generator)
         self._token = _current.set(self)
         observers.append(self)
         return self
@@ -311,13 +333,29 @@ class Examples(Observer):
         if not depends:
             if self._outer is not None:
                 self._outer.recorded(call)
+            self._computed(call)
             return
+        self._made += [None] * len(call.outputs)
         inputs, cut = self._read(call.inputs)
         outputs = [self.add(o._array) for o in call.outputs]  # one may be an input's array
         asides: list[Slot] = []
         if "aside" in row.kept and call.node is not None:
             asides = [self.add(array) for array in call.node.saved_aside]
         self.instructions.append(Called(row, inputs, cut, params, within, outputs, asides))
+
+    def _computed(self, call: Any) -> None:
+        """What does not depend on the batch was computed: new memory is this function's, which may write into it."""
+        memories = [owner(i._array) for i in call.inputs if isinstance(i, _runtime.Tensor)]
+        for tensor in call.outputs:
+            memory = owner(tensor._array)
+            self._made.append(None if any([memory is m for m in memories]) else ref(memory))
+            if len(self._made) - 1 in self.apart:
+                token = _current.set(self._outer)
+                try:
+                    twin = rows["clone"].call(tensor)
+                finally:
+                    _current.reset(token)
+                self.instructions.append(Spread(self.add(tensor._array), twin))
 
     def _read(self, inputs: Sequence[Any]) -> tuple[list[Any], list[bool]]:
         read = [self._input(i) for i in inputs]
@@ -330,6 +368,18 @@ class Examples(Observer):
         if self.randomness == "same" and depends and name in DRAWN_BY_VALUE:
             raise RuntimeError(_refusals.SAME_OF_BATCHED)
         return self.randomness == "different"
+
+    def drawing(self, generator: Any) -> None:
+        """A generator is about to draw for the first example: it is put back before it draws for the batch."""
+        if generator not in self._states:
+            self._states[generator] = generator.get_state()
+        if self._outer is not None:
+            self._outer.drawing(generator)
+
+    def put_back(self) -> None:
+        """Have generators go on from where they were before the first example."""
+        for generator, state in self._states.items():
+            generator.set_state(state)
 
     def applying(self, function: Any, args: tuple[Any, ...]) -> None:
         """A custom Function's forward begins."""
@@ -354,7 +404,7 @@ class Examples(Observer):
 
     def made(self, tensor: Any) -> None:
         """A factory made a tensor."""
-        self._made.append(tensor._array)
+        self._made.append(ref(owner(tensor._array)))
         if len(self._made) - 1 in self.apart:
             self.instructions.append(Made(self.add(tensor._array), tensor._array))
         elif self._outer is not None:
@@ -377,7 +427,7 @@ class Examples(Observer):
         memory = owner(tensor._array)
         for key, fixed in tuple(self._fixed.items()):
             if owner(fixed.tensor._array) is memory:
-                fixed.tensor = _runtime.wrap(fixed.tensor._array.copy(), current_node(fixed.tensor))
+                fixed.tensor = copy_of(fixed.tensor)
                 del self._fixed[key]
 
     def written(self, tensor: Any, out: Any) -> None:
@@ -385,7 +435,7 @@ class Examples(Observer):
         slot = self.slot_of(tensor)
         if slot is None:
             memory = owner(tensor._array)
-            number = next((n for n, array in enumerate(self._made) if owner(array) is memory), None)
+            number = next((n for n, made in enumerate(self._made) if made is not None and made() is memory), None)
             if self.slot_of(out) is not None:
                 if number is None or self._wrote:
                     raise RuntimeError(_refusals.WRITE)
@@ -415,6 +465,10 @@ class Examples(Observer):
     def accumulating(self) -> None:
         """Refuse ``backward()``: a leaf's gradient is one tensor."""
         raise RuntimeError(_refusals.BACKWARD)
+
+    def differs(self, tensor: Any) -> bool:
+        """Whether a tensor depends on the batch, or on that of a map around this one."""
+        return self.slot_of(tensor) is not None or (self._outer is not None and self._outer.differs(tensor))
 
     def left(self, kind: str, tensor: Any) -> None:
         """A value becomes Python's or NumPy's: refused where it depends on the batch."""

@@ -139,6 +139,8 @@ NUMBERS = (_losses.nll_loss, _losses.nll_loss_backward)
 """Rules that know numbers with one for each example among them."""
 SHOWN = ("asked", "windows")
 """Constants that no kernel reads: what people see of a node."""
+STACKED = frozenset(["bags", "bincount", "the maxima of bags"])
+"""Choices whose results have shapes that depend on values: done example by example, which raises where the shapes differ."""
 SUBSCRIPTS = (_places.index, _places.index_backward, _places.index_put)
 """Rules that know tensors with a batch among them."""
 DRAWN_BY_VALUE = frozenset(

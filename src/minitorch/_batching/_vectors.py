@@ -19,7 +19,7 @@ def batched(
 ) -> tuple[Any, ...]:
     """One walk for each entry of the batch, stacked."""
     batches = gradients_for(roots, grad_outputs)
-    sizes = set()
+    sizes: list[int] = []
     for index, (root, batch) in enumerate(zip(roots, batches)):
         if batch is not None:
             shape, expected = tuple(batch.shape), tuple(root.shape)
@@ -30,9 +30,20 @@ def batched(
                     f"output, but a mismatch was detected: grad_output[{index}] has a shape of {batch.shape} and "
                     f"output[{index}] has a shape of {root.shape}."
                 )
-            sizes.add(shape[0])
-    if len(sizes) != 1:
-        raise RuntimeError(f"is_grads_batched=True needs grad_outputs with one batch size, got {sorted(sizes)}")
+            sizes.append(shape[0])
+        elif root.numel() != 1:
+            raise RuntimeError(
+                "grad can be implicitly created only for scalar outputs: pass grad_outputs, with a batch in front"
+            )
+    if not sizes:
+        raise ValueError(
+            "is_grads_batched=True takes vectors from the first dimension of grad_outputs, but there are none: pass them"
+        )
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sizes} for the mapped dimension of grad_outputs"
+        )
     dims = tuple([None if b is None else 0 for b in batches])
     there: list[bool] = []
 

@@ -163,6 +163,8 @@ class Mapped:
         """An argument's dimension, from the front."""
         if dim is None:
             return None
+        if isinstance(dim, bool):
+            raise TypeError(f"{self.where}Got in_dim={dim} for an input: in_dim must be int, not bool")
         if not isinstance(dim, int):
             raise ValueError(
                 f"{self.where}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
@@ -203,7 +205,6 @@ class Mapped:
 
     def _all_at_once(self, leaves: Sequence[Any], ran: list[Examples]) -> Any:
         size, apart = self.sizes_agree(leaves), frozenset[int]()
-        state = None if self.randomness == "error" else _random.default_generator.get_state()
         while True:
             ran.append(Examples(size, self.randomness, apart))
             try:
@@ -211,15 +212,12 @@ class Mapped:
                 break
             except Again as again:
                 apart |= {again.number}
-                if state is not None:
-                    _random.default_generator.set_state(state)
+                ran[-1].put_back()
         flat, spec = tree_flatten(out)
         slots = [examples.slot_of(t) if isinstance(t, _runtime.Tensor) else None for t in flat]
         dims = self.dims_of_results(out, spec, flat, slots)
-        if (
-            state is not None and self.randomness == "different"
-        ):  # the batch draws what the first example drew, and more
-            _random.default_generator.set_state(state)
+        if self.randomness == "different":  # the batch draws what the first example drew, and more
+            examples.put_back()
         values = examples.run(batches, [slot for slot in slots if slot is not None])
         results = []
         for tensor, slot, dim in zip(flat, slots, dims):

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._limits import finfo
+from ..ops.choices import where
 from ..ops.creation import full
 from ..ops.factorisations import cholesky_ex
 from ..ops.join import cat as concatenate
@@ -356,13 +357,14 @@ class _Symmetric(_Square):
 class _PositiveSemidefinite(_Symmetric):
     def check(self, value: Any) -> Any:
         symmetric = super().check(value)
-        return (eigvalsh(value) >= 0).all(-1) if symmetric.all() else symmetric
+        finite = where(symmetric[..., None, None], value, 0.0)
+        return where(symmetric.all(), (eigvalsh(finite) >= 0).all(-1), symmetric)
 
 
 class _PositiveDefinite(_Symmetric):
     def check(self, value: Any) -> Any:
         symmetric = super().check(value)
-        return cholesky_ex(value).info == 0 if symmetric.all() else symmetric
+        return where(symmetric.all(), cholesky_ex(value).info == 0, symmetric)
 
 
 dependent = _Dependent()

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ..ops.choices import where
+from ..ops.compare import refuse_invalid
 from ..ops.loss import binary_cross_entropy_with_logits
 from ..ops.random import rand
 from . import constraints
@@ -50,8 +51,11 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
         one_of(probs, logits)
         if probs is not None:
             (probs,) = broadcast_all(probs)
-            if validate_args is not None and not constraints.unit_interval.check(probs).all():
-                raise ValueError(f"The parameter probs has invalid values: {probs}")
+            if validate_args is not None:
+                valid = constraints.unit_interval.check(probs)
+                refuse_invalid(
+                    valid, rank=valid.dim(), said=lambda _: f"The parameter probs has invalid values: {probs}"
+                )
             probs = clamp_probs(probs)
         self._set_odds(probs, logits)
         self._lims = lims

@@ -9,6 +9,7 @@ from typing import Any
 from .. import _runtime
 from .._modes import no_grad
 from .._size import Size
+from ..ops.compare import refuse_invalid
 from . import constraints
 from .utils import lazy_property
 
@@ -80,11 +81,22 @@ class Distribution:
             if name not in self.__dict__ and isinstance(getattr(type(self), name, None), lazy_property):
                 continue  # the other of probs and logits
             value = getattr(self, name)
-            if not constraint.check(value).all():
-                raise ValueError(
-                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
-                    f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
+            self._refuse_invalid(
+                f"parameter {name}", value, constraint.check(value), f"satisfy the constraint {constraint!r}"
+            )
+
+    def _refuse_invalid(self, what: str, value: Any, valid: Any, must: str) -> None:
+        def said(batched: bool) -> str:
+            return (
+                f"Expected {what} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution {self!r} to {must}, "
+                + (
+                    "but found invalid values among the examples of a map"
+                    if batched
+                    else f"but found invalid values:\n{value}"
                 )
+            )
+
+        refuse_invalid(valid, rank=valid.dim(), said=said)
 
     # -- shapes
     @property
@@ -229,11 +241,7 @@ class Distribution:
                 stacklevel=3,
             )
             return
-        if not support.check(value).all():
-            raise ValueError(
-                f"Expected value argument ({type(value).__name__} of shape {tuple(shape)}) to be within the support "
-                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
-            )
+        self._refuse_invalid("value argument", value, support.check(value), f"be within the support ({support!r})")
 
     def _checked(self, value: Any) -> Any:
         """The value, validated if this distribution validates."""

@@ -37,11 +37,8 @@ class Geometric(Odds, Distribution):
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         self._set_odds(probs, logits)
         super().__init__(self._param.shape, validate_args=validate_args)
-        if self._validate_args and probs is not None and not (self.probs > 0).all():
-            raise ValueError(
-                f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of distribution "
-                f"{self!r} to be positive but found invalid values:\n{self.probs}"
-            )
+        if self._validate_args and probs is not None:
+            self._refuse_invalid("parameter probs", self.probs, self.probs > 0, "be positive")
 
     @property
     def mean(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,17 @@ from .pointwise import unsupported
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
+
+
+@choice("values that are valid", ("valid",), checks=True)
+def refuse_invalid(valid: np.ndarray, *, rank: int, said: Callable[[bool], str]) -> np.ndarray:
+    """Raise ValueError unless everything is valid: with what is *said* of these values, or of a batch that they stand for.
+
+    It is a choice so that whatever runs a function again, on other values or on a whole batch, looks again.
+    """
+    if not valid.all():
+        raise ValueError(said(valid.ndim > rank))
+    return valid
 
 
 # -- comparisons -------------------------------------------------------------------------------------------------------

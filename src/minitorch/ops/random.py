@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,25 +134,27 @@ _normal_both = op("normal_both", "NormalBackward3", _normal_kernel, ("mean", "st
 
 # -- factories ---------------------------------------------------------------------------------------------------------
 @choice("draw", (), draws=True)
-def _draw(*, make: Callable[[], np.ndarray], name: str) -> np.ndarray:
-    return make()
+def _draw(*, make: Callable[..., np.ndarray], name: str, batch: tuple[int, ...] | None) -> np.ndarray:
+    """What is drawn: *batch* are dimensions in front, of examples that are drawn at once; None where each is drawn alone."""
+    return make() if batch is None else make(batch)
 
 
 def drawn(name: str, make: Callable[[], np.ndarray]) -> Any:
     """A tensor of what is drawn, as observers are shown."""
     result = _runtime.wrap(make())
     if observers:
-        show(_draw.choice, (result,), (), (make, name))
+        show(_draw.choice, (result,), (), (make, name, None))
     return result
 
 
-def _drawn_by(name: str, make: Callable[[Any], np.ndarray], default: Any, out: Tensor | None, options: Options) -> Any:
-    """A factory's result whose numbers are drawn."""
-    if not observers:
-        return made_by(name, make, default, out, options)
+def _drawn_by(
+    name: str, make: Callable[..., np.ndarray], default: Any, out: Tensor | None, options: Options, alone: bool = False
+) -> Any:
+    """A factory's result whose numbers are drawn: ``make(dtype, batch)``."""
     result = made_by(name, make, default, out, options)
-    dtype = result._array.dtype
-    show(_draw.choice, (result,), (), (lambda: make(dtype), name))
+    if observers:
+        batch = None if alone else ()
+        show(_draw.choice, (result,), (), (partial(make, result._array.dtype), name, batch))
     return result
 
 
@@ -160,7 +163,15 @@ def _drawn_like(name: str, input: Tensor, make: Callable[[Any], np.ndarray], opt
     result = like(name, input, make, options, memory_format)
     if observers:
         model = np.empty_like(result._array)
-        show(_draw.choice, (result,), (), (lambda: make(model), name))
+        again: Callable[..., np.ndarray] = partial(make, model)
+        batch = None
+        if model.flags.c_contiguous:
+            batch = ()
+
+            def again(batch: tuple[int, ...]) -> np.ndarray:
+                return make(np.empty((*batch, *model.shape), model.dtype))
+
+        show(_draw.choice, (result,), (), (again, name, batch))
     return result
 
 
@@ -198,7 +209,9 @@ def rand(
     tensor([0.4963, 0.7682])
     """
     shape, words = shape_of("rand", sizes, size), source("rand", generator)
-    return _drawn_by("rand", lambda dtype: words.uniform(shape, dtype), _dtypes.default(), out, options)
+    return _drawn_by(
+        "rand", lambda dtype, batch=(): words.uniform((*batch, *shape), dtype), _dtypes.default(), out, options
+    )
 
 
 def randn(
@@ -217,7 +230,9 @@ def randn(
     tensor([ 1.5410, -0.2934])
     """
     shape, words = shape_of("randn", sizes, size), source("randn", generator)
-    return _drawn_by("randn", lambda dtype: words.normal(shape, dtype), _dtypes.default(), out, options)
+    return _drawn_by(
+        "randn", lambda dtype, batch=(): words.normal((*batch, *shape), dtype), _dtypes.default(), out, options
+    )
 
 
 def randint(
@@ -268,7 +283,11 @@ def randint(
         raise TypeError(f"randint(): expected (high, size) or (low, high, size), but got {bounds}")
     shape, words = required_size("randint", size), source("randint", generator)
     first, end = _integer("randint", "low", low), _integer("randint", "high", high)
-    return _drawn_by("randint", lambda dtype: words.randint(first, end, shape, dtype), _dtypes.INT64, out, options)
+
+    def make(dtype: Any, batch: tuple[int, ...] = ()) -> np.ndarray:
+        return words.randint(first, end, (*batch, *shape), dtype)
+
+    return _drawn_by("randint", make, _dtypes.INT64, out, options)
 
 
 def _integer(name: str, argument: str, value: Any) -> int:
@@ -300,7 +319,7 @@ def randperm(
     tensor([4, 0, 1, 3, 2])
     """
     count, words = _integer("randperm", "n", n), source("randperm", generator)
-    return _drawn_by("randperm", lambda dtype: words.randperm(count, dtype), _dtypes.INT64, out, options)
+    return _drawn_by("randperm", lambda dtype: words.randperm(count, dtype), _dtypes.INT64, out, options, alone=True)
 
 
 def rand_like(
@@ -426,7 +445,11 @@ def normal(
     means, deviations = isinstance(mean, _runtime.Tensor), isinstance(std, _runtime.Tensor)
     if size is not None and not means and not deviations:
         shape = required_size("normal", size)
-        return _drawn_by("normal", lambda dtype: words.normal(shape, dtype, mean, std), _dtypes.default(), out, options)  # type: ignore[arg-type]
+
+        def make(dtype: Any, batch: tuple[int, ...] = ()) -> np.ndarray:
+            return words.normal((*batch, *shape), dtype, mean, std)  # type: ignore[arg-type]
+
+        return _drawn_by("normal", make, _dtypes.default(), out, options)
     if size is not None or options or not (means or deviations):
         raise TypeError("normal(): expected tensors for mean or std, or two numbers and a size")
     if means and deviations:

@@ -11,6 +11,7 @@ from .. import _random, _runtime
 from .._args import real
 from .._errors import broadcast_problem
 from .._inplace import write
+from .._modes import observers
 from .._op import op
 from .._random import Generator, memory_order
 from .._random import in_memory_order as filled
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
 
 
 def source(name: str, generator: Any) -> Generator:
-    """The generator that is given, or the default one."""
+    """The generator that is given, or the default one; observers are told that it is about to draw."""
     if generator is None:
         return _random.default_generator
     if not isinstance(generator, Generator):
         raise TypeError(f"{name}(): argument 'generator' must be torch.Generator, not {type(generator).__name__}")
+    for observer in observers:
+        if observer.active():
+            observer.drawing(generator)
     return generator
 
 

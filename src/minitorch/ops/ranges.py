@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import operator
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _dtypes, _runtime
 from .._args import number, real
+from .._choices import choice
+from .._modes import differs, observers
 from .._runtime import silent
 from .._types import Number
 from .creation import made_by
@@ -150,21 +153,38 @@ def linspace(
     >>> torch.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
-    first, last, count = _linear("linspace", start, end, steps)
-    return made_by(
-        "linspace", lambda dtype: _spaced("linspace", first, last, count, dtype), _dtypes.default(), out, options
-    )
+    count = _steps("linspace", steps)
+
+    def space(first: Any, last: Any, dtype: np.dtype[Any]) -> np.ndarray:
+        return _spaced("linspace", first, last, count, dtype)
+
+    return _between("linspace", start, end, space, out, options)
 
 
-def _linear(name: str, start: Any, end: Any, steps: Any) -> tuple[Number, Number, int]:
-    """The arguments that ``linspace`` and ``logspace`` share, checked."""
+def _steps(name: str, steps: Any) -> int:
     try:
         count = operator.index(steps)
     except TypeError:
         raise TypeError(f"{name}(): argument 'steps' must be int, not {type(steps).__name__}") from None
     if count < 0:
         raise RuntimeError(f"{name}(): number of steps must be non-negative, got {count}")
-    return _end(name, "start", start), _end(name, "end", end), count
+    return count
+
+
+def _between(name: str, start: Any, end: Any, space: Callable[..., np.ndarray], out: Any, options: Options) -> Tensor:
+    """What ``space(start, end, dtype)`` makes; the ends may be other ones for each example of a map."""
+    if observers and any([isinstance(e, _runtime.Tensor) and differs(e) for e in (start, end)]):
+        ends = [e.detach() if isinstance(e, _runtime.Tensor) else _runtime.wrap(np.asarray(e)) for e in (start, end)]
+        return made_by(
+            name, lambda dtype: _from_tensors(*ends, space=space, dtype=dtype), _dtypes.default(), out, options
+        )
+    first, last = _end(name, "start", start), _end(name, "end", end)
+    return made_by(name, lambda dtype: space(first, last, dtype), _dtypes.default(), out, options)
+
+
+@choice("numbers between ends", ("start", "end"))
+def _from_tensors(start: np.ndarray, end: np.ndarray, *, space: Callable[..., np.ndarray], dtype: Any) -> np.ndarray:
+    return space(start.item(), end.item(), dtype)
 
 
 def _end(name: str, argument: str, value: Any) -> Number:
@@ -223,15 +243,14 @@ def logspace(
     >>> torch.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    first, last, count = _linear("logspace", start, end, steps)
-    base = float(real(base, "base", "logspace"))
+    count, base = _steps("logspace", steps), float(real(base, "base", "logspace"))
 
-    def make(dtype: np.dtype[Any]) -> np.ndarray:
+    def space(first: Any, last: Any, dtype: np.dtype[Any]) -> np.ndarray:
         ends = (first, last) if dtype.kind == "f" else (int(first), int(last))
-        exponents = _spaced("logspace", *ends, count, dtype if dtype.kind == "f" else _dtypes.FLOAT64)
+        exponents = _spaced("logspace", ends[0], ends[1], count, dtype if dtype.kind == "f" else _dtypes.FLOAT64)
         return silent(silent(np.power, base, exponents.astype(np.float64)).astype, dtype)
 
-    return made_by("logspace", make, _dtypes.default(), out, options)
+    return _between("logspace", start, end, space, out, options)
 
 
 def range(

@@ -16,7 +16,7 @@ from .._errors import scalar_name
 from .._inplace import rebase, refuse, write
 from .._kernels.scatter import ALL, add_at
 from .._layouts import layout_of, layouts
-from .._modes import grad_on, observers
+from .._modes import differs, grad_on, observers
 from .._op import build, op, rows
 from .._records import note_read, observe_write, tell_parts
 from .._runtime import silent, traced, wrap
@@ -273,8 +273,10 @@ def _bounds(part: slice) -> tuple[int, int, int]:
     return start, end, step
 
 
-def _viewed(input: Any, index: Any) -> tuple[Any, Indices | None]:
-    """What the basic parts of a subscript show of a tensor, and the advanced ones, by dimension of that."""
+def _viewed(input: Any, index: Any, written: bool = False) -> tuple[Any, Indices | None]:
+    """What the basic parts of a subscript show of a tensor, and the advanced ones, by dimension of that.
+
+    An integer that differs between examples of a map gives a copy; where the tensor is *written*, it is advanced."""
     parts, free = [], input._array.ndim
     for part in index if index.__class__ is tuple else _parts(index):
         if part.__class__ is int or part.__class__ is slice:
@@ -304,6 +306,8 @@ def _viewed(input: Any, index: Any) -> tuple[Any, Indices | None]:
             dim += 1
         elif part is ...:
             dim, free = dim + free, 0
+        elif not written and not part._array.ndim:
+            viewed = _index(viewed, Indices([None] * dim + [part]))
         else:
             placed[dim] = part
             dim += _dims_taken(part)
@@ -352,11 +356,10 @@ def _part(part: Any) -> Any:
         if array.dtype.kind == "b" or array.dtype == np.uint8:
             return bool(part)
         if array.dtype.kind in "iu":
-            return int(part)
+            return part if observers and differs(part) else int(part)
     if array.dtype == np.uint8:
-        warnings.warn(
-            "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead", stacklevel=5
-        )
+        said = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead"
+        warnings.warn(said, stacklevel=5)
         return part.ne(0)
     if array.dtype not in (np.int64, np.int32, np.bool_):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
@@ -365,7 +368,7 @@ def _part(part: Any) -> Any:
 
 def _listed(part: Sequence[Any]) -> np.ndarray:
     """A sequence of numbers, or of sequences of them, as an array of indices."""
-    array = np.asarray([p._array if isinstance(p, _runtime.Tensor) else p for p in part])
+    array = np.asarray([(p.numpy() if observers else p._array) if isinstance(p, _runtime.Tensor) else p for p in part])
     if array.dtype.kind in "US":
         raise TypeError("new(): invalid data type 'str'")
     if array.dtype.kind == "O":
@@ -416,7 +419,7 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
         value = wrap(number_as(value, input._array.dtype))
     if index.__class__ is int:
         return _assign(_select(input, 0, index), value)
-    viewed, indices = (input[None], None) if index is True else _viewed(input, index)
+    viewed, indices = (input[None], None) if index is True else _viewed(input, index, written=True)
     if indices is not None:
         _put(viewed, indices, value)
     elif viewed is input:
