@@ -368,7 +368,7 @@ def summary(value: Any) -> str:
 ONNX = """\
 # Operations in ONNX
 
-Made by `python docs/generate_reference.py`. `onnx.export` writes each row of
+Made by `python docs/generate_reference.py`. `onnx.export` ([how to](../how-to/deploy.md)) writes each row of
 [the operations](operations.md) by a form of its own, or as the rows that it is made of; tests run every sample of these in
 onnxruntime. Rows without either are named in one error. Random rows and those whose result's shape depends on values are among
 them on purpose.

@@ -141,6 +141,15 @@ CASES = {
         images(4), IMAGE, IMAGES),
     "flattened images": Case(lambda: lambda x: (x.flatten(1).sum(1), x.flatten(2).transpose(1, 2).softmax(1), x.mean((2, 3))),
                              images(2), IMAGE, IMAGES),
+    "resampled images": Case(
+        lambda: lambda x: (
+            F.interpolate(x, scale_factor=2), F.interpolate(x, scale_factor=2, mode="bilinear"),
+            F.interpolate(x, scale_factor=3, mode="bilinear", align_corners=True),
+            F.interpolate(x, size=(5, 20), mode="bicubic"), F.interpolate(x, size=(5, 20)),
+            F.interpolate(x, size=(7, 3), mode="nearest-exact")),
+        images(2), IMAGE, IMAGES),
+    "pooled to a size": Case(lambda: lambda x: (F.adaptive_avg_pool2d(x, (3, 2)), F.adaptive_max_pool2d(x, (2, 5))),
+                             images(2), IMAGE, IMAGES),
     "columns": Case(lambda: nn.Unfold((2, 3), padding=1, stride=2), images(2), IMAGE, IMAGES),
     "gpt": Case(lambda: example("gpt")["GPT"](20, 8, 16, 2, 4, 0.1).eval(), lambda n, t: (torch.randint(20, (n, t)),), TIME,
                 ({"n": 2, "t": 8}, {"n": 3, "t": 5}, {"n": 1, "t": 2})),
@@ -187,6 +196,32 @@ def test_several_axes_vary(name: str, tmp_path: Path) -> None:
     torch.onnx.export(model, inputs, path, input_names=names, dynamic_axes=dict(zip(names, case.axes)))
     for sizes in case.at:
         assert_equal(str(path), model, names, case.inputs(**sizes))
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> torch.Tensor:
+        return g * 2
+
+
+def test_custom_functions_are_what_their_forward_does() -> None:
+    program = torch.onnx.export(lambda x: Doubled.apply(x) + 1, torch.ones(3, requires_grad=True))
+    assert [node.op_type for node in program.model_proto.graph.node] == ["Mul", "Add"]
+
+
+def test_a_mask_that_is_given_is_asked_for_its_values() -> None:
+    model = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 1, enable_nested_tensor=False)
+    mask = nn.Transformer.generate_square_subsequent_mask(3)
+    with pytest.raises(RuntimeError, match=r"bool\(\).*taken out of the graph"):
+        torch.onnx.export(model, (torch.ones(1, 3, 8), mask))
+    program = torch.onnx.export(model, (torch.ones(1, 3, 8), mask), kwargs={"is_causal": False})
+    assert_equal(
+        program.model_proto.SerializeToString(), model.eval(), ["src", "mask"], (torch.ones(1, 3, 8), torch.zeros(3, 3))
+    )
 
 
 @pytest.mark.parametrize("opset", torch.onnx.OPSETS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -72,6 +72,25 @@ class Value:
         return len(self.sizes)
 
 
+class Seen(NamedTuple):
+    """A call as it was in one of the passes.
+
+    Attributes
+    ----------
+    name : str
+        The row's.
+    given, out : tuple of int
+        The shapes of the first input and of the first result.
+    params : dict
+        The parameters.
+    """
+
+    name: str
+    given: tuple[int, ...]
+    out: tuple[int, ...]
+    params: dict[str, Any]
+
+
 class Builder:
     """Nodes in order.  Calling it adds one: ``g("Add", a, b)`` gives its result.
 
@@ -83,7 +102,7 @@ class Builder:
     has : callable
         Whether there is such a value already.
     seen : callable
-        Gives the shapes of the first input and of the first result of the operation that is being written, in each pass.
+        Gives the call that is being written as it was in each pass.
 
     Attributes
     ----------
@@ -98,7 +117,7 @@ class Builder:
         onnx: ModuleType,
         axis_of: Callable[[Axis], Value],
         has: Callable[[Axis], bool],
-        seen: Callable[[], list[Any]],
+        seen: Callable[[], list[Seen]],
     ) -> None:
         self.onnx, self._axis_of, self.has, self.seen = onnx, axis_of, has, seen
         self.nodes: list[Any] = []

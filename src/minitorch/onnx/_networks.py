@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..static._size_expressions import Parts, Repeated
+from ..ops.resample import axis_of
+from ..static._size_expressions import Parts, Repeated, Varying, alike
 from ._builder import INT64, Builder, CannotExport, Value
 from ._shapes import reduced
 from ._table import form
@@ -111,9 +112,9 @@ def conv_transposed(
 def _output_padding(g: Builder, weight: Value, stride: Any, padding: Any, dilation: Any) -> list[int]:
     """How many cells more there are at the end than the input gives: from the shapes in all passes."""
     found = set()
-    for given, out in g.seen():
+    for seen in g.seen():
         kernel = weight.sizes[2:]
-        sizes = zip(given[-len(kernel) :], out[-len(kernel) :], kernel, stride, padding, dilation)
+        sizes = zip(seen.given[-len(kernel) :], seen.out[-len(kernel) :], kernel, stride, padding, dilation)
         found.add(tuple([o - ((n - 1) * s - 2 * p + d * (k - 1) + 1) for n, o, k, s, p, d in sizes]))
     if len(found) > 1:
         raise CannotExport("a transposed convolution whose output padding depends on sizes")
@@ -357,17 +358,14 @@ def circular_pad(g: Builder, self: Value, pads: Any) -> Value:
     return _padded(g, self, pads, "wrap")
 
 
-_MODES = {"nearest": "nearest", "linear": "linear", "bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}
-
-
 @form(
     *[f"upsample_{kind}{n}d" for n in (1, 2, 3) for kind in ("nearest", "nearest_exact")],
     "upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d", "upsample_bicubic2d",
 )  # fmt: skip
 def upsample(g: Builder, self: Value, axes: Any) -> Value:
     """Each dimension as a product with a matrix, or, where only one element counts, by its index."""
-    if not isinstance(axes, tuple) or any([isinstance(axis, Parts) for axis in axes]):
-        raise CannotExport("resampling from or to a size that varies")
+    if any([isinstance(axis, (Parts, Varying)) for axis in axes]):
+        return _resized(g, self)
     for number, axis in enumerate(axes, self.ndim - len(axes)):
         if getattr(axis, "low", None) is not None and axis.share is None:
             out = g("Gather", self, g.constant(axis.low, INT64), axis=number)
@@ -382,6 +380,42 @@ def upsample(g: Builder, self: Value, axes: Any) -> Value:
         out.shape = self.sizes  # of so many dimensions; their sizes are not read
         self = out
     return self
+
+
+_MODES = {"nearest": "nearest", "nearest_exact": "nearest-exact", "bicubic": "bicubic"}
+
+
+def _resized(g: Builder, self: Value) -> Value:
+    """Resampling of sizes that vary, by the rule that gives the axes in all passes."""
+    name = g.seen()[0].name.removeprefix("upsample_")[:-2]
+    mode, kind = _MODES.get(name, "linear"), "cubic" if name == "bicubic" else ""
+    axes = [axis for call in g.seen() for axis in call.params["axes"]]
+    corners = [c for c in (False, True) if all([_is_axis(axis, kind, mode, c) for axis in axes])]
+    if not corners:
+        raise CannotExport(
+            "resampling from a size that varies by a factor that is not the ratio of sizes, or antialiased"
+        )
+    shape, _ = g.results[0]
+    lead = self.ndim - len(g.seen()[0].params["axes"])
+    sizes = [*self.sizes[:lead], *shape[lead:]]
+    if name.startswith("nearest"):
+        where, rounding = ("asymmetric", "floor") if name == "nearest" else ("half_pixel", "round_prefer_ceil")
+        return g("Resize", self, None, None, g.ints(sizes), mode="nearest", coordinate_transformation_mode=where,
+                 nearest_mode=rounding)  # fmt: skip
+    where = "align_corners" if corners[0] else "half_pixel"
+    return g("Resize", self, None, None, g.ints(sizes), mode="cubic" if kind else "linear", cubic_coeff_a=-0.75,
+             coordinate_transformation_mode=where)  # fmt: skip
+
+
+def _is_axis(axis: Any, kind: str, mode: str, corners: bool) -> bool:
+    """Whether an axis is resampled by the ratio of its sizes."""
+    if kind:
+        out, size = axis.weights.shape
+    else:
+        out, size = len(axis.low), axis.size
+    share = getattr(axis, "share", None)
+    dtype = np.float32 if share is None else share.dtype.type
+    return alike(axis, axis_of(kind, mode, size, out, None, corners, dtype))
 
 
 @form("col2im")

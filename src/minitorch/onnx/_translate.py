@@ -18,7 +18,7 @@ from ..static._instructions import settled
 from ..static._size_expressions import Axis, Scaled, Varying
 from ..static._sizes import General
 from . import _elementwise, _networks, _shapes  # noqa: F401  (fill the table)
-from ._builder import INT64, Builder, CannotExport, Value
+from ._builder import INT64, Builder, CannotExport, Seen, Value
 from ._table import by_position, forms, reads_of
 
 
@@ -258,11 +258,14 @@ class Translation:
         assert self._current is not None
         return self.general.passes[0].instructions[self._current[0]]
 
-    def _seen(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """The shapes of the first input and of the first result of the call, in each pass."""
+    def _seen(self) -> list[Seen]:
+        """The call in each pass."""
         assert self._current is not None
-        calls = [one.instructions[self._current[0]] for one in self.general.passes]
-        return [(p.shape(c.inputs[0]), p.shape(c.outputs[0])) for p, c in zip(self.general.passes, calls)]
+        calls = [(one, one.instructions[self._current[0]]) for one in self.general.passes]
+        return [
+            Seen(c.row.name, p.shape(c.inputs[0]), p.shape(c.outputs[0]), dict(zip(c.row.params, c.params)))
+            for p, c in calls
+        ]
 
     def _parameter(self, name: str, param: Any) -> Any:
         """A parameter with values for the slots in it."""

@@ -430,7 +430,8 @@ def _smooth_axis(mode: str, size: int, out: int, factor: float | None, align_cor
     return _Weighted(np.divide(weights, total, out=np.zeros_like(weights), where=total != 0).astype(dtype))
 
 
-def _axis_of(kind: str, mode: str, size: int, out: int, factor: float | None, corners: bool, dtype: Any) -> _Axis:
+def axis_of(kind: str, mode: str, size: int, out: int, factor: float | None, corners: bool, dtype: Any) -> _Axis:
+    """How a dimension is resampled: *kind* is "smooth", "cubic", or empty for other modes."""
     if kind == "smooth":
         return _smooth_axis(mode, size, out, factor, corners, dtype)
     if kind == "cubic":
@@ -538,7 +539,7 @@ def interpolate(
     dtype = np.float64 if linear and array.itemsize == 8 else np.float32
     corners = bool(align_corners)
     kind = "smooth" if antialias else "cubic" if mode == "bicubic" else ""
-    axes = tuple([_axis_of(kind, mode, *axis, corners, dtype) for axis in zip(array.shape[2:], sizes, factors)])
+    axes = tuple([axis_of(kind, mode, *axis, corners, dtype) for axis in zip(array.shape[2:], sizes, factors)])
     return _UPSAMPLINGS[mode][ndim](input, axes)
 
 

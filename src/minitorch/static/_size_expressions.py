@@ -179,6 +179,10 @@ class Fit:
             for b in range(divisor):  # (s + b) // k
                 if all([value == (sign * a + b) // divisor for value, a in zip(values, v)]):
                     return Size(((sign, (s,)), (b, ())), divisor)
+        for (s, v), divisor in itertools.product(sizes, range(3, 17) if divided else ()):
+            for factor, b in itertools.product(range(2, divisor), (0, divisor - 1)):  # i * s // k, rounded down or up
+                if all([value == (factor * a + b) // divisor for value, a in zip(values, v)]):
+                    return Size(((factor, (s,)), (b, ())), divisor)
         return None
 
 

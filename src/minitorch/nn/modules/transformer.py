@@ -7,8 +7,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..._modes import grad_on
 from ..._tensor import Tensor
 from ...ops.attention import additive_mask
@@ -44,8 +42,8 @@ def _is_causal(mask: Tensor | None, hint: bool | None, size: int) -> bool:
     """The hint; without one, whether the mask is the causal one."""
     if hint is not None or mask is None:
         return bool(hint)
-    hidden = np.triu(np.full((size, size), -np.inf), 1)
-    return mask._array.shape == hidden.shape and bool((mask._array == hidden).all())
+    hidden = _causal_mask(size, dtype=mask.dtype)
+    return mask.shape == hidden.shape and bool((mask == hidden).all())
 
 
 class _Layer(Module):
