@@ -274,9 +274,7 @@ def _bounds(part: slice) -> tuple[int, int, int]:
 
 
 def _viewed(input: Any, index: Any, written: bool = False) -> tuple[Any, Indices | None]:
-    """What the basic parts of a subscript show of a tensor, and the advanced ones, by dimension of that.
-
-    An integer that differs between examples of a map gives a copy; where the tensor is *written*, it is advanced."""
+    """What the basic parts of a subscript show (integers that differ in a map too, if not *written*), and the advanced ones."""
     parts, free = [], input._array.ndim
     for part in index if index.__class__ is tuple else _parts(index):
         if part.__class__ is int or part.__class__ is slice:
@@ -348,9 +346,8 @@ def _part(part: Any) -> Any:
         if isinstance(part, str):
             raise TypeError("new(): invalid data type 'str'")
         kind = type(part)
-        raise IndexError(
-            _INVALID.format(kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}")
-        )
+        name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+        raise IndexError(_INVALID.format(name))
     array = part._array
     if array.ndim == 0:
         if array.dtype.kind == "b" or array.dtype == np.uint8:
