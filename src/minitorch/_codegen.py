@@ -115,7 +115,8 @@ def recorder_lines(row: Row) -> Iterator[str]:
     yield f"    return without_tensors(row, {operands}, {params})"
     for i, node in zip(active, nodes):
         a = argument(i)
-        yield f"{node} = {a}._node if {a}._alias is None or {a}._alias.parent is None else current_node({a})"
+        known = f"(alias := {a}._alias) is None or alias.parent is None or alias.seen == alias.edits.count"
+        yield f"{node} = {a}._node if {known} else current_node({a})"
     yield from settling_lines(row, first, rest, arrays, nodes)
     yield from kernel_lines(row, operands, arrays)
     if active:
@@ -279,10 +280,12 @@ def view_lines(row: Row) -> Iterator[str]:
     yield "self_node, kind = input._node, View"
     yield "if alias is None:"
     yield "    edits = edits_of(input)"
-    yield "else:"
-    yield "    edits = alias.edits"
-    yield "    if alias.parent is not None:  # a view of a view: what is refused there is refused here"
-    yield "        self_node, kind = current_node(input), alias.__class__"
+    yield "elif alias.parent is None:"
+    yield "    edits = alias"
+    yield "else:  # a view of a view: what is refused there is refused here"
+    yield "    kind, edits = alias.__class__, alias.edits"
+    yield "    if alias.seen != edits.count:"
+    yield "        self_node = current_node(input)"
     yield "if grad_on():"
     yield "    out._alias = view = kind()"
     yield "    if self_node is None:"

@@ -38,12 +38,12 @@ class ByArray:
     0
     """
 
-    __slots__ = ("_forget", "entries")
+    __slots__ = ("entries", "forget")
 
     def __init__(self) -> None:
         self.entries: dict[int, tuple[Any, ref[np.ndarray]]] = {}
         """By the ``id`` of an array its value, and what forgets it; what knows this class may read and write it."""
-        self._forget = self.entries.pop
+        self.forget: Any = self.entries.pop
 
     def __del__(self) -> None:
         self.entries.clear()  # which the entries refer to
@@ -58,7 +58,7 @@ class ByArray:
 
     def __setitem__(self, array: np.ndarray, value: Any) -> None:
         key = id(array)  # the entry is forgotten when the array dies, before another one may get its address
-        self.entries[key] = value, ref(array, partial(self._forget, key))
+        self.entries[key] = value, ref(array, partial(self.forget, key))
 
     def pop(self, array: np.ndarray, default: Any = None) -> Any:
         """Take the array's value out."""

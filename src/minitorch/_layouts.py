@@ -49,7 +49,7 @@ def layouts(*tensors: Any) -> tuple[Layout, ...]:
 
 def settle(first: Any, second: Any) -> tuple[np.ndarray, np.ndarray, Layout | None, tuple[Layout, ...] | None]:
     """For two operands not known to be alike: arrays of one dtype, the result's layout (None: ask), what gradients must be."""
-    one, two = layout_of(first), layout_of(second)
+    one, two = first._layout or layout_of(first), second._layout or layout_of(second)
     if one == two:
         return first._array, second._array, one, None
     a, b = first._array, second._array

@@ -1,8 +1,8 @@
 """The quick way of forward mode: one level, nothing recorded, nobody else who looks.
 
-``quick_way(row, rule)`` writes out ``push(level, inputs, params, out)``: the tangents of the inputs are looked up, the row's
-tangent function is called on ndarrays, its result is kept.  It does what ``_tangents`` does, for the common case in one
-function without loops, and returns False, having done nothing, where anything is uncommon.
+``quick_way(row)`` writes out what the row's recording function calls in place of ``_records.observe``: the tangents of the
+inputs are looked up, the row's formulas are called on ndarrays, what they give is kept.  It does what ``_tangents`` does, for
+the common case in one function without loops and without Tensors around the tangents, and leaves to it what is uncommon.
 """
 
 from __future__ import annotations
@@ -15,132 +15,181 @@ from weakref import ref
 import numpy as np
 
 from . import _codegen
-from ._modes import grad_on
+from ._modes import active_levels, grad_on, observers
 from ._op import Row
-from ._runtime import new_tensor, quiet, raw
-from ._tangent_rules import Rule, calmed, fit
-from ._views import edits_of
+from ._records import observe, observing, show
+from ._runtime import quiet, raw
+from ._tangent_rules import Rule, fit, rule_of, summed
 
-Push = Callable[[Any, Any, Any, Any], bool]
+alone: list[Any] = []
+"""The observer of forward mode: what ``observers`` is where nobody else looks.  Learnt from ``_tangents``."""
 
 
-def constant(level: Any, inputs: Any, params: Any, out: Any) -> bool:
+def quick_way(row: Row) -> Callable[[Row, Any, Any, Any], None]:
+    """The function for a row; its recording functions call it from now on."""
+    rule = rule_of(row)
+    if rule is not None and (row.variadic or row.outputs or (rule.recorded and rule.kind != "view")):
+        return shown
+    if rule is None or rule.kind == "view":
+        made: Any = constant if rule is None else view
+    else:
+        names: dict[str, Any] = {"tangent": rule.function, "ndarray": np.ndarray, "again": getattr(raw, row.name)}
+        names |= {"ref": ref, "partial": partial, "raw": raw, "quiet": quiet, "fit": fit, "grad_on": grad_on}
+        names |= {"plain": plain, "show": show, "observe": observe, "observing": observing}
+        names |= {"observers": observers, "alone": alone, "active_levels": active_levels, "__name__": None}
+        names |= rule.functions
+        source = "\n".join(["def quick(row, out, inputs, params):", *_codegen.indented(_lines(row, rule))]) + "\n"
+        exec(compile(source, f"<quick tangent of {row.name}>", "exec"), names)
+        made = names["quick"]
+    for variant in (row.call, row.operator):
+        variant.__globals__["observe"] = made
+    return made
+
+
+def shown(row: Row, out: Any, inputs: Any, params: Any) -> None:
+    """What a row does that has no quick way."""
+    show(row, out if out.__class__ is tuple else (out,), inputs, params)
+
+
+def constant(row: Row, out: Any, inputs: Any, params: Any) -> None:
     """The quick way of a row without derivative: its result has no tangent."""
-    return True
+    if observers != alone:
+        observe(row, out, inputs, params)
 
 
-def quick_way(row: Row, rule: Rule | None) -> Push | None:
-    """The function for a row, if it can have one."""
-    if rule is None:
-        return constant
-    if row.variadic or row.outputs or (rule.recorded and rule.kind != "view"):
-        return None
-    lines = _lines(row, rule)
-    source = "\n".join(["def push(level, inputs, params, out):", *_codegen.indented(lines)]) + "\n"
-    names: dict[str, Any] = {
-        "row": row,
-        "tangent": rule.function,
-        "kernel": row.kernel,
-        "ndarray": np.ndarray,
-        "ref": ref,
-    }
-    names |= {"formula": calmed(next(iter(row.formulas.values()))), "partial": partial}
-    names |= {
-        "raw": raw,
-        "quiet": quiet,
-        "fit": fit,
-        "grad_on": grad_on,
-        "new_tensor": new_tensor,
-        "edits_of": edits_of,
-    }
-    exec(compile(source, f"<quick tangent of {row.name}>", "exec"), names)
-    push: Push = names["push"]
-    return push
+def view(row: Row, out: Any, inputs: Any, params: Any) -> None:
+    """That of a view: its tangent is the same view of its base's, and is taken when it is wanted."""
+    if observers != alone or len(levels := active_levels()) != 1 or observing() is True:
+        observe(row, out, inputs, params)
+        return
+    level, base, array = levels[0], inputs[0]._array, out._array
+    entry = level.find(id(base))
+    if entry is None:
+        alias = inputs[0]._alias
+        if alias is None or alias.parent is None or level.of(inputs[0]) is None:
+            return
+    elif entry[0] is None or array is base:  # where nothing was squeezed, say
+        return
+    key = id(array)
+    level.entries[key] = (base, row, params, grad_on()), ref(array, partial(level.forget, key))
+
+
+# -- what the source calls ---------------------------------------------------------------------------------------------
+def plain(level: Any, found: Any) -> Any:
+    """The ndarray of what a level keeps as a tangent; None for a constant, False where there is a history, or may be."""
+    if found.__class__ is tuple:
+        base, row, params, _ = found
+        if (found := level.find(id(base))[0]).__class__ is not np.ndarray:
+            found = plain(level, found)
+            if found is None or found is False:
+                return found
+        if row.again is None:
+            row.again = taken_again(row)
+        return row.again(found, params)
+    return found if found is None else False if followed(found) else found._array
+
+
+def followed(tensor: Any) -> bool:
+    """Whether a tensor has a history, or may have."""
+    view = tensor._alias
+    return tensor._node is not None or (view is not None and view.parent is not None and view.seen != view.edits.count)
+
+
+def taken_again(row: Row) -> Callable[[np.ndarray, tuple[Any, ...]], np.ndarray]:
+    """A function that takes the view once more: of an array, with the parameters in a tuple."""
+    given = ", ".join(["array", *(f"{name}=params[{n}]" for n, name in enumerate(row.params))])
+    made: Callable[..., np.ndarray] = eval(f"lambda array, params: kernel({given})", {"kernel": row.kernel})
+    return made
+
+
+# -- the source --------------------------------------------------------------------------------------------------------
+SHOWN = "    return show(row, (out,), inputs, params)"
 
 
 def _lines(row: Row, rule: Rule) -> Iterator[str]:
     moving = [row.inputs[place] for place in rule.places]
-    yield f"{', '.join(row.inputs)}, = inputs"
-    yield "get = level.get"
+    yield "if observers != alone or len(levels := active_levels()) != 1 or observing() is True:"
+    yield "    return observe(row, out, inputs, params)"
+    yield f"{', '.join(f'{i}_x' for i in row.inputs)}, = inputs"
+    yield "level = levels[0]"
+    yield "find = level.find"
     for i in moving:
-        yield f"{i}_t = get(id({i}._array))"
-        yield f"if {i}_t is None:"
-        yield f"    alias = {i}._alias"
-        yield f"    if alias is not None and alias.parent is not None and level.of({i}) is not None:"
-        yield "        return False"
-        yield f"elif ({i}_t := {i}_t[0]) is not None:"
-        yield f"    if {i}_t._node is not None:"
-        yield "        return False"
-        yield f"    alias = {i}_t._alias"
-        yield "    if alias is not None and alias.parent is not None and alias.seen != alias.edits.count:"
-        yield "        return False"
-        if rule.kind != "view":
-            yield f"    {i}_t = {i}_t._array"
+        yield f"if ({i}_t := find(id({i}_x._array))) is not None:"
+        yield f"    {i}_t = {i}_t[0]"
+        yield f"    if {i}_t.__class__ is not ndarray and ({i}_t := plain(level, {i}_t)) is False:"
+        yield "    " + SHOWN
+        yield f"elif (alias := {i}_x._alias) is not None and alias.parent is not None and level.of({i}_x) is not None:"
+        yield SHOWN
     yield f"if {' and '.join(f'{i}_t is None' for i in moving)}:"
-    yield "    return True"
-    yield "array = out._array"
-    yield "if array.dtype.kind != 'f' or (out._node is not None and grad_on()):"
-    yield "    return False"
-    if rule.kind == "view":
-        yield from _view_lines(row)
-        return
+    yield "    return"
+    yield "array, layout = out._array, out._layout"
+    yield "dtype = array.dtype"
+    if "dtype" in row.params:  # which may be one of whole numbers
+        yield "if dtype.kind != 'f':"
+        yield "    return"
+    yield "if out._node is not None and grad_on():"
+    yield SHOWN
     if rule.fits:
         for i in moving:
-            alike = f"{i}_t.dtype is array.dtype" + f" and {i}_t.shape == array.shape" * row.elementwise
-            yield f"if {i}_t is not None and not ({alike}):"
+            alike = f"{i}_t.dtype is dtype" + f" and {i}_t.shape == array.shape" * row.elementwise
+            known = f" and ({i}_x._layout is not layout or layout is None)" * row.elementwise
+            yield f"if {i}_t is not None{known} and not ({alike}):"
             yield f"    {i}_t = fit(raw, {i}_t, array, {row.elementwise})"
-    given = f"({', '.join(f'{i}_t' for i in moving)},)"
-    arrays = f"({', '.join(f'{i}._array' for i in row.inputs)},)"
     yield "try:"
-    call = _call(row, rule) or f"tangent, raw, {given}, {arrays}, params, array"
-    called, _, rest = call.partition(", ")
-    yield f"    found = {called}({rest})" if is_calm(row, rule) else f"    found = quiet({call})"
+    yield from _codegen.indented(_found_lines(row, rule, moving))
     yield "except (RuntimeError, FloatingPointError):  # another thread is there, NumPy raises, or the rule says why it cannot"
-    yield "    return False"
-    owned = " and ".join(["found.__class__ is ndarray", "found.base is None", *(f"found is not {i}_t" for i in moving)])
-    yield f"if {owned} and found.dtype is array.dtype and found.strides == array.strides and found.shape == array.shape:"
-    yield "    tensor = new_tensor()"
-    yield "    tensor._array, tensor._node, tensor._alias, tensor._layout = found, None, None, out._layout"
-    yield from _codegen.indented(_kept_lines())
+    yield SHOWN
+    owned = " and ".join(
+        ["found.__class__ is ndarray", *(f"found is not {i}_t" for i in moving), "found.dtype is dtype"]
+    )
+    owned += " and found.strides == array.strides" + " and found.shape == array.shape" * (not row.elementwise)
+    yield f"if {owned} and found.base is None:"
+    yield "    key = id(array)"
+    yield "    level.entries[key] = found, ref(array, partial(level.forget, key))"
     yield "elif found is not None:"
-    yield f"    level.raw_result(out, found, {given})"
-    yield "return True"
+    yield f"    level.raw_result(out, found, ({', '.join(f'{i}_t' for i in moving)},))"
 
 
-def is_calm(row: Row, rule: Rule) -> bool:
-    """Whether the formulas call nothing but ufuncs: where these would warn, CPython drops it, as for the row's recorder."""
-    return rule.kind == "formulas" and all([formula is not calmed(formula) for formula in row.formulas.values()])
-
-
-def _call(row: Row, rule: Rule) -> str:
-    """The call of the formula itself, where there is one input and it reads arrays only."""
-    if len(rule.places) > 1 or rule.kind != "formulas":
-        return ""
-    (i,) = row.formulas
-    named = {**{name: f"{name}._array" for name in row.inputs}, "result": "array"}
-    reads = row.reads[i]
-    if not set(reads) <= set(named):
-        return ""
-    return ", ".join(["formula", "raw", f"{i}_t", *(named[name] for name in reads)])
-
-
-def _view_lines(row: Row) -> Iterator[str]:
-    yield "if out._alias is None or out._alias.parent is None:"
-    yield "    return False"
+def _found_lines(row: Row, rule: Rule, moving: list[str]) -> Iterator[str]:
+    """The tangent: by the formulas themselves where each gives a term, else by the rule's function."""
+    calls = _terms(row, rule)
+    if not calls:
+        given = f"({', '.join(f'{i}_t' for i in moving)},)"
+        arrays = f"({', '.join(f'{i}_x._array' for i in row.inputs)},)"
+        yield f"found = quiet(tangent, raw, {given}, {arrays}, params, array)"
+        return
     if row.params:
         yield f"{', '.join(row.params)}, = params"
-    yield "tensor = new_tensor()"
-    yield f"tensor._array = kernel({', '.join(['self_t._array', *(f'{p}={p}' for p in row.params)])})"
-    yield "tensor._node, tensor._layout = None, out._layout"
-    yield "edits = alias.edits if alias is not None else edits_of(self_t)"
-    yield "tensor._alias = view = out._alias.__class__()"
-    yield "view.edits, view.parent, view.row, view.params = edits, self_t, row, params"
-    yield "view.index, view.seen = None, edits.count"
-    yield from _kept_lines()
-    yield "return True"
+    if len(calls) == 1:
+        yield f"found = {next(iter(calls.values()))}"
+    else:
+        yield from summed(row, calls, "found")
 
 
-def _kept_lines() -> Iterator[str]:
-    yield "entries = level.entries"
-    yield "key = id(array)"
-    yield "entries[key] = tensor, ref(array, partial(entries.pop, key))"
+def _terms(row: Row, rule: Rule) -> dict[str, str]:
+    """For each input the call that gives its term, where all terms are known to be one call each."""
+    if rule.kind == "multilinear" or (rule.kind == "linear" and len(row.formulas) == 1):
+        params = [f"{p}={p}" for p in row.params]
+        return {
+            i: f"quiet(again, {', '.join([*(f'{i}_t' if j == i else f'{j}_x._array' for j in row.inputs), *params])})"
+            for i in row.inputs
+            if i in row.formulas
+        }
+    if rule.kind not in ("formulas", "written"):
+        return {}
+    values = {i: f"{i}_x._array" for i in row.inputs} | {f"{i}_shape": f"{i}_x._array.shape" for i in row.inputs}
+    values |= {p: p for p in row.params} | {"result": "array"}
+    calls = {}
+    for i, function in rule.functions.items():
+        reads = _codegen.parameters(function)[2:]
+        if not set(reads) <= set(values):
+            return {}
+        input = i.removesuffix("_rule")
+        given = ", ".join(["raw", f"{input}_t", *(values[name] for name in reads)])
+        calls[input] = f"{i}({given})" if is_calm(function) else f"quiet({i}, {given})"
+    return calls
+
+
+def is_calm(function: Any) -> bool:
+    """Whether a rule calls nothing but ufuncs: where these would warn, CPython drops it, as for the row's recorder."""
+    return "__name__" in function.__globals__ and function.__globals__["__name__"] is None

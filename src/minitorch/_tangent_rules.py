@@ -43,9 +43,11 @@ class Rule:
         Whether tangents must have the result's dtype, and its shape too where the row is elementwise.
     source : str
         The function's source.
+    functions : dict
+        What gives the term of each input, under the name that it has in the source, such as ``self_rule``.
     """
 
-    __slots__ = ("fits", "function", "kind", "places", "recorded", "source")
+    __slots__ = ("fits", "function", "functions", "kind", "places", "recorded", "source")
 
     def __init__(self, row: Row) -> None:
         self.kind = kind_of(row)
@@ -53,7 +55,8 @@ class Rule:
         self.recorded = self.kind in ("composition", "transpose", "view")
         self.places = tuple([row.inputs.index(i) for i in row.inputs if i in differentiable(row)])
         self.source = "\n".join(lines(row, self.kind)) + "\n"
-        names = _names(row, self.kind)
+        self.functions = _rules(row, self.kind)
+        names = _names(row, self.kind) | self.functions
         exec(compile(self.source, f"<tangent of {row.name}>", "exec"), names)
         self.function: Callable[..., Any] = names["tangent"]
 
@@ -126,17 +129,18 @@ def _sum_lines(row: Row) -> Iterator[str]:
     if len(calls) == 1:
         yield f"return {next(iter(calls.values()))}"
         return
-    yield from _summed(row, calls)
+    yield from summed(row, calls)
+    yield "return out"
 
 
-def _summed(row: Row, calls: dict[str, str]) -> Iterator[str]:
+def summed(row: Row, calls: dict[str, str], out: str = "out") -> Iterator[str]:
+    """The sum of what the calls give for those inputs that have tangents."""
     (first, call), *others = calls.items()
-    yield f"out = None if {first}_t is None else {call}"
+    yield f"{out} = None if {first}_t is None else {call}"
     for i, call in others:
         yield f"if {i}_t is not None:"
         yield f"    term = {call}"
-        yield f"    out = term if out is None else {'plus(out, term)' if row.outputs else 'out + term'}"
-    yield "return out"
+        yield f"    {out} = term if {out} is None else {f'plus({out}, term)' if row.outputs else f'{out} + term'}"
 
 
 def _linear_lines(row: Row) -> Iterator[str]:
@@ -154,7 +158,8 @@ def _multilinear_lines(row: Row) -> Iterator[str]:
     """The sum over the inputs of the row with one input replaced by its tangent."""
     yield from _unpacked(row, set())
     yield f"{', '.join(_tangents_of(row))}, = tangents"
-    yield from _summed(row, {i: _call(row, {i}) for i in row.inputs if i in row.formulas})
+    yield from summed(row, {i: _call(row, {i}) for i in row.inputs if i in row.formulas})
+    yield "return out"
 
 
 def _reduction_lines(row: Row) -> Iterator[str]:
@@ -168,8 +173,7 @@ def _reduction_lines(row: Row) -> Iterator[str]:
     if len(calls) == 1:
         yield f"return reduced(F, {next(iter(calls.values()))}, result{dims})"
         return
-    *summing, _ = _summed(row, calls)
-    yield from summing
+    yield from summed(row, calls)
     yield f"return reduced(F, out, result{dims})"
 
 
@@ -226,12 +230,14 @@ def _names(row: Row, kind: str) -> dict[str, Any]:
     called = (aside_of, ones, plus, reduced, transposed, through)
     names: dict[str, Any] = {"row": row, "__name__": None} | {function.__name__: function for function in called}
     if kind == "transpose":
-        return names | {f"{i}_formula": formula for i, formula in row.formulas.items()}
-    return names | {
-        f"{i}_rule": calmed(function)
-        for i, function in _functions(row).items()
-        if kind not in ("linear", "view", "composition")
-    }
+        names |= {f"{i}_formula": formula for i, formula in row.formulas.items()}
+    return names
+
+
+def _rules(row: Row, kind: str) -> dict[str, Callable[..., Any]]:
+    if kind not in ("formulas", "written", "reduction"):
+        return {}
+    return {f"{i}_rule": calmed(function) for i, function in _functions(row).items()}
 
 
 def calmed(formula: Any) -> Any:

@@ -11,63 +11,71 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from ._identity import ByArray
 from ._layouts import layout_of
-from ._modes import Observer, active_levels, grad_on, levels, observers
+from ._modes import Observer, active_levels, grad_on, levels, observers, set_grad_enabled
 from ._op import Row, rows
 from ._records import observing, show
 from ._runtime import made, raw, silent, traced, wrap
-from ._tangent_quick import quick_way
+from ._tangent_quick import alone, followed, quick_way
 from ._tangent_rules import Rule, fit, rule_of
-from ._views import Edits, UnrecordedView, View, attach_view, path_to, root_of, shares_memory, take_step
+from ._views import Edits, View, attach_view, path_to, root_of, take_step
 from .ops import subscript  # noqa: F401  (its rows)
 
 
-class Level:
-    """One level: the tangents of values, each laid out in memory as the value is.
+class Level(ByArray):
+    """One level: from arrays to their tangents, each laid out in memory as its array is.
+
+    These are Tensors, or None for constants.  ``_tangent_quick`` keeps less until somebody asks: an ndarray, or of a view what
+    it was taken of and how, ``(array, row, params, recorded)``.
 
     Attributes
     ----------
     outer : tuple of Level
         The levels that it stands in.
-    tangents : ByArray
-        From arrays to tangents: Tensors, None of constants, and what ``_tangent_quick`` keeps until somebody asks for the
-        tangent: an ndarray, or ``(ndarray, edits, seen)`` of one that shares its memory.
+    find : function
+        From the ``id`` of an array to its entry, or None.
     """
 
-    __slots__ = ("entries", "forget", "get", "outer", "tangents")
+    __slots__ = ("find", "outer")
 
     def __init__(self, outer: tuple[Level, ...] = ()) -> None:
         self.outer = outer
-        self.tangents = ByArray()
-        self.entries = entries = self.tangents.entries
-        self.get, self.forget = entries.get, entries.pop
+        self.entries = entries = dict[int, Any]()
+        self.find, self.forget = entries.get, entries.pop
 
     def of(self, tensor: Any) -> Any:
         """A tensor's tangent, a Tensor; None for a constant."""
-        entry = self.get(id(tensor._array))
-        view = tensor._alias
+        entry = self.find(id(tensor._array))
         if entry is None:
+            view = tensor._alias
             return None if view is None or view.parent is None else self._of_view(tensor)
         found = entry[0]
+        return self._settled(tensor._array, found) if found.__class__ in (np.ndarray, tuple) else found
+
+    def _settled(self, array: np.ndarray, found: Any) -> Any:
+        """The tangent of an array, of which less is kept."""
         if found.__class__ is np.ndarray:
-            self.tangents[tensor._array] = found = wrap(found)
-        elif found.__class__ is tuple:
-            array, edits, _ = found
-            if view is not None and view.parent is not None and shares_memory(tensor._array, view.parent._array):
-                return self._of_view(tensor)
-            self.tangents[tensor._array] = found = wrap(array)
-            found._alias = edits
-        return found
+            tangent = wrap(found)
+        else:
+            base, row, params, recorded = found
+            above = self[base]
+            above = self._settled(base, above) if above.__class__ in (np.ndarray, tuple) else above
+            with computing(self.outer), set_grad_enabled(recorded):
+                tangent = None if above is None else row.call(above, *params)
+        self[array] = tangent
+        return tangent
 
     def _of_view(self, tensor: Any) -> Any:
         """The tangent of a view that was taken before its base had one: the same view of the base's."""
-        above, get = tensor, self.get
-        while (above := above._alias.parent) is not None and get(id(above._array)) is None:
+        above, find = tensor, self.find
+        while (above := above._alias.parent) is not None and find(id(above._array)) is None:
             if above._alias is None:
                 return None
         if above is None:
@@ -83,11 +91,7 @@ class Level:
                 return None
             for step in steps:
                 above = take_step(above, *step)
-            if above._alias.__class__ in _VIEWS and view.__class__ in _VIEWS:
-                above._alias.__class__ = view.__class__  # whatever the mode is now
-            if above._alias.__class__ in _VIEWS and view.__class__ in _VIEWS:
-                above._alias.__class__ = view.__class__  # whatever the mode is now
-        self.tangents[tensor._array] = above
+        self[tensor._array] = above
         return above
 
     def put(self, tensor: Any, tangent: Any) -> None:
@@ -98,7 +102,7 @@ class Level:
         if tangent._array.strides != tensor._array.strides and tangent._array.size > 1:
             with computing(self.outer):
                 tangent = traced.ordered(tangent, take=Like(tensor._array))
-        self.tangents[tensor._array] = tangent
+        self[tensor._array] = tangent
 
     def result(self, out: Any, tangent: Any, used: list[Any]) -> None:
         """Give a result its tangent, a Tensor that a rule gave for it, as a value of its own."""
@@ -112,11 +116,13 @@ class Level:
             tangent = traced.ordered(tangent, take=Like(array))
         elif given.base is not None or any([tangent is t for t in used]):
             tangent = traced.clone(tangent)
-        self.tangents[array] = tangent
+        self[array] = tangent
 
     def raw_result(self, out: Any, given: Any, used: list[Any]) -> None:
         """The same, of an ndarray."""
         array = out._array
+        if array.dtype.kind != "f":
+            return
         if given.__class__ is not np.ndarray:
             given = np.asarray(given)
         if given.shape != array.shape:
@@ -125,7 +131,7 @@ class Level:
             given = Like(array).ordered(given)
         elif given.base is not None or any([given is t for t in used]):
             given = given.copy("K")
-        self.tangents[array] = wrap(given)
+        self[array] = given
 
 
 class Like:
@@ -160,18 +166,13 @@ class Tangents(Observer):
 
     def direct(self, row: Any, out: Any, inputs: tuple[Any, ...], params: tuple[Any, ...]) -> None:
         there = active_levels()
-        if not there:
+        if not there or row.__class__ is not Row:  # a custom Function sees to it itself
             return
         if len(there) == 1 and observing() is not True:
-            try:
-                push = row.push
-            except AttributeError:  # a custom Function, which sees to it itself
-                return
-            if push is None and row.rule is None:
-                push = row.push = quick_way(row, rule_of(row))
-            if push is not None and push(there[0], inputs, params, out):
-                return
-        show(row, out if out.__class__ is tuple else (out,), inputs, params)
+            row.quick = row.quick or quick_way(row)
+            row.quick(row, out, inputs, params)
+        else:
+            show(row, out if out.__class__ is tuple else (out,), inputs, params)
 
     def active(self) -> bool:
         return bool(active_levels())
@@ -212,23 +213,16 @@ class Tangents(Observer):
             there = level.of(tensor)
             if there is not None:
                 with computing(level.outer):
-                    level.tangents[array] = traced.clone(there)
+                    level[array] = traced.clone(there)
 
 
 _alias = rows["alias"].call
 _forward = Tangents()
+alone.append(_forward)
 _lock = threading.Lock()
-_PLAIN = (type(None), Edits, View)
+_PLAIN: Any = (Edits, View)
 """The aliases of tensors whose views are plain ones."""
-_VIEWS = (View, UnrecordedView)
-_VIEWS = (View, UnrecordedView)
 _count = 0
-
-
-def followed(tensor: Any) -> bool:
-    """Whether a tensor has a history, or may have."""
-    view = tensor._alias
-    return tensor._node is not None or (view is not None and view.parent is not None and view.seen != view.edits.count)
 
 
 def _apply(level: Level, rule: Rule, call: Any, tangents: list[Any]) -> None:
@@ -265,7 +259,7 @@ def _apply(level: Level, rule: Rule, call: Any, tangents: list[Any]) -> None:
         for out, tangent in zip(outputs, found if call.row.outputs else (found,)):
             if tangent is not None and out._array.dtype.kind == "f":
                 if rule.kind == "view" and out._alias is not None and out._alias.parent is not None:
-                    level.tangents[out._array] = tangent
+                    level[out._array] = tangent
                 else:
                     level.result(out, tangent, tangents)
 
@@ -288,7 +282,7 @@ def leave(level: Level) -> None:
     """Leave a level: its tangents are gone."""
     global _count
     levels.set(level.outer)
-    level.tangents.clear()
+    level.entries.clear()
     with _lock:
         _count -= 1
         if not _count:
@@ -297,17 +291,27 @@ def leave(level: Level) -> None:
 
 def dual(level: Level, primal: Any, tangent: Any) -> Any:
     """A view of a tensor that has this tangent; a constant at this level where that is None."""
-    if len(observers) == 1 and not level.outer and primal._alias.__class__ in _PLAIN and not followed(primal):
+    alias: Any = primal._alias
+    if (
+        primal._node is None
+        and (alias is None or (alias.__class__ in _PLAIN and (alias.parent is None or alias.seen == alias.edits.count)))
+        and len(observers) == 1
+        and not level.outer
+    ):
         out = wrap(primal._array.view())  # as the row does, where nobody looks and nothing is recorded
-        out._layout = layout_of(primal)
+        out._layout = primal._layout or layout_of(primal)
         attach_view(out, primal, _alias.row, ())
     else:
         with computing(level.outer):
             out = _alias(primal)
-    if tangent is None:
-        level.tangents[out._array] = None
-    else:
-        level.put(out, tangent)
+    array = out._array
+    if tangent is not None:
+        given = tangent._array
+        if given.dtype is not array.dtype or (given.strides != array.strides and given.size > 1):
+            level.put(out, tangent)
+            return out
+    key = id(array)
+    level.entries[key] = tangent, ref(array, partial(level.forget, key))
     return out
 
 

@@ -147,10 +147,10 @@ def shares_memory(array: Any, base: Any) -> bool:
 
 def attach_view(out: Any, parent: Any, row: Any, params: tuple[Any, ...]) -> None:
     """Make *out* a view of *parent*."""
-    view = View() if grad_on() else UnrecordedView()
-    view.edits = edits = edits_of(parent)
+    out._alias = view = View() if grad_on() else UnrecordedView()
+    alias = parent._alias
+    view.edits = edits = edits_of(parent) if alias is None else alias if alias.parent is None else alias.edits
     view.parent, view.row, view.params, view.index, view.seen = parent, row, params, None, edits.count
-    out._alias = view
 
 
 def current_node(tensor: Any) -> Any:

@@ -393,6 +393,60 @@ def test_data_that_is_set_keeps_the_tensors_own_tangent() -> None:
     assert given.tolist() == [1.0, 1.0, 1.0]
 
 
+def test_a_view_keeps_its_tangent_when_its_base_is_given_other_data() -> None:
+    with fwAD.dual_level():
+        dual = fwAD.make_dual(torch.arange(6.0).reshape(2, 3), torch.arange(6.0).reshape(2, 3).clone())
+        row, column = dual[1], dual.t()[1]
+        dual.data = torch.zeros(2, 3)
+        dual.mul_(10)
+        assert tangent(dual) == [[0.0, 10.0, 20.0], [30.0, 40.0, 50.0]]
+        assert tangent(row * 2) == [60.0, 80.0, 100.0]
+        assert tangent(column) == [10.0, 40.0]
+        row, column = dual[1], dual.t()[1]
+        dual.data = torch.zeros(2)
+        assert tangent(dual * 2) is None
+        assert tangent(row * 2) == [60.0, 80.0, 100.0]
+        assert tangent(column) == [10.0, 40.0]
+        assert tangent(row[1:] * 1) == [40.0, 50.0]
+
+
+def test_views_that_are_looked_at_later_have_the_history_of_where_they_were_taken() -> None:
+    t = torch.ones(2, 3, requires_grad=True)
+    with fwAD.dual_level():
+        dual = fwAD.make_dual(torch.ones(2, 3), t)
+        row = dual[0]
+        with torch.no_grad():
+            unrecorded = dual[1]
+            assert not fwAD.unpack_dual(row * 2).tangent.requires_grad
+        assert torch.autograd.grad(fwAD.unpack_dual(row * 2).tangent.sum(), t)[0].sum() == 6
+        assert not fwAD.unpack_dual(unrecorded).tangent.requires_grad
+
+
+def test_what_shares_the_array_of_a_view_has_its_tangent() -> None:
+    x = torch.arange(6.0).reshape(2, 3)
+    with fwAD.dual_level():
+        dual = fwAD.make_dual(x, torch.ones(2, 3))
+        assert tangent(torch.func.grad(lambda a: (a**3).sum())(dual[1])) == [18.0, 24.0, 30.0]
+        row = (dual * 1)[1]
+        row.mul_(row)
+        assert tangent(row) == [6.0, 8.0, 10.0]
+
+
+def test_views_of_views_and_of_squeezed_tensors_have_tangents() -> None:
+    x = torch.arange(6.0).reshape(2, 3)
+    with fwAD.dual_level():
+        y = fwAD.make_dual(x, x) * 2
+        same, inside, part = y.squeeze(), y[1][1:].unsqueeze(0), y.unbind(0)[1]
+        assert tangent(same * 1) == [[0.0, 2.0, 4.0], [6.0, 8.0, 10.0]]
+        assert tangent(inside * part[1:] * 1) == [[128.0, 200.0]]
+        y.mul_(2)
+        assert tangent(inside + 1) == [[16.0, 20.0]]
+        assert tangent(same + 1) == [[0.0, 4.0, 8.0], [12.0, 16.0, 20.0]]
+        part.copy_(torch.zeros(3))
+        assert tangent(inside + 1) == [[0.0, 0.0]]
+        assert tangent(y[0] + 1) == [0.0, 4.0, 8.0]
+
+
 def test_parameters_and_buffers_of_dual_tensors_have_no_tangent() -> None:
     with fwAD.dual_level():
         dual = fwAD.make_dual(X.clone(), T)

@@ -66,7 +66,7 @@ def _put(level: Level, node: Any, number: int, result: Any, output: Any, tensor:
                 "return zeros where it does not change, or mark it with ctx.mark_non_differentiable"
             )
         if tensor is not None and not dirty:
-            level.tangents[tensor._array] = None
+            level[tensor._array] = None
         return
     if not isinstance(result, _runtime.Tensor):
         raise RuntimeError(f"expected Variable or None (got {type(result).__name__}) for grad output {number}.")

@@ -77,7 +77,7 @@ def cut(tensor: Any, keeps: Callable[[Any], bool] = lambda tensor: False) -> Any
     for level in levels:
         tangent = level.of(tensor)
         if tangent is not None:
-            level.tangents[out._array] = cut(tangent, keeps)
+            level[out._array] = cut(tangent, keeps)
     return out
 
 

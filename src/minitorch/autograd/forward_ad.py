@@ -12,7 +12,7 @@ from .. import _modes, _runtime, _tangents
 from .._modes import ModeDecorator
 from .._tangents import Level
 
-_entered: ContextVar[tuple[Level, ...]] = ContextVar("dual_levels", default=())
+_entered: ContextVar[Level | None] = ContextVar("dual_level", default=None)
 """The dual level that is entered here, if one is: the only one, as in PyTorch."""
 
 
@@ -39,11 +39,11 @@ def enter_dual_level() -> int:
     RuntimeError
         Inside of a level: ``func.jvp`` nests.
     """
-    if _entered.get():
+    if _entered.get() is not None:
         raise RuntimeError(
             "Nested forward mode AD is not supported at the moment: there is one dual level at a time; func.jvp nests"
         )
-    _entered.set((_tangents.enter(),))
+    _entered.set(_tangents.enter())
     return 0
 
 
@@ -56,14 +56,14 @@ def exit_dual_level(*, level: int | None = None) -> None:
         Where no level was entered, or another.
     """
     entered = _entered.get()
-    if not entered:
+    if entered is None:
         raise RuntimeError("Dual level must be a positive number: no level was entered.")
     if level not in (None, 0):
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
-    _entered.set(())
-    _tangents.leave(entered[0])
+    _entered.set(None)
+    _tangents.leave(entered)
 
 
 def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
@@ -95,7 +95,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     ...     print(x * x)
     tensor(9., tangent=6.0)
     """
-    entered = _level("make_dual", level)
+    entered = _entered.get() if level is None else _level("make_dual", level)
     if entered is None:
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
@@ -122,15 +122,21 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     """
     if not isinstance(tensor, _runtime.Tensor):
         raise TypeError(f"unpack_dual(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
-    entered = _level("unpack_dual", level)
+    entered = _entered.get() if level is None else _level("unpack_dual", level)
     if entered is None:
         return UnpackedDualTensor(tensor, None)
-    tangent = entered.of(tensor) if _is_fwd_grad_enabled() else None
+    tangent = entered.of(tensor) if _modes.tangents_enabled() else None
     return UnpackedDualTensor(_tangents.dual(entered, tensor, None), tangent)
 
 
 def check_dual(name: str, tensor: Any, tangent: Any) -> None:
     """Refuse what can be no primal and tangent."""
+    try:
+        one, two = tensor._array, tangent._array
+        if one.dtype.kind == two.dtype.kind == "f" and one.shape == two.shape:
+            return
+    except AttributeError:  # no Tensor
+        pass
     for what, given in (("primal", tensor), ("tangent", tangent)):
         if not isinstance(given, _runtime.Tensor):
             raise TypeError(f"{name}: expected {what} to be a Tensor, but got: {type(given).__name__}")
@@ -144,11 +150,10 @@ def check_dual(name: str, tensor: Any, tangent: Any) -> None:
         )
 
 
-def _level(name: str, level: int | None) -> Level | None:
-    entered = _entered.get()
-    if level not in (None, 0):
+def _level(name: str, level: int) -> Level | None:
+    if level != 0:
         raise RuntimeError(f"Invalid level given to {name}: there is no level {level}")
-    return entered[0] if entered else None
+    return _entered.get()
 
 
 class dual_level(ModeDecorator):
