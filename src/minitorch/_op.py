@@ -61,9 +61,9 @@ class Row:
         self.multiple = self.floats = self.elementwise = self.broadcasts = self.together = False
         self.numbers: bool | str = True
         self.tangent: Any = None
-        self.rule = self.quick = self.again = (
-            None  # how forward mode goes, once it went: see _tangent_rules and _tangent_quick
-        )
+        self.rule: Any = None  # what forward mode goes by, once it went: see _tangent_rules and _tangent_quick
+        self.quick: Any = None
+        self.again: Any = None
         self.instead: dict[str, Callable[..., Any]] = {}
         self.rarely: dict[str, tuple[Any, Callable[..., Any]]] = {}
         self.shows: dict[str, Callable[[Any], Any] | str] = {}
