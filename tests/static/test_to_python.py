@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import subprocess
 import sys
 import textwrap
@@ -13,10 +14,11 @@ import numpy as np
 import pytest
 
 import minitorch as torch
-from deployed import MODELS, SIZES
+from deployed import MODELS, SIZES, Deployed
 from minitorch import nn, static
 from minitorch._op import rows
 from minitorch._pytree import tree_flatten
+from minitorch.static._python_sizes import SizedBody
 from replays import CHOICES, LAYERS, LOSSES, Case
 from samples import all_samples
 
@@ -81,6 +83,19 @@ def same(found: Any, wanted: Any) -> None:
     assert found.tobytes() == wanted.tobytes() or np.array_equal(found, wanted, equal_nan=True)
 
 
+def sized(deployed: Deployed, directory: Path, name: str) -> None:
+    """The model written once for every batch size, and inputs of some."""
+    model, inputs = deployed.model(), deployed.inputs(3)
+    names = list(inspect.signature(model.forward).parameters)
+    if len(names) < len(inputs) or names == ["inputs"]:
+        names = [f"inputs_{number}" for number in range(len(inputs))]
+    axes = {name: {axis: "batch"} for name, axis in zip(names, deployed.axes) if axis is not None}
+    with torch.no_grad():
+        static.trace(model, *inputs, quiet=True).to_python(directory / f"sized_{name}.py", dynamic_axes=axes)
+    for size in (1, *SIZES):
+        np.savez(directory / f"sized_{name}.given{size}.npz", *[x.numpy() for x in deployed.inputs(size)])
+
+
 # -- models ------------------------------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -94,6 +109,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 np.savez(directory / f"{stem(name)}.given{size}.npz", *[x.numpy() for x in inputs])
                 program(*inputs)
         program.to_python(directory / f"{stem(name)}.py")
+        sized(deployed, directory, stem(name))
     (directory / "runner").mkdir()
     runner = directory / "runner" / "run.py"
     runner.write_text(RUNNER)
@@ -116,6 +132,16 @@ def test_models_run_without_minitorch_and_give_the_same_bits(folder: Path, name:
     with np.load(folder / f"{stem(name)}.given{size}.npz") as file:
         for a, x in zip([file[n] for n in file.files], deployed.inputs(size)):
             np.testing.assert_array_equal(a, x.numpy())
+
+
+@pytest.mark.parametrize("size", [1, *SIZES])
+@pytest.mark.parametrize("name", MODELS)
+def test_models_written_for_every_batch_size(folder: Path, name: str, size: int) -> None:
+    deployed = MODELS[name]
+    with torch.no_grad():
+        wanted = [leaf.numpy() for leaf in tree_flatten(deployed.model()(*deployed.inputs(size)))[0]]
+    for a, b in zip(arrays_of(folder / f"sized_{stem(name)}.found{size}.npz"), wanted, strict=True):
+        assert (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
 
 
 def test_written_text_is_tidy(folder: Path) -> None:
@@ -273,6 +299,68 @@ def test_the_last_call_is_traced_with_the_values_of_now(tmp_path: Path) -> None:
         model.weight.fill_(2.0)
     program.to_python(tmp_path / "model.py")
     np.testing.assert_array_equal(loaded(tmp_path / "model.py").W["weight"], np.full((2, 2), 2.0))
+
+
+# -- sizes that may vary -----------------------------------------------------------------------------------------------
+def test_sizes_are_read_from_the_inputs(tmp_path: Path) -> None:
+    def function(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        outer = (x.unsqueeze(2) * y.unsqueeze(1)).reshape(x.shape[0], -1)
+        return outer / x.shape[1] + torch.arange(outer.shape[1]) + torch.ones(x.shape[0], x.shape[1]).triu().sum()
+
+    program = static.trace(function, torch.randn(4, 3), torch.randn(4, 5), quiet=True)
+    program.to_python(tmp_path / "model.py", dynamic_axes={"x": {0: "batch", 1: "width"}, "y": {0: "batch", 1: "n"}})
+    module = loaded(tmp_path / "model.py")
+    text = (tmp_path / "model.py").read_text()
+    assert '    x = _given(x, "x", ("batch", "width"), "float32")\n    batch = x.shape[0]\n' in text
+    assert '    y = _given(y, "y", (batch, "n"), "float32")\n' in text
+    for batch, width, n in ((2, 2, 2), (7, 5, 3), (1, 1, 1), (4, 1, 9)):
+        x, y = torch.randn(batch, width), torch.randn(batch, n)
+        same(module.function(x.numpy(), y.numpy()), function(x, y).numpy())
+    with pytest.raises(ValueError, match=r"y has shape \(3, 2\), but this was written for \(2, 'n'\)"):
+        module.function(np.ones((2, 2), np.float32), np.ones((3, 2), np.float32))
+
+
+def test_axes_without_names(tmp_path: Path) -> None:
+    program = static.trace(lambda x: x.reshape(-1), torch.ones(2, 3), quiet=True)
+    program.to_python(tmp_path / "model.py", dynamic_axes={"x": [0, -1]})
+    assert loaded(tmp_path / "model.py").forward(np.ones((4, 5), np.float32)).shape == (20,)
+
+
+def test_sizes_at_which_it_does_other_things_are_refused(tmp_path: Path) -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return x + 1 if x.shape[0] == 1 else x * 2
+
+    static.trace(function, torch.full((3,), 3.0), quiet=True).to_python(
+        tmp_path / "model.py", dynamic_axes={"x": {0: "n"}}
+    )
+    module = loaded(tmp_path / "model.py")
+    assert module.function(np.ones(2, np.float32)).tolist() == [2.0, 2.0]
+    with pytest.raises(ValueError, match=r"function\(\): n is 1, but this was written for 2 or more"):
+        module.function(np.ones(1, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("function", "axes", "error", "message"),
+    [
+        (lambda x: x + 1, {"y": {0: "n"}}, ValueError, "dynamic_axes names 'y', but the inputs are 'x'"),
+        (lambda x: x + 1, {"x": {1: "n"}}, ValueError, "'x' has 1 dimensions, but dynamic_axes names dimension 1"),
+        (lambda x: x + 1 if x.shape[0] % 2 else x, {"x": {0: "n"}}, RuntimeError, "with these dynamic_axes, the axis 'n'"),
+        (lambda x: (x, x.shape[0]), {"x": {0: "n"}}, RuntimeError, "numbers that are returned depend on sizes"),
+        (lambda x: x + hash((x.shape[0], 7)) % 1009, {"x": {0: "n"}}, RuntimeError, "depends on sizes in a way"),
+    ],
+)  # fmt: skip
+def test_axes_that_cannot_vary(function: Any, axes: Any, error: Any, message: str, tmp_path: Path) -> None:
+    program = static.trace(function, torch.ones(4), quiet=True)
+    with pytest.raises(error, match=message):
+        program.to_python(tmp_path / "model.py", dynamic_axes=axes)
+    assert not (tmp_path / "model.py").exists()
+
+
+def test_what_gives_other_bits_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SizedBody, "scaled", lambda self, value: "0.3")
+    program = static.trace(lambda x: x / x.shape[0], torch.ones(4), quiet=True)
+    with pytest.raises(RuntimeError, match="the code would give other bits than the model at"):
+        program.to_python(tmp_path / "model.py", dynamic_axes={"x": {0: "n"}})
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------

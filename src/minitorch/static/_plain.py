@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._kernels.special import BLOCK
+from ..ops.subscript import END
 
 NUMBERS = frozenset(["rsub_number"])
 """Rows, besides ufuncs, that take numbers as they are."""
@@ -44,10 +45,12 @@ class Call:
         All of them.
     arrays : list of ndarray
         What they were.
+    shape : tuple
+        The first operand's shape: integers, and what says how to compute a size that may be another one.
     """
 
-    def __init__(self, numpy: str, operands: list[str], arrays: list[Any]) -> None:
-        self.np, self.all, self.arrays = numpy, operands, arrays
+    def __init__(self, numpy: str, operands: list[str], arrays: list[Any], shapes: list[tuple[Any, ...]]) -> None:
+        self.np, self.all, self.arrays, self.shape = numpy, operands, arrays, shapes[0]
         self.x, self.y, self.z = (*operands, "", "", "")[:3]
 
     @property
@@ -70,10 +73,17 @@ class Call:
         return f"{self.x}[{':, ' * dim}{index}]"
 
 
-def plain_form(name: str, numpy: str, operands: list[str], arrays: list[Any], params: dict[str, Any]) -> str | None:
+def plain_form(
+    name: str,
+    numpy: str,
+    operands: list[str],
+    arrays: list[Any],
+    shapes: list[tuple[Any, ...]],
+    params: dict[str, Any],
+) -> str | None:
     """How people write an operation; None where it has no such form, or not for these operands and parameters."""
     form = _FORMS.get(name)
-    return None if form is None else form(Call(numpy, operands, arrays), **params)
+    return None if form is None else form(Call(numpy, operands, arrays, shapes), **params)
 
 
 def _view(c: Call, size: Any) -> str:
@@ -89,7 +99,7 @@ def _unsqueeze(c: Call, dim: int) -> str:
 
 
 def _squeeze(c: Call, dim: int) -> str | None:
-    return f"{c.x}.squeeze({dim})" if c.ndim and c.arrays[0].shape[dim] == 1 else None
+    return f"{c.x}.squeeze({dim})" if c.ndim and c.shape[dim] == 1 else None
 
 
 def _select(c: Call, dim: Any, index: Any) -> str | None:
@@ -98,23 +108,24 @@ def _select(c: Call, dim: Any, index: Any) -> str | None:
     return c.at(dim, str(index) if c.ndim > 1 else f"{index}, ...", c.ndim)
 
 
-def _slice(c: Call, dim: int = 0, start: int = 0, end: int = 0, step: int = 1) -> str:
-    first = "" if start == 0 else str(start)
-    last = "" if end >= c.arrays[0].shape[dim] else str(end)
-    return c.at(dim, f"{first}:{last}" + f":{step}" * (step != 1), c.ndim)
+def _slice(c: Call, dim: int = 0, start: Any = 0, end: Any = END, step: Any = 1) -> str:
+    first = "" if start.__class__ is int and start == 0 else str(start)
+    last = "" if end.__class__ is int and end >= END else str(end)
+    return c.at(dim, f"{first}:{last}" + f":{step}" * (str(step) != "1"), c.ndim)
 
 
-def _split(c: Call, split_size: int, dim: int = 0) -> str | None:
-    size = c.arrays[0].shape[dim]
-    if not 0 < split_size < size:
+def _split(c: Call, split_size: Any, dim: int = 0) -> str | None:
+    size = c.shape[dim]
+    if size.__class__ is not int or split_size.__class__ is not int or not 0 < split_size < size:
         return None
     return f"{c.np}.split({c.x}, {list(range(split_size, size, split_size))}, {dim % c.ndim})"
 
 
 def _unbind(c: Call, dim: int = 0) -> str | None:
-    if c.ndim < 2 or c.arrays[0].shape[dim] < 2:
+    size = c.shape[dim] if c.ndim > 1 else 0
+    if size.__class__ is not int or size < 2:
         return None
-    return ", ".join([c.at(dim, str(place), c.ndim) for place in range(c.arrays[0].shape[dim])])
+    return ", ".join([c.at(dim, str(place), c.ndim) for place in range(size)])
 
 
 def _joined(function: str) -> Callable[..., str | None]:
@@ -141,7 +152,8 @@ def _square(c: Call, exponent: Any) -> str | None:
 
 def _relu(c: Call) -> str | None:
     array = c.arrays[0]
-    small = array.dtype.kind == "f" and array.ndim and array.size <= BLOCK
+    fixed = all([size.__class__ is int for size in c.shape])
+    small = array.dtype.kind == "f" and array.ndim and fixed and array.size <= BLOCK
     return f"{c.np}.maximum({c.x}, 0.0)" if small else None
 
 

@@ -10,7 +10,7 @@ import keyword
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -104,6 +104,21 @@ def _modules_of(function: Any) -> Iterator[tuple[str, Any]]:
         yield "" if len(modules) == 1 else name, module
 
 
+class Block(NamedTuple):
+    """What is written: instructions of a plan, what it is given, and what it returns, with slots in the place of tensors."""
+
+    plan: Plan
+    instructions: list[Any]
+    given: Any
+    returned: Any
+
+
+def block_of(variant: Any) -> Block:
+    """What a variant of a traced function does."""
+    plan = Plan(variant.trace, variant._slots, PASSES)
+    return Block(plan, plan.instructions, variant.given, variant.returned)
+
+
 # -- one way through the function --------------------------------------------------------------------------------------
 class Body:
     """The lines of a function for one kind of inputs.
@@ -112,7 +127,8 @@ class Body:
     ----------
     function : callable
         What was traced.
-    variant : Variant
+    block : Block
+        What is written.
     copies : Copies
     weights : Weights
     problems : dict of str to None
@@ -120,11 +136,11 @@ class Body:
     """
 
     def __init__(
-        self, function: Any, variant: Any, copies: Copies, weights: Weights, problems: dict[str, None]
+        self, function: Any, block: Block, copies: Copies, weights: Weights, problems: dict[str, None]
     ) -> None:
-        self.trace, self.copies, self.weights, self.problems = variant.trace, copies, weights, problems
-        self.plan = Plan(self.trace, variant._slots, PASSES)
-        kept = [i for i in self.plan.instructions if not isinstance(i, Left) or self.trace.depends(i.slot)]
+        self.plan, self.copies, self.weights, self.problems = block.plan, copies, weights, problems
+        self.trace = block.plan.trace
+        kept = [i for i in block.instructions if not isinstance(i, Left) or self.trace.depends(i.slot)]
         self.instructions = self._used(kept)
         self.last = last_uses(self.instructions, self.plan.results)
         outside = {*self.plan.results, *(i.target for i in self.instructions if isinstance(i, Written))}
@@ -133,8 +149,8 @@ class Body:
         self._taken: set[str] = set()
         self._written: dict[str, None] = {}  # what comes from outside and is written
         self._inlined: dict[int, bool] = {}  # by the ids of instructions: it is decided once
-        self.returned = variant.returned
-        self.parameters = list(_parameters(function, variant.given))
+        self.returned = block.returned
+        self.parameters = list(_parameters(function, block.given))
 
     def _used(self, instructions: list[Any]) -> list[Any]:
         """Instructions without those whose results nothing reads, draws of random numbers too."""
@@ -203,13 +219,14 @@ class Body:
         for name, path, slot in self.inputs():
             array = self.trace.arrays[slot]
             self._names[slot] = self.own(name, name == path)
-            call = f'{function}({path}, "{path}", {array.shape}, "{array.dtype.name}")'
+            call = f'{function}({path}, "{path}", {self.shape_wanted(slot)}, "{array.dtype.name}")'
             order = axes_in_memory(array)
             if order is not None:
                 call = (
                     f'{self.copies.numpy()}.asarray({call}.transpose({order}), order="C").transpose({inverse(order)})'
                 )
             yield f"{self._names[slot]} = {call}"
+            yield from self.sizes_of(slot)
         for number, ins in enumerate(self.instructions):
             try:
                 yield from self.instruction(ins)
@@ -230,6 +247,14 @@ class Body:
         """The tensors that it is given: a name, where it is found in the parameters, and its slot."""
         for name, value in self.parameters:
             yield from _places(name, name, value)
+
+    def shape_wanted(self, slot: Slot) -> str:
+        """The shape that an input must have, as an expression."""
+        return str(self.trace.arrays[slot].shape)
+
+    def sizes_of(self, slot: Slot) -> Iterator[str]:
+        """Lines that name sizes of an input."""
+        return iter(())
 
     def freed(self, number: int, ins: Any) -> Iterator[str]:
         """Let go of what is large and no longer read."""
@@ -256,8 +281,15 @@ class Body:
 
     def said(self, slots: Sequence[Slot]) -> str:
         """The comment of a line."""
-        arrays = [self.trace.arrays[s] for s in slots]
-        return "  # " + ", ".join([f"{a.dtype.name}{list(a.shape)}" for a in arrays if a is not None])
+        return "  # " + ", ".join([self.layout(s) for s in slots if self.trace.arrays[s] is not None])
+
+    def layout(self, slot: Slot) -> str:
+        """A value's dtype and shape, for people."""
+        return f"{self.trace.arrays[slot].dtype.name}[{', '.join(map(str, self.shape(slot)))}]"
+
+    def shape(self, slot: Slot) -> tuple[Any, ...]:
+        """A value's shape."""
+        return tuple(self.trace.arrays[slot].shape)
 
     def instruction(self, ins: Any) -> Iterator[str]:
         """The lines of an instruction."""
@@ -271,7 +303,7 @@ class Body:
             yield from self.called(ins)
         elif isinstance(ins, Made):
             (slot,) = ins.outputs
-            value = self.made(ins.array)
+            value = self.made(slot, ins.array)
             copied = ".copy()" * (self.owner(slot) in self._shared and value.startswith("W"))
             yield f"{self.named(slot, ins)} = {value}{copied}{self.said((slot,))}"
         elif isinstance(ins, Written):
@@ -290,7 +322,7 @@ class Body:
                 "function without it"
             ] = None
 
-    def made(self, array: np.ndarray) -> str:
+    def made(self, slot: Slot, array: np.ndarray) -> str:
         """What a factory made, as an expression."""
         np_, dtype = self.copies.numpy(), array.dtype
         if array.size > 8 and array.flags.c_contiguous:
@@ -345,7 +377,13 @@ class Body:
         """How people write the operation."""
         if not isinstance(ins.row, Row):
             return None
-        return plain_form(ins.row.name, self.copies.numpy(), operands, arrays, dict(zip(ins.row.params, ins.params)))
+        params = dict(zip(ins.row.params, map(self.known, ins.params)))
+        shapes = [self.shape(i) if i.__class__ is Slot else () for i in ins.inputs]
+        return plain_form(ins.row.name, self.copies.numpy(), operands, arrays, shapes, params)
+
+    def known(self, value: Any) -> Any:
+        """A parameter for a plain form."""
+        return value
 
     def call(self, ins: Called, operands: list[str], params: dict[str, str]) -> str:
         """An expression for operands."""
@@ -368,9 +406,7 @@ class Body:
 
     def operands(self, ins: Called) -> tuple[list[str], list[Any]]:
         """The operands as the kernel takes them: expressions, and the arrays that they were."""
-        arrays: list[Any] = [
-            self.trace.arrays[i] if i.__class__ is Slot else getattr(i, "_array", None) for i in ins.inputs
-        ]
+        arrays = self.inputs_of(ins)
         fitted: list[Any] = arrays
         if isinstance(ins.row, Row) and not any([a is None for a in arrays]):
             fitted = settled(ins.row, arrays)
@@ -384,6 +420,10 @@ class Body:
             else:
                 said.append(self.number(fit, ins.row.name in NUMBERS or getattr(ins.row, "is_ufunc", False)))
         return said, fitted
+
+    def inputs_of(self, ins: Called) -> list[Any]:
+        """The arrays that a call's inputs were."""
+        return [self.trace.arrays[i] if i.__class__ is Slot else getattr(i, "_array", None) for i in ins.inputs]
 
     def number(self, array: np.ndarray, literal: bool) -> str:
         """A number beside tensors: as it is where NumPy gives it their dtype."""

@@ -323,7 +323,7 @@ class Traced:
         """
         return self._last().plan.explained()
 
-    def to_python(self, path: Any) -> None:
+    def to_python(self, path: Any, dynamic_axes: Any = None) -> None:
         '''Write the programs as a Python module that imports NumPy alone, with the weights beside it.
 
         The module has one function, named as the traced function is (``forward`` where that is a model), that takes and returns
@@ -335,12 +335,19 @@ class Traced:
         path : path-like
             Where: ``model.py`` gets its weights from ``model.npz``, which is written beside it.  Both take the place of files
             that are there, whole and only where all can be written.
+        dynamic_axes : dict, optional
+            For inputs, by name, the axes whose sizes may vary, as a dict from axis to a name for its size, or as a list of
+            axes; axes of one name are of one size.  The function is then traced at further sizes of them, made of the last
+            example.  What was written is run at these sizes, and at 1 and 0, before it is kept.
 
         Raises
         ------
+        ValueError
+            For another ending of the path than ``.py``, and for names of inputs and axes that are not there.
         RuntimeError
             Where nothing was traced, or something cannot be written, all of which the message names, with what to do: drawing
-            random numbers, ``backward()``, an optimizer's step, writes into arguments or parameters.
+            random numbers, ``backward()``, an optimizer's step, writes into arguments or parameters; and where the function
+            does other things at other sizes of *dynamic_axes*.
 
         Examples
         --------
@@ -363,7 +370,7 @@ class Traced:
         '''
         from ._written_module import write
 
-        write(self, path)
+        write(self, path, dynamic_axes)
 
     def _last(self) -> Variant:
         if not self.variants:

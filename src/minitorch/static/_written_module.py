@@ -12,7 +12,8 @@ import numpy as np
 
 from .._files import replacing
 from ._copied import Copies
-from ._python import Body, Weights
+from ._python import Body, Weights, block_of
+from ._python_sizes import SizedBody, Trial, axes_by_number, general_of
 
 _GIVEN = '''
 class OtherInputs(ValueError):
@@ -25,7 +26,7 @@ def _given(value, name, shape, dtype):
         raise TypeError(f"{function}(): {{name}} must be an ndarray, not {{type(value).__name__}}: use np.asarray(...)")
     if value.dtype != dtype:
         raise OtherInputs(f"{function}(): {{name}} is {{value.dtype}}, but must be {{dtype}}: use .astype(np.{{dtype}})")
-    if value.shape != shape:
+    if len(value.shape) != len(shape) or any(n != m for n, m in zip(value.shape, shape) if not isinstance(m, str)):
         raise OtherInputs(
             f"{function}(): {{name}} has shape {{value.shape}}, but this was written for {{shape}}: for other "
             "shapes, trace the model on inputs of those shapes too, and write the module again"
@@ -40,6 +41,12 @@ def _same_way(value, seen, kind):
             f"{function}(): the model branches on a value ({{kind}}()) that was {{seen.tolist()}} for the inputs that it was "
             f"traced on and is {{value.tolist()}} here: trace it on such inputs too, and write the module again"
         )
+'''
+_AT_LEAST = '''
+def _at_least(name, size, least):
+    """Check a size."""
+    if size < least:
+        raise OtherInputs(f"{function}(): {{name}} is {{size}}, but this was written for {{least}} or more")
 '''
 _HELD = '''
 class _Held:
@@ -58,13 +65,13 @@ with {np}.load({path}(__file__).with_name("{name}"), allow_pickle=False) as _fil
 WIDTH = 120
 
 
-def write(traced: Any, path: Any) -> None:
+def write(traced: Any, path: Any, dynamic_axes: Any = None) -> None:
     """Write a module and its weights; see ``Traced.to_python``."""
     target = Path(os.fspath(path))
     if target.suffix != ".py":
         raise ValueError(f"to_python(): the path must end in .py, but is {str(target)!r}")
     weights = Weights(traced.function)
-    text = Module(traced, weights, target.with_suffix(".npz").name).text
+    text = Module(traced, weights, target.with_suffix(".npz").name, dynamic_axes).text
     if not weights.arrays:
         with replacing(target) as file:
             file.write(text.encode())
@@ -82,13 +89,20 @@ class Module:
     text : str
     """
 
-    def __init__(self, traced: Any, weights: Weights, beside: str) -> None:
+    def __init__(self, traced: Any, weights: Weights, beside: str, dynamic_axes: Any = None) -> None:
         name = getattr(traced.function, "__name__", "forward")
         self.name = name if name.isidentifier() and name != "<lambda>" else "forward"
         self.weights, self.beside, self.traced = weights, beside, traced
         problems: dict[str, None] = {}
         self.copies = Copies(weights.kept)
-        self.bodies = [Body(traced.function, v, self.copies, weights, problems) for v in self._variants()]
+        variants = self._variants()
+        self.bodies = [Body(traced.function, block_of(v), self.copies, weights, problems) for v in variants]
+        sized: SizedBody | None = None
+        if dynamic_axes:
+            axes = axes_by_number(self.bodies[-1], dynamic_axes)
+            general = general_of(traced, axes)
+            sized = SizedBody(traced.function, general, variants[-1].given, self.copies, weights, problems)
+            self.bodies = [sized]
         for body in self.bodies:  # once to see what is used, and once to write it
             body.begin(set())
             list(body.lines("_given"))
@@ -106,7 +120,15 @@ class Module:
             }
         )
         self.np = self.copies.numpy()
+        if sized is not None:
+            Trial(self.function_from(self._text(loads=False)), sized, traced.function, axes).settle()
         self.text = self._text()
+
+    def function_from(self, text: str) -> Any:
+        """The function of a text that does not load its weights."""
+        scope: dict[str, Any] = {"__name__": "written", "W": self.weights.arrays}
+        exec(compile(text, "<written module>", "exec"), scope)
+        return scope[self.name]
 
     def _variants(self) -> list[Any]:
         """The programs, of those for one kind of inputs the last ones."""
@@ -130,16 +152,17 @@ class Module:
         return all_found
 
     # -- the text ------------------------------------------------------------------------------------------------------
-    def _text(self) -> str:
+    def _text(self, loads: bool = True) -> str:
         single = len(self.bodies) == 1
         functions = [] if single else [self._chooser()]
         for number, body in enumerate(self.bodies, 1):
             functions.append(self._function(body, self.name if single else f"{self.name}_{number}"))
         text = "\n\n".join(functions)
-        helpers = [_GIVEN, *[_SAME_WAY] * ("_same_way(" in text), *[_HELD] * ("_Held(" in text)]
+        named = {"_same_way(": _SAME_WAY, "_at_least(": _AT_LEAST, "_Held(": _HELD}
+        helpers = [_GIVEN, *[helper for name, helper in named.items() if name in text]]
         kernels = [text for _, text in self.copies.texts()]
         parts = [self._head(), self.copies.imports()]
-        if self.weights.arrays:
+        if self.weights.arrays and loads:
             parts.append(_WEIGHTS.format(np=self.np, path=self.path, name=self.beside).rstrip())
         parts += ["", "", text, *[h.format(np=self.np, function=self.name) for h in helpers]]
         if kernels:
@@ -172,12 +195,8 @@ class Module:
         ])  # fmt: skip
 
     def _docstring(self, body: Body) -> list[str]:
-        def said(slot: Any) -> str:
-            array = body.trace.arrays[slot]
-            return f"{array.dtype.name}{list(array.shape)}"
-
-        inputs = ", ".join([f"{path} {said(slot)}" for _, path, slot in body.inputs()]) or "nothing"
-        outputs = ", ".join([said(slot) for slot in body.plan.results])
+        inputs = ", ".join([f"{path} {body.layout(slot)}" for _, path, slot in body.inputs()]) or "nothing"
+        outputs = ", ".join([body.layout(slot) for slot in body.plan.results])
         return [f'"""From {inputs} to {outputs}."""']
 
     def _chooser(self) -> str:
@@ -202,6 +221,7 @@ def folded(line: str) -> list[str]:
         return [line]
     statement = ast.parse(line.lstrip()).body[0]
     call = getattr(statement, "value", None)
+    call = call.value if isinstance(call, ast.Subscript) else call
     if not isinstance(call, ast.Call) or not (call.args or call.keywords):
         return [line]
     code = line.encode()

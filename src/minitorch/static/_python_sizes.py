@@ -1,0 +1,321 @@
+"""Programs for many sizes as NumPy code: sizes are read from the inputs, and what depends on them is written as expressions."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._modes import no_grad
+from .._pytree import tree_flatten, tree_unflatten
+from .._runtime import Tensor, wrap
+from .._trace import Called, Left, Packed, Slot
+from ._copied import Copies
+from ._free_names import Unwritable
+from ._passes import reads_of
+from ._python import Block, Body, Weights
+from ._size_expressions import Axis, Counted, Filled, Parts, Repeated, Scaled, Size, Triangle, Varying, alike
+from ._sizes import CannotGeneralise, General, generalise, resized
+from ._traced_code import Plan
+
+SIZED = (Size, Scaled, Repeated, Filled, Counted, Triangle, Parts, Varying)
+
+
+class Text(str):
+    """A size that may be another one, as an expression."""
+
+    __slots__ = ()
+
+
+def axes_by_number(body: Body, given: Mapping[Any, Any]) -> dict[int, dict[int, str]]:
+    """For the tensors among the arguments, by number, the names of the axes that may vary.
+
+    Raises
+    ------
+    ValueError
+        For an input or an axis that is not there.
+    """
+    inputs = {known: slot for name, path, slot in body.inputs() for known in (name, path)}
+    found: dict[int, dict[int, str]] = {}
+    for name, axes in given.items():
+        if name not in inputs:
+            raise ValueError(
+                f"to_python(): dynamic_axes names {name!r}, but the inputs are {', '.join(map(repr, inputs))}"
+            )
+        slot = inputs[name]
+        named = axes if isinstance(axes, Mapping) else {axis: f"{name}_size_{axis}" for axis in axes}
+        ndim = body.trace.arrays[slot].ndim
+        if wrong := [axis for axis in named if not -ndim <= axis < ndim]:
+            raise ValueError(
+                f"to_python(): {name!r} has {ndim} dimensions, but dynamic_axes names dimension {wrong[0]}"
+            )
+        found[int(slot)] = {axis % ndim: str(said) for axis, said in named.items()}
+    return found
+
+
+def general_of(traced: Any, axes: Mapping[int, Mapping[int, str]]) -> General:
+    """The traced function as one program for many sizes; its last example gives the other sizes."""
+    variant = traced.variants[-1]
+    leaves, spec = tree_flatten(variant.given)
+    arrays = [variant.trace.arrays[s] for s in variant.trace.arguments]
+    args, kwargs = tree_unflatten([wrap(arrays[x]) if isinstance(x, Slot) else x for x in leaves], spec)
+    try:
+        return generalise(lambda a, k: traced.function(*a, **k), [args, kwargs], axes)
+    except CannotGeneralise as error:
+        raise RuntimeError(f"to_python(): with these dynamic_axes, {error}") from error
+
+
+def block_of_general(general: General, given: Any) -> Block:
+    """What a program for many sizes does."""
+    plan = Plan(general.trace, general.results, ("dead code",))
+    count = iter(range(len(general.results)))
+    leaves = [Slot(next(count)) if isinstance(x, Tensor) else x for x in general.passes[0].leaves]
+    for other in general.passes[1:]:
+        fixed = zip(general.passes[0].leaves, other.leaves)
+        if any([not isinstance(a, Tensor) and not alike(a, b) for a, b in fixed]):
+            raise RuntimeError(
+                "to_python(): with these dynamic_axes, numbers that are returned depend on sizes: return tensors of them"
+            )
+    return Block(plan, general.instructions, given, tree_unflatten(leaves, general.passes[0].spec))
+
+
+class SizedBody(Body):
+    """The lines of a function for many sizes."""
+
+    def __init__(
+        self, function: Any, general: General, given: Any, copies: Copies, weights: Weights, problems: dict[str, None]
+    ) -> None:
+        block = block_of_general(general, given)
+        self.given = given
+        super().__init__(function, block, copies, weights, problems)
+        self.general = general
+        self.least: dict[str, int] = {}
+        self._sizes: dict[str, str] = {}  # the variables of named sizes
+        self._first = {id(g): i for g, i in zip(general.instructions, general.passes[0].instructions)}
+        self._group = {id(g): n for n, g in enumerate(general.instructions)}
+        for number, ins in enumerate(self.instructions):  # a size is read of a value for as long
+            for axis in axes_in([getattr(ins, "inputs", ()), getattr(ins, "params", ()), *self._shapes_of(ins)]):
+                self.last[axis.slot] = max(number, self.last.get(axis.slot, 0))
+
+    def _shapes_of(self, ins: Any) -> list[Any]:
+        return [self.general.shapes.get(s, ()) for s in (*reads_of(ins), *getattr(ins, "outputs", ()))]
+
+    def begin(self, taken: set[str]) -> None:
+        """Start writing."""
+        super().begin(taken)
+        self._sizes = {}
+
+    # -- sizes ---------------------------------------------------------------------------------------------------------
+    def axis(self, axis: Axis) -> str:
+        """A size, as an expression."""
+        return self._sizes[axis.name] if axis.name in self._sizes else f"{self.slot(axis.slot)}.shape[{axis.axis}]"
+
+    def size(self, size: Any) -> Any:
+        """An integer, or what says how to compute it."""
+        return Text(size.text(self.axis)) if isinstance(size, Size) else size
+
+    def shape(self, slot: Slot) -> tuple[Any, ...]:
+        """A value's shape."""
+        return tuple([self.size(size) for size in self.general.shapes.get(slot, self.trace.arrays[slot].shape)])
+
+    def shape_wanted(self, slot: Slot) -> str:
+        """The shape that an input must have: names of sizes that are not known yet, as strings."""
+        said = []
+        for axis, size in enumerate(self.general.shapes[slot]):
+            name = self._name(slot, axis)
+            if name:
+                said.append(self._sizes.get(name, f'"{name}"'))
+            else:
+                said.append(str(self.size(size)))
+        return f"({', '.join(said)}{',' * (len(said) == 1)})"
+
+    def _name(self, slot: Slot, axis: int) -> str:
+        size = self.general.shapes[slot][axis]
+        return size.axes[0].name if isinstance(size, Size) and len(size.axes) == 1 else ""
+
+    def sizes_of(self, slot: Slot) -> Iterator[str]:
+        """Lines that name sizes of an input."""
+        for axis in range(len(self.general.shapes[slot])):
+            name = self._name(slot, axis)
+            if name and name not in self._sizes:
+                self._sizes[name] = self.own(name)
+                yield f"{self._sizes[name]} = {self._names[slot]}.shape[{axis}]"
+                if self.least.get(name, 0) > 0:
+                    yield f'_at_least("{name}", {self._sizes[name]}, {self.least[name]})'
+
+    # -- what depends on them ------------------------------------------------------------------------------------------
+    def inputs_of(self, ins: Called) -> list[Any]:
+        """The arrays that a call's inputs were."""
+        return super().inputs_of(self._first.get(id(ins), ins))
+
+    def operands(self, ins: Called) -> tuple[list[str], list[Any]]:
+        """The operands as the kernel takes them."""
+        said, fitted = super().operands(self._first[id(ins)])
+        for place, (item, array) in enumerate(zip(ins.inputs, fitted)):
+            if isinstance(item, SIZED):
+                literal = getattr(ins.row, "is_ufunc", False)
+                text = self.param(item)
+                said[place] = text if literal else f"{self.copies.numpy()}.array({text}, {self.param(array.dtype)})"
+        return said, fitted
+
+    def known(self, value: Any) -> Any:
+        """A parameter for a plain form."""
+        if isinstance(value, SIZED):
+            return Text(self.param(value))
+        if isinstance(value, (tuple, list)):
+            return type(value)([self.known(item) for item in value]) if not hasattr(value, "_fields") else value
+        return value
+
+    def param(self, value: Any) -> str:
+        """A parameter as an expression."""
+        if isinstance(value, SIZED):
+            return self.sized(value)
+        if value.__class__ in (tuple, list):
+            items = [self.param(item) for item in value]
+            return (
+                f"({', '.join(items)}{',' * (len(items) == 1)})"
+                if value.__class__ is tuple
+                else f"[{', '.join(items)}]"
+            )
+        return super().param(value)
+
+    def sized(self, value: Any) -> str:
+        """What depends on sizes, as an expression."""
+        np_ = self.copies.numpy()
+        if isinstance(value, Size):
+            return str(self.size(value))
+        if isinstance(value, Scaled):
+            return self.scaled(value)
+        if isinstance(value, Repeated):
+            return f"({self.param(value.item)},) * ({self.param(value.count)})"
+        if isinstance(value, Filled):
+            return f"{np_}.full({self.param(value.shape)}, {self.param(value.value)}, {np_}.{value.dtype.name})"
+        if isinstance(value, Counted):
+            count, start, step = self.param(value.count), self.param(value.start), self.param(value.step)
+            if start == "0" and step == "1":
+                return f"{np_}.arange({count}, dtype={np_}.{value.dtype.name})"
+            return f"({start} + {step} * {np_}.arange({count})).astype({np_}.{value.dtype.name})"
+        if isinstance(value, Triangle):
+            tri = f"{np_}.tri({', '.join(map(self.param, value.shape))}, k={self.param(value.diagonal)}, dtype=bool)"
+            return f"{np_}.where({tri}, {self.param(value.below)}, {self.param(value.above)}).astype({np_}.{value.dtype.name})"
+        if isinstance(value, Parts):
+            names = list(inspect.signature(value.kind).parameters)
+            if all([name in value.attributes for name in names]):
+                given = ", ".join([self.param(value.attributes[name]) for name in names])
+                return f"{self.copies.expression(value.kind)}({given})"
+        raise Unwritable("something that depends on sizes in a way that no expression was found for")
+
+    def scaled(self, value: Scaled) -> str:
+        """A number in proportion to a size, one over it, or a root of these."""
+        size, factor = self.param(value.size), repr(float(f"{value.factor:.12g}"))
+        size = size if size.isidentifier() else f"({size})"
+        root = f"{self.copies.numpy()}.sqrt(float({size}))" if abs(value.power) == 0.5 else size
+        root = f"float({root})" if abs(value.power) == 0.5 else root
+        if value.power < 0:
+            return f"{factor} / {root}"
+        return f"{factor} * {root}" if factor != "1.0" else f"float({root})"
+
+    def slot(self, slot: Slot) -> str:
+        """An expression for a value."""
+        constant = self.general.constants.get(slot)
+        if slot not in self._names and slot in self.trace.captured and isinstance(constant, SIZED):
+            return self.sized(constant)
+        return super().slot(slot)
+
+    def made(self, slot: Slot, array: np.ndarray) -> str:
+        """What a factory made, as an expression."""
+        constant = self.general.constants.get(slot)
+        return self.sized(constant) if isinstance(constant, SIZED) else super().made(slot, array)
+
+    def instruction(self, ins: Any) -> Iterator[str]:
+        """The lines of an instruction."""
+        if isinstance(ins, Left):
+            values = [p.instructions[self._group[id(ins)]].value for p in self.general.passes]
+            if not all([alike(values[0], value) for value in values[1:]]):
+                self.problems[
+                    f"a value becomes Python's by {ins.kind}() and is another one at each size: keep it a tensor"
+                ] = None
+                return
+        yield from super().instruction(ins)
+
+
+class Trial:
+    """Runs what is written at the sizes at which the block was traced, and at small ones.
+
+    Parameters
+    ----------
+    written : callable
+        The function that was written.
+    body : SizedBody
+    function : callable
+        What was traced.
+    axes : dict
+        See `axes_by_number`.
+    """
+
+    def __init__(self, written: Any, body: SizedBody, function: Any, axes: Mapping[int, Mapping[int, str]]) -> None:
+        self.written, self.body, self.function, self.axes = written, body, function, axes
+
+    def settle(self) -> None:
+        """Note in the body how small sizes may be.
+
+        Raises
+        ------
+        RuntimeError
+            Where what is written gives other bits than the block did.
+        """
+        for one in self.body.general.passes:
+            arrays = [one.trace.arrays[slot] for slot in one.trace.arguments]
+            if not self.gives(arrays, [one.trace.arrays[slot] for slot in one.results]):
+                sizes = {name: arrays[n].shape[axis] for n, of in self.axes.items() for axis, name in of.items()}
+                raise RuntimeError(
+                    f"to_python(): with these dynamic_axes the code would give other bits than the model at {sizes}: trace "
+                    "the model at each size, and write it without dynamic_axes"
+                )
+        for name in dict.fromkeys([name for of in self.axes.values() for name in of.values()]):
+            self.body.least[name] = next((size + 1 for size in (1, 0) if not self.right_at(name, size)), 0)
+
+    def right_at(self, name: str, size: int) -> bool:
+        """Whether it gives at a size what the block gives there."""
+        one = self.body.general.passes[0]
+        tensors = [wrap(one.trace.arrays[slot]) for slot in one.trace.arguments]
+        for number, of in self.axes.items():
+            for axis in [axis for axis, said in of.items() if said == name]:
+                tensors[number] = resized(tensors[number], axis, size)
+        leaves, spec = tree_flatten(self.body.given)
+        args, kwargs = tree_unflatten([tensors[x] if isinstance(x, Slot) else x for x in leaves], spec)
+        try:
+            with no_grad():
+                wanted = tree_flatten(self.function(*args, **kwargs))[0]
+        except Exception:
+            return False
+        return self.gives([t._array for t in tensors], [t._array for t in wanted if isinstance(t, Tensor)])
+
+    def gives(self, arrays: Sequence[np.ndarray], wanted: Sequence[np.ndarray]) -> bool:
+        """Whether it gives these arrays."""
+        given = []
+        for _, value in self.body.parameters:
+            leaves, spec = tree_flatten(value)
+            given.append(tree_unflatten([arrays[x].copy() if isinstance(x, Slot) else x for x in leaves], spec))
+        try:
+            found = [x for x in tree_flatten(self.written(*given))[0] if isinstance(x, np.ndarray)]
+        except Exception:
+            return False
+        return len(found) == len(wanted) and all(map(alike, found, wanted))
+
+
+def axes_in(value: Any) -> Iterator[Axis]:
+    """The sizes that something depends on."""
+    if isinstance(value, Axis):
+        yield value
+    elif isinstance(value, Size):
+        yield from value.axes
+    elif isinstance(value, Packed):
+        yield from axes_in(value.items)
+    elif isinstance(value, Parts):
+        yield from axes_in(list(value.attributes.values()))
+    elif isinstance(value, (tuple, list)) and not isinstance(value, Varying):
+        for item in value:
+            yield from axes_in(item)
