@@ -374,6 +374,8 @@ def text(input: Tensor, prefix: str | None = None) -> str:
     prefix : str, optional
         What stands before the values: by default ``tensor(``, or the name of a user's subclass.
     """
+    if observers:
+        tell_left("print", input)
     if prefix is None:
         kind = type(input)
         own = kind.__module__.partition(".")[0] == __name__.partition(".")[0]
@@ -402,6 +404,8 @@ def _grad_suffix(input: Tensor) -> list[str]:
 def formatted(input: Tensor, spec: str) -> str:
     """``format(tensor, spec)``: of a 0-d tensor, that of its number."""
     if not input._array.ndim and type(input) is _runtime.Tensor:
+        if observers:
+            tell_left("print", input)
         return format(input._array.item(), spec)
     return object.__format__(input, spec)
 

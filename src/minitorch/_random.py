@@ -40,6 +40,7 @@ from ._random_args import (
     integer_limit,
     shape_of,
 )
+from ._records import as_one
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
@@ -117,6 +118,7 @@ class Generator:
 
     # ---- seeds and states ----
 
+    @as_one
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream of `seed`, of which the low 32 bits count, and return the generator.
 
@@ -142,6 +144,7 @@ class Generator:
         self._start(seed)
         return seed
 
+    @as_one
     def get_state(self) -> Tensor:
         """The state, a uint8 tensor of 5056 bytes in PyTorch's own layout: either library can restore the other's."""
         state = np.zeros((), _STATE)
@@ -160,6 +163,7 @@ class Generator:
                 state["normal_valid"] = 1
         return _runtime.made(np.frombuffer(state.tobytes(), np.uint8).copy())
 
+    @as_one
     def set_state(self, new_state: Tensor) -> Generator:
         """Continue from a state that `get_state` returned, and return the generator."""
         if not isinstance(new_state, _runtime.Tensor):

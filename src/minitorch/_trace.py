@@ -416,9 +416,21 @@ class Trace(Observer):
         """A tensor's slot; one that was not met before is captured."""
         slot = self._slots.get(id(tensor._array))
         if slot is None:
+            slot = self._twin_of(tensor._array)
+        if slot is None:
             slot = self._new(tensor._array)
             self.captured[slot] = tensor
         return slot
+
+    def _twin_of(self, array: np.ndarray) -> Slot | None:
+        """The slot of a value that *array*, which no call gave, shows as well: hooks for saved tensors make such."""
+        memory = id(owner(array))
+        for slot, other in enumerate(self.arrays):
+            if self._owners[slot] == memory and other.__array_interface__ == array.__array_interface__:
+                self._kept.append(array)
+                self._slots[id(array)] = found = Slot(slot)
+                return found
+        return None
 
     def _output(self, array: Any) -> Slot:
         slot = self._slots.get(id(array))
@@ -548,7 +560,7 @@ class Trace(Observer):
     def left(self, kind: str, tensor: Any) -> None:
         """A value becomes Python's or NumPy's."""
         slot = self.slot_of(tensor)
-        if kind in LEAKS and (self.all_leaks or self.depends(slot)):
+        if (kind in LEAKS or kind == "print") if self.all_leaks else (kind in LEAKS and self.depends(slot)):
             if self.on_leak is not None:
                 self.on_leak(kind, tensor)
             self.instructions.append(Left(kind, slot, tensor._array.copy()))

@@ -135,6 +135,7 @@ CHOICES: dict[str, Rule] = {
     "geqrf": _shapes.leading,
     "matrices that failed": _shapes.leading,
     "values that are valid": _shapes.leading,
+    "indices in range": _shapes.leading,
     "zeros on diagonals": _shapes.leading,
     "indices of cells": _shapes.leading,
     "the indices of max_pool": _shapes.leading,

@@ -12,7 +12,7 @@ from .. import _dtypes, _runtime
 from .._args import flag, sizes_of
 from .._device import check_device, check_layout, check_memory_format, preserve_format
 from .._errors import scalar_name
-from .._runtime import deliver, wrap
+from .._runtime import deliver, made
 from .._types import Number
 from .from_data import array_of, check_pinned, leaf, noted, number_array, warn_of_copy
 
@@ -114,7 +114,7 @@ def write_out(name: str, array: np.ndarray, out: Any) -> Any:
     resized = out._array.shape != array.shape
     if resized and not out.requires_grad:
         out._array, out._layout = np.empty(array.shape, out._array.dtype), None
-    return deliver(name, lambda: wrap(array), (), out)
+    return deliver(name, lambda: made(array), (), out)
 
 
 # -- constants ---------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from .._modes import observers
 from .._op import op
 from .._runtime import deliver, traced, wrap
 from .._types import Number
-from .index import checked_slices, first_outside
+from .index import checked_slices, first_outside, outside
 from .subscript import number_as
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def _checked(name: str, input: Any, dim: Any, index: Any, src: Any = None) -> in
         return dim
     _check_sizes(name, array.shape, dim, where.shape, None if src is None else src._array.shape)
     size = array.shape[dim] if array.ndim else 1
-    if (wrong := first_outside(where, size)) is not None:
+    if (wrong := outside(index, size)) is not None:
         raise RuntimeError(f"{name}(): index {wrong} is out of bounds for dimension {dim} with size {size}")
     return dim
 
@@ -523,7 +523,7 @@ def take_along_dim(
 
 @choice("indices counted from the end")
 def _counted_from_end(self: np.ndarray, *, size: int) -> np.ndarray:
-    return np.remainder(self, size, out=...)
+    return np.add(self, size, out=self.copy(), where=self < 0)
 
 
 def _broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -579,7 +579,7 @@ def index_reduce(
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     dim = checked_slices("index_reduce", index, input, dim, source)
     size = (input._array.shape or (1,))[dim]
-    if (wrong := first_outside(index._array, size)) is not None:
+    if (wrong := outside(index, size)) is not None:
         raise IndexError(f"index_reduce(): index {wrong} is out of range for dimension {dim} with size {size}")
     check_kind("index_reduce", input._array, "fiu")
     sizes = source._array.shape

@@ -104,6 +104,22 @@ def first_outside(index: np.ndarray, size: int, lowest: int = 0) -> int | None:
     return int(index[(index < lowest) | (index >= size)].flat[0])
 
 
+def outside(index: Any, size: int, lowest: int = 0) -> int | None:
+    """The same of a tensor; where none is, observers are shown that this was looked at."""
+    wrong = first_outside(index._array, size, lowest)
+    if wrong is None and observers:
+        _in_range(index, size=size, lowest=lowest)
+    return wrong
+
+
+@choice("indices in range", ("index",), checks=True)
+def _in_range(index: np.ndarray, *, size: int, lowest: int) -> np.ndarray:
+    """Raise if an index is out of range; False for each that is not."""
+    if (wrong := first_outside(index, size, lowest)) is not None:
+        raise IndexError(f"index {wrong} is out of bounds for a dimension of size {size}")
+    return np.zeros(index.shape, bool)
+
+
 def checked_slices(name: str, index: Any, input: Any, dim: Any, source: Any = None) -> int:
     """The dimension, for an operation on slices along it whose index and source fit."""
     sizes, array = array_of(name, input).shape, array_of(name, index, "index", 3)
@@ -169,10 +185,10 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
         return deliver("index_select", lambda: index_select(input, dim, index), (input, index), out)
     dim = checked_slices("index_select", index, input, dim)
     shape = input._array.shape
-    if first_outside(index._array, shape[dim] if shape else 1) is not None:
+    if (wrong := _outside(index, shape, dim)) is not None:
         raise IndexError(
-            f"index out of range in self: index_select() got index {_outside(index, shape, dim)} for dimension {dim} "
-            f"with size {shape[dim] if shape else 1}"
+            f"index out of range in self: index_select() got index {wrong} for dimension {dim} with size "
+            f"{shape[dim] if shape else 1}"
         )
     if not shape and index._array.size != 1:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index._array.size} value(s)")
@@ -180,7 +196,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
 
 
 def _outside(index: Any, shape: tuple[int, ...], dim: int, lowest: int = 0) -> int | None:
-    return first_outside(index._array, shape[dim] if shape else 1, lowest)
+    return outside(index, shape[dim] if shape else 1, lowest)
 
 
 def index_add(
@@ -443,7 +459,7 @@ def embedding(
         if not -rows <= padding_idx < rows:
             raise AssertionError(f"Padding_idx must be within num_embeddings: got {padding_idx} for {rows}")
         padding = padding_idx % rows
-    if (wrong := first_outside(indices, rows)) is not None:
+    if (wrong := outside(input, rows)) is not None:
         raise IndexError(f"index out of range in self: embedding() got index {wrong} for a weight of {rows} rows")
     if max_norm is not None:
         _renormalise(weight, input, max_norm, norm_type)
@@ -506,10 +522,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if observers:
             tell_left("item", tensor)
         num_classes = int(classes.max()) + 1
-    if classes.size and classes.max() >= num_classes:
-        raise RuntimeError(
-            f"Class values must be smaller than num_classes: got {classes.max()} for {num_classes} classes."
-        )
+    if (wrong := outside(tensor, num_classes)) is not None:
+        raise RuntimeError(f"Class values must be smaller than num_classes: got {wrong} for {num_classes} classes.")
     return severed("one_hot", _one_hot(tensor, num_classes=num_classes), tensor)
 
 

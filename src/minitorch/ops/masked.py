@@ -12,7 +12,7 @@ from .._errors import broadcast_problem, scalar_name
 from .._kernels.scatter import ALL, add_along
 from .._op import op
 from .._runtime import deliver, severed, traced, wrap
-from .index import first_outside
+from .index import outside
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -56,7 +56,7 @@ def _check_flat(name: str, input: Any, index: Any) -> None:
     if array_of(name, index, "index", 2).dtype != np.int64:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {scalar_name(index._array.dtype)}")
     size = array_of(name, input).size
-    if (wrong := first_outside(index._array, size, -size)) is not None:
+    if (wrong := outside(index, size, -size)) is not None:
         raise IndexError(f"{name}(): out of range: tried to access index {wrong} on a tensor of {size} elements.")
 
 

@@ -151,6 +151,8 @@ def _drawn_by(
     name: str, make: Callable[..., np.ndarray], default: Any, out: Tensor | None, options: Options, alone: bool = False
 ) -> Any:
     """A factory's result whose numbers are drawn: ``make(dtype, batch)``."""
+    if observers and out is not None:
+        return made_by(name, lambda dtype: drawn(name, lambda: make(dtype))._array, default, out, options)
     result = made_by(name, make, default, out, options)
     if observers:
         batch = None if alone else ()

@@ -19,7 +19,7 @@ from .._layouts import layout_of, layouts
 from .._modes import differs, grad_on, observers
 from .._op import build, op, rows
 from .._records import note_read, observe_write, tell_parts
-from .._runtime import silent, traced, wrap
+from .._runtime import made, silent, traced, wrap
 from .._tape import next_position
 from .._views import current_node, edited, edits_of, root_of
 from . import copies
@@ -413,7 +413,7 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
     if index is False or (input._node is None and not observers and _set_plain(input, index, value)):
         return
     if not isinstance(value, _runtime.Tensor):
-        value = wrap(number_as(value, input._array.dtype))
+        value = made(number_as(value, input._array.dtype))
     if index.__class__ is int:
         return _assign(_select(input, 0, index), value)
     viewed, indices = (input[None], None) if index is True else _viewed(input, index, written=True)

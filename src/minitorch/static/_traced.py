@@ -13,12 +13,19 @@ from .._modes import grad_on, inference_mode_on, observers
 from .._pytree import tree_flatten, tree_unflatten
 from .._runtime import silent
 from .._tape import AccumulateGrad
-from .._trace import Called, Graded, Left, Ran, Slot, Trace
+from .._trace import Called, Graded, Ran, Slot, Trace, Written
 from ._passes import flattened, writes_of
-from ._traced_code import PASSES, Plan, Refused, Writer, count_edits, has_effects, same
+from ._surroundings import Surroundings, is_plain
+from ._traced_code import PASSES, Plan, Refused, Writer, count_edits
 
 _MOST = 16
 """How many variants there are of a function for one kind of arguments; beyond, it runs as it is written."""
+
+_MOST_KINDS = 64
+"""How many kinds of arguments a function is traced for."""
+
+_TRIES = 3
+"""How often a function is traced whose calls change what it reads, before it runs as it is written."""
 
 
 class MemoryPlan(NamedTuple):
@@ -43,8 +50,14 @@ class Variant:
     """One way through a function: its instructions, and when they are what the function does."""
 
     def __init__(
-        self, trace: Trace, results: Sequence[Any], make: Callable[[list[Any]], Any], passes: Sequence[str]
+        self,
+        trace: Trace,
+        results: Sequence[Any],
+        make: Callable[[list[Any]], Any],
+        passes: Sequence[str],
+        around: Surroundings,
     ) -> None:
+        self.around = around
         slots = [trace.slot_of(t) for t in results]
         self.plan = Plan(trace, slots, passes)
         self._writer = Writer(self.plan)
@@ -55,6 +68,8 @@ class Variant:
         instructions = list(flattened(trace.instructions))
         self.captured = list(trace.captured.values())
         self._known = [(t, t._array, t._node is not None) for t in self.captured]
+        leaves = [t._node for t in self.captured if t._node.__class__ is AccumulateGrad]
+        self._hooks = [(leaf, leaf.hooks, leaf.post_hooks) for leaf in leaves]
         self._grads: list[tuple[Any, Any]] = []
         seen: set[int] = set()
         for graded in [i for i in instructions if isinstance(i, Graded)]:
@@ -62,19 +77,29 @@ class Variant:
                 self._grads.append((graded.tensor._node, graded.before))
             seen.add(id(graded.tensor))
         self._edited = list({id((t._alias and t._alias.edits) or t): t for t in self._writer.edited}.values())
-        self._recorded = any([t._node is not None for t in results]) and not any(
-            [has_effects(i, self.plan) for i in self.plan.instructions]
-        )
+        self.recorded = any([t._node is not None for t in results]) and not any(map(self._trains, instructions))
         self._steps = any([isinstance(i, Ran) for i in self.plan.instructions])
         places = {slot: ("argument", i) for i, slot in enumerate(trace.arguments)}
         places |= {slot: ("captured", i) for i, slot in enumerate(trace.captured)}
         self._places = [places.get(slot) for slot in slots]
         self.layouts = [None if a is None else (a.shape, a.dtype, a.nbytes) for a in trace.arrays]
 
+    def _trains(self, instruction: Any) -> bool:
+        """Whether an instruction belongs to a training step, whose results have no history."""
+        if isinstance(instruction, Written):
+            written = [self.trace.captured.get(slot) for slot in self.plan.family(instruction.target)]
+            return any([t is not None and t.requires_grad for t in written])
+        return isinstance(instruction, (Graded, Ran))
+
     def arrays(self) -> list[np.ndarray] | None:
         """The arrays of what was captured; None where something is not as it was."""
+        if not self.around.unchanged():
+            return None
         for node, before in self._grads:
             if node.grad is not before:
+                return None
+        for leaf, hooks, post_hooks in self._hooks:
+            if leaf.hooks is not hooks or leaf.post_hooks is not post_hooks:
                 return None
         found = []
         for tensor, known, required in self._known:
@@ -88,19 +113,35 @@ class Variant:
             found.append(array)
         return found
 
-    def run(self, tensors: Sequence[Any], captured: list[np.ndarray]) -> tuple[Any] | None:
-        """The results, in a tuple; None where a branch goes another way."""
-        if self._recorded and grad_on():
-            return self._on_tensors(tensors)
-        if observers:
-            return self._on_tensors(tensors)
+    def run(self, tensors: Sequence[Any], captured: list[np.ndarray]) -> tuple[Any, ...] | None:
+        """The results, in a tuple; None where a branch goes another way; () where the function itself is to be called:
+        for the history of its results, or for an error, which it explains."""
+        if self.recorded and grad_on():
+            return ()
         arrays = [t._array for t in tensors]
-        found = self._stepped(arrays, captured) if self._steps else silent(self._program, arrays, captured)
+        try:
+            found = self._stepped(arrays, captured) if self._steps else silent(self._program, arrays, captured)
+        except Exception as error:
+            if self._can_begin_again(error):
+                return ()
+            raise
         if found is None:
             return None
         if self._edited:
             count_edits(self._edited)
-        return (self._made([self._wrapped(array, place, tensors) for array, place in zip(found, self._places)]),)
+        made: dict[int, Any] = {}
+        for array, place in zip(found, self._places):
+            if id(array) not in made:
+                made[id(array)] = self._wrapped(array, place, tensors)
+        return (self._make([made[id(array)] for array in found]),)
+
+    def _can_begin_again(self, error: Exception) -> bool:
+        """Whether the program failed before it changed anything."""
+        at = error.__traceback__
+        while at is not None and at.tb_frame.f_code is not self._program.__code__:
+            at = at.tb_next
+        first = self._writer.first_effect
+        return at is not None and (first is None or at.tb_lineno <= first)
 
     def _stepped(self, arrays: list[Any], captured: list[Any]) -> Any:
         """Run a program that calls others: those are called outside of the quiet context, as they may enter it."""
@@ -115,18 +156,6 @@ class Variant:
         if place is None:
             return _runtime.wrap(array)
         return tensors[place[1]] if place[0] == "argument" else self.captured[place[1]]
-
-    def _on_tensors(self, tensors: Sequence[Any]) -> tuple[Any] | None:
-        """The same on Tensors, so that what requires grad is recorded, and what observes sees the operations."""
-        values = self.trace.values(tensors)
-        for instruction in self.trace.instructions:
-            if isinstance(instruction, Left) and not same(values[instruction.slot]._array, instruction.value):
-                return None
-            instruction.run(values)
-        return (self._made([values[slot] for slot in self._slots]),)
-
-    def _made(self, values: list[Any]) -> Any:
-        return self._make(values)
 
     def memory(self) -> MemoryPlan:
         """See ``Traced.memory_plan``."""
@@ -153,10 +182,9 @@ class Variant:
 class Kind:
     """What arguments, and modes, a variant ran with: whether others are alike is seen faster than a key is made of them."""
 
-    def __init__(self, tensors: Sequence[Any], modules: Sequence[Any]) -> None:
+    def __init__(self, tensors: Sequence[Any]) -> None:
         arrays = [t._array for t in tensors]
         self.layouts = [(a.shape, a.dtype, a.strides) for a in arrays]
-        self.training = [(m, m.training) for m in modules]
         self.modes = grad_on(), inference_mode_on.get(), _dtypes.default()
         self.plain = len({*map(id, arrays)}) == len(arrays) and all([t._node is None for t in tensors])
 
@@ -172,9 +200,6 @@ class Kind:
                 return False
         if len(args) > 1 and len({id(t._array) for t in args}) != len(args):
             return False
-        for module, training in self.training:
-            if module.training is not training:
-                return False
         return (grad_on(), inference_mode_on.get(), _dtypes.default()) == self.modes
 
 
@@ -196,26 +221,29 @@ class Traced:
         self._refused: dict[Any, str] = {}
         self._latest: tuple[Kind, Variant] | None = None
         self._name = getattr(function, "__name__", type(function).__name__)
-        self._modules = list(function.modules()) if hasattr(function, "modules") else []
+        self._tries: dict[Any, int] = {}
+        self._said_many = False
         functools.update_wrapper(self, function, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function gives for these arguments."""
+        if observers:  # which are to see the operations themselves
+            return self.function(*args, **kwargs)
         if self._latest is not None and not kwargs:
             kind, variant = self._latest
             captured = variant.arrays() if kind.fits(args) else None
             out = None if captured is None else variant.run(args, captured)
             if out is not None:
-                return out[0]
+                return out[0] if out else self.function(*args, **kwargs)
+        others: Sequence[Any] = ()
         if not kwargs and all([a.__class__ is _runtime.Tensor for a in args]):
             tensors: Any = args
             key = self._key(args, "")
         else:
             leaves, spec = tree_flatten((args, kwargs))
             tensors = [leaf for leaf in leaves if isinstance(leaf, _runtime.Tensor)]
+            others = [leaf for leaf in leaves if not isinstance(leaf, _runtime.Tensor) and not is_plain(leaf)]
             key = self._key(leaves, repr(spec))
-        if key in self._refused:
-            return self.function(*args, **kwargs)
         variants = self._variants.get(key)
         for variant in variants or ():
             captured = variant.arrays()
@@ -223,20 +251,37 @@ class Traced:
                 out = variant.run(tensors, captured)
                 if out is not None:
                     if tensors is args:
-                        self._latest = Kind(tensors, self._modules), variant
-                    return out[0]
+                        self._latest = Kind(tensors), variant
+                    return out[0] if out else self.function(*args, **kwargs)
+        if key in self._refused or (variants is None and self._many()):
+            return self.function(*args, **kwargs)
         if variants is None and self._variants:
             self._note("arguments of other shapes, dtypes or values than before: traced anew")
         elif variants:
             self._note("a branch over a tensor's value, or something that the block uses, is another one: traced anew")
-        return self._traced(key, tensors, args, kwargs)
+        return self._traced(key, tensors, others, args, kwargs)
 
-    def _traced(self, key: Any, tensors: list[Any], args: Any, kwargs: Any) -> Any:
+    def _many(self) -> bool:
+        """Whether there are so many kinds of arguments that no more are traced."""
+        if len(self._variants) < _MOST_KINDS:
+            return False
+        if not self._said_many:
+            self._said_many = True
+            self._note(
+                f"there are programs for {_MOST_KINDS} kinds of arguments already; others run as the function is written: "
+                "pass numbers that differ at each call as tensors"
+            )
+        return True
+
+    def _traced(self, key: Any, tensors: list[Any], others: Sequence[Any], args: Any, kwargs: Any) -> Any:
         """Run the function and write down what it does."""
+        around = Surroundings([self.function, *others], tensors)
         trace = Trace(tensors, lifts="kernels")
         trace.all_leaks = True
-        with trace:
-            out = self.function(*args, **kwargs)
+        with around:
+            with trace:
+                out = self.function(*args, **kwargs)
+            reason = around.refused or around.why_not(trace)
         leaves, spec = tree_flatten(out)
         places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _runtime.Tensor)]
         results = [leaves[i] for i in places]
@@ -256,19 +301,31 @@ class Traced:
             known = self._variants.setdefault(key, [])
             if len(known) >= _MOST:
                 raise Refused(f"there are {_MOST} ways through it already; values that branch differ at each call")
-            variant = Variant(trace, results, make, self.passes)
-            variant.given, variant.returned = _with_slots((args, kwargs)), make(list(map(Slot, range(len(results)))))
-            known.append(variant)
+            if self._settled(key, reason, bool(around.refused)):
+                variant = Variant(trace, results, make, self.passes, around)
+                variant.given, variant.returned = (
+                    _with_slots((args, kwargs)),
+                    make(list(map(Slot, range(len(results))))),
+                )
+                known.append(variant)
         except Refused as error:
             self._refused[key] = str(error)
             self._note(f"it runs as it is written: {error}")
         return out
 
+    def _settled(self, key: Any, reason: str, surely: bool) -> bool:
+        """Whether the call left what it read as it was, and used only tensors that a later call finds, too.
+
+        A first call may fill a cache, so it is looked at again at the next one.
+        """
+        self._tries[key] = self._tries.get(key, 0) + bool(reason)
+        if reason and (surely or self._tries[key] == _TRIES):
+            raise Refused(reason)
+        return not reason
+
     def _key(self, leaves: Sequence[Any], spec: str) -> Any:
         """What a program is made for."""
         parts: list[Any] = [spec, grad_on(), inference_mode_on.get(), _dtypes.default()]
-        if self._modules:
-            parts += [m.training for m in self._modules]
         seen: list[Any] = []
         for leaf in leaves:
             if isinstance(leaf, _runtime.Tensor):
@@ -277,7 +334,7 @@ class Traced:
                 parts += [number for number, other in enumerate(seen) if other is array]
                 seen.append(array)
             else:
-                parts += (leaf.__class__, leaf if leaf.__class__.__hash__ is not None else id(leaf))
+                parts += (leaf.__class__, repr(leaf) if is_plain(leaf) else id(leaf))
         return tuple(parts)
 
     def _note(self, text: str) -> None:
@@ -429,15 +486,16 @@ def trace(function: Callable[..., Any], *examples: Any, passes: Sequence[str] = 
     """Run a function once on examples, write down what it does, and run that from then on.
 
     A program runs the kernels alone: no tensors are made between them, and no history.  It is made for the shapes and dtypes
-    of the arguments, and for the way that Python branches over tensors' values went; for others the function is traced
-    anew, which a printed note says.  Parameters stay live, random numbers are drawn afresh, writes are writes.  Where
-    gradients are to go back through the results, the instructions run on tensors and are recorded.
+    of the arguments, for the way that Python branches over tensors' values went, and for what the function reads by name:
+    variables, globals, attributes, items.  For others the function is traced anew, which a printed note says.  Parameters
+    stay live, random numbers are drawn afresh, writes are writes.  Where gradients are to go back through the results, or
+    something observes operations, the function itself is called.
 
     Parameters
     ----------
     function : callable
-        Of tensors, numbers, and lists, tuples and dicts of them.  What it does besides operations on tensors (printing,
-        counting in Python) happens only when it is traced.
+        Of tensors, numbers, and lists, tuples and dicts of them.  If it changes more than tensors (a counter, a list), reads
+        an iterator or prints, it runs as it is written, for the reason in ``notes``.
     *examples
         Arguments.
     passes : sequence of str

@@ -115,6 +115,7 @@ class Writer:
                 self.lines.append(f"    {', '.join([self.slot(s) for s in names])}, = {arguments}")
         self._stepping = any([isinstance(i, Ran) for i in plan.instructions])
         effects = False
+        self.first_effect: int | None = None
         for number, instruction in enumerate(plan.instructions):
             if isinstance(instruction, Left) and effects:
                 raise Refused(
@@ -122,7 +123,8 @@ class Writer:
                     "stepped, so that the block could not begin again where it is another one next time: take the value "
                     "outside of the block"
                 )
-            effects = effects or has_effects(instruction, plan)
+            if not effects and has_effects(instruction, plan):
+                effects, self.first_effect = True, len(self.lines)
             self.lines += ["    " + line for line in self.call(number, instruction)]
             touched = [*self.touched(instruction), *[s for s in (plan.into.get(number),) if s is not None]]
             dead = [s for s in touched if plan.last.get(s) == number]

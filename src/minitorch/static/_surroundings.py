@@ -1,0 +1,454 @@
+"""What a function reads besides its arguments: variables around it, globals, attributes, containers.
+
+A program is made for what these were; see ``Surroundings``.
+"""
+
+from __future__ import annotations
+
+import dis
+import enum
+import functools
+import gc
+import pickle
+import random
+import sys
+import types
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from operator import is_
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _runtime
+from .._device import device
+from .._dtypes import dtype
+from .._identity import owner
+from .._random import Generator
+from .._tape import AccumulateGrad
+from .._trace import Graded, Left, Trace, Written
+from ..nn.modules.module import Module
+from ..optim.lr_scheduler import LRScheduler
+from ..optim.optimizer import Optimizer
+from ._passes import flattened
+
+_MOST = 10_000
+"""The items of a container, or bytes of an array, beyond which it is not compared at each call."""
+
+_LIBRARIES = sys.stdlib_module_names | {"minitorch", "numpy"}
+_PLAIN = (types.NoneType, bool, int, float, complex, str, bytes, np.dtype, device, dtype, enum.Enum)
+_REGISTRIES = {"_parameter_names", "_buffer_names", "_module_names", "_non_persistent_buffers_set"}
+"""What modules keep of their members' names: they change only together with the members."""
+
+_ANY_ATTRIBUTE = {"getattr", "setattr", "vars", "__dict__"}
+_MISSING: Any = object()
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value never changes and holds nothing that does."""
+    return isinstance(value, _PLAIN) or (isinstance(value, tuple) and all(map(is_plain, value)))
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Whether two values are one object, or the same number or text."""
+    return a is b or (a.__class__ is b.__class__ and is_plain(a) and repr(a) == repr(b))
+
+
+def _of_library(holder: Any) -> bool:
+    """Whether a class, or a function's globals, belong to a library, which does not change while a program runs."""
+    name = str(holder.get("__name__") if isinstance(holder, dict) else holder.__module__)
+    if isinstance(holder, dict) and vars(sys.modules.get(name, types)) is not holder:
+        return False
+    return name.partition(".")[0] in _LIBRARIES
+
+
+class Names(NamedTuple):
+    """The names in a function's code: of globals and of attributes, and of attributes that it sets."""
+
+    globals: frozenset[str]
+    attributes: frozenset[str]
+    stored: frozenset[str]
+
+
+@functools.cache
+def names_in(code: types.CodeType) -> Names:
+    """The names in a code, and in those of the functions that are made in it."""
+    variables, attributes, stored = set(), set(), set()
+    for instruction in dis.get_instructions(code):
+        if instruction.opname.endswith(("_GLOBAL", "_NAME")):
+            variables.add(instruction.argval)
+        elif instruction.opname.endswith(("_ATTR", "_METHOD")):
+            attributes.add(instruction.argval)
+            if instruction.opname == "STORE_ATTR":
+                stored.add(instruction.argval)
+        elif isinstance(instruction.argval, types.CodeType):
+            inner = names_in(instruction.argval)
+            variables |= inner.globals
+            attributes |= inner.attributes
+            stored |= inner.stored
+    return Names(frozenset(variables), frozenset(attributes), frozenset(stored))
+
+
+class Surroundings:
+    """What functions and objects read and hold, as it is when this is made: by names, as their code tells.
+
+    Attributes
+    ----------
+    memory : dict of int to ndarray
+        By ``id``, the arrays that own the memory of the tensors that are reached.
+    refused : str
+        Why no program can stand for such a function; empty where one can.
+    """
+
+    def __init__(self, roots: Sequence[Any], arguments: Sequence[Any] = ()) -> None:
+        self.roots = roots  # which are known by their ids
+        self.memory: dict[int, np.ndarray] = {}
+        self.refused = ""
+        self._cells: list[tuple[types.CellType, Any]] = []
+        self._named: list[tuple[Any, str, Any]] = []
+        self._slots: list[tuple[Any, str, Any]] = []
+        self._contents: list[tuple[Any, tuple[Any, ...]]] = []
+        self._arrays: list[tuple[np.ndarray, bytes]] = []
+        self._paths: dict[Any, str] = {}
+        self._random: list[tuple[str, Any, bytes]] = [
+            (path, source, _state(source)) for path, source in (("random", random), ("np.random", np.random))
+        ]
+        self._seen: dict[int, Any] = {}
+        self._names: set[str] = set()
+        self._stored: set[str] = set()
+        self._holders: list[tuple[Any, Any, str]] = []
+        self._tensors: list[tuple[Any, Any, Any, str]] = []
+        self._todo: list[tuple[Any, str]] = [(root, _name(root)) for root in roots[:1]]
+        self._todo += [(root, "an argument") for root in roots[1:]]
+        self._todo += [(tensor, "an argument") for tensor in arguments]
+        self._walk()
+        for held in (self._seen, self._holders, self._names, self._stored):
+            held.clear()
+
+    # -- later ---------------------------------------------------------------------------------------------------------
+    def unchanged(self) -> bool:
+        """Whether everything is as it was."""
+        for cell, value in self._cells:
+            if _held(cell) is not value and not alike(_held(cell), value):
+                return False
+        for names, name, value in self._named:
+            if (found := names.get(name, _MISSING)) is not value and not alike(found, value):
+                return False
+        for holder, name, value in self._slots:
+            if (found := getattr(holder, name, _MISSING)) is not value and not alike(found, value):
+                return False
+        for container, values in self._contents:
+            if len(container) != len(values) or not (
+                all(map(is_, _items(container), values)) or all(map(alike, _items(container), values))
+            ):
+                return False
+        return all([array.tobytes() == seen for array, seen in self._arrays])
+
+    def changes(self) -> list[str]:
+        """What is not as it was, in words; which generators of random numbers have drawn, too."""
+        found = [self._paths[id(cell)] for cell, value in self._cells if not alike(_held(cell), value)]
+        for names, name, value in self._named:
+            if not alike(names.get(name, _MISSING), value):
+                found.append(self._paths[id(names), name])
+        for holder, name, value in self._slots:
+            if not alike(getattr(holder, name, _MISSING), value):
+                found.append(self._paths[id(holder), name])
+        for container, values in self._contents:
+            if len(container) != len(values) or not all(map(alike, _items(container), values)):
+                found.append(self._paths[id(container)])
+        found += [self._paths[id(array)] for array, seen in self._arrays if array.tobytes() != seen]
+        found += [path for path, source, state in self._random if _state(source) != state]
+        return found
+
+    def __enter__(self) -> Surroundings:
+        """The call begins: the youngest generation will be what it makes."""
+        self._collects = gc.isenabled()
+        gc.disable()
+        gc.collect(0)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._collects:
+            gc.enable()
+
+    def why_not(self, trace: Trace) -> str:
+        """Within the block: why the call that was traced is not what a later one would do; empty where it is."""
+        if changes := self.changes():
+            return (
+                f"a call changes {changes[0]}, which is no tensor: pass it as an argument, and return what it becomes"
+            )
+        if moved := self._moved(trace):
+            return moved
+        graded = {i.slot for i in flattened(trace.instructions) if isinstance(i, Graded)}
+        outside = {*trace.arguments, *trace.captured}
+        made = {
+            memory for slot, memory in enumerate(trace._owners) if slot not in outside and memory not in self.memory
+        }
+        if any([trace._owners[slot] in made for slot in trace.captured]):
+            return "it shows a value's memory in a way that is no operation"
+        hidden = [
+            tensor
+            for slot, tensor in trace.captured.items()
+            if id(owner(trace.arrays[slot])) not in self.memory and slot not in graded
+        ]
+        young = set(map(id, gc.get_objects(0))) if hidden else ()
+        for tensor in hidden:
+            if id(tensor) not in young:  # what functions make of shapes, say, is a constant
+                return (
+                    f"it uses a tensor of shape {tuple(tensor.shape)} that comes from neither its arguments nor the names in "
+                    "its code (an iterator, a cache): pass it as an argument"
+                )
+        return ""
+
+    def _moved(self, trace: Trace) -> str:
+        """Which tensor has come to require grad or not, or has other memory than it had."""
+        writes = [i for i in flattened(trace.instructions) if isinstance(i, Written)]
+        outside = {trace._owners[slot] for slot in (*trace.arguments, *trace.captured)}
+        for tensor, array, node, path in self._tensors:
+            if (tensor._node is None or tensor._node.__class__ is AccumulateGrad) and tensor._node is not node:
+                return f"a call changes whether {path} requires grad: do it outside"
+            if not _same_memory(array, tensor._array) and not _assigned(trace, writes, array, tensor._array, outside):
+                return f"a call gives {path} other memory: write into it with copy_()"
+        for graded in [i for i in flattened(trace.instructions) if isinstance(i, Graded)]:
+            if graded.tensor._node.__class__ is not AccumulateGrad:
+                return "a call changes whether a tensor requires grad: do it outside"
+        written = {trace._owners[i.target] for i in writes}
+        for left in [i for i in flattened(trace.instructions) if isinstance(i, Left) and i.kind == "numpy"]:
+            if trace._owners[left.slot] not in written and trace.arrays[left.slot].tobytes() != left.value.tobytes():
+                return "a tensor's memory is written through NumPy: write the tensor"
+        return ""
+
+    # -- the walk ------------------------------------------------------------------------------------------------------
+    def _walk(self) -> None:
+        known = -1
+        while self._todo or known != len(self._names) + len(self._holders):
+            while self._todo and not self.refused:
+                value, path = self._todo.pop()
+                if not is_plain(value) and id(value) not in self._seen:
+                    self._seen[id(value)] = value
+                    self._visit(value, path)
+            if self.refused:
+                return
+            known = len(self._names) + len(self._holders)
+            for holder, names, path in tuple(self._holders):
+                self._attributes(holder, names, path)
+
+    def _visit(self, value: Any, path: str) -> None:
+        if isinstance(value, _runtime.Tensor):
+            self._tensor(value, path)
+        elif isinstance(value, types.FunctionType):
+            self._function(value, path)
+        elif isinstance(value, types.MethodType):
+            self._todo += [(value.__self__, path.rpartition(".")[0] or "self"), (value.__func__, path)]
+        elif isinstance(value, functools.partial):
+            self._todo += [(value.func, path), (value.args, path), (value.keywords, path)]
+        elif hasattr(value, "__wrapped__"):  # a cache's function, one that is traced
+            self._todo.append((value.__wrapped__, path))
+        elif isinstance(value, (list, tuple, dict, set, deque)):
+            self._container(value, path)
+        elif isinstance(value, np.ndarray):
+            if path == "an argument":
+                self.refused = "an argument is a NumPy array, whose values may differ: pass a tensor"
+            self._array(value, path)
+        elif isinstance(value, (random.Random, np.random.Generator, np.random.RandomState)):
+            self._random.append((path, value, _state(value)))
+        elif isinstance(value, (Optimizer, LRScheduler)):
+            self._live(value, path)
+        elif isinstance(value, types.ModuleType):
+            if value.__name__ in ("os", "time") or not _of_library(vars(value)):
+                self._holders.append((value, vars(value), path))
+        elif isinstance(value, type):
+            if not _of_library(value):
+                self._holders.append((value, vars(value), path))
+        elif isinstance(value, types.BuiltinFunctionType):
+            if value.__module__ == "time":
+                self.refused = f"it calls time.{value.__name__}(): call it outside"
+        elif isinstance(value, Generator):
+            pass  # programs draw from it
+        elif hasattr(type(value), "__next__"):
+            self.refused = (
+                f"{path or 'an argument'} is {_a(value)}, which changes where it is read: pass what comes from it as an "
+                "argument"
+            )
+        else:
+            self._object(value, path)
+
+    def _tensor(self, tensor: Any, path: str) -> None:
+        node = tensor._node
+        self._tensors.append((tensor, tensor._array, node, path))
+        for t in (tensor, getattr(node, "grad", None)):
+            if isinstance(t, _runtime.Tensor):
+                memory = owner(t._array)
+                self.memory[id(memory)] = memory
+        if node.__class__ is AccumulateGrad:
+            self._todo += [(hooks, f"the hooks of {path}") for hooks in (node.hooks, node.post_hooks) if hooks]
+
+    def _function(self, function: types.FunctionType, path: str) -> None:
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            self._paths[id(cell)] = name
+            self._cells.append((cell, _held(cell)))
+            self._todo.append((_held(cell), name))
+        if _of_library(function.__globals__):
+            return
+        names = names_in(function.__code__)
+        self._names |= names.attributes
+        self._stored |= names.stored
+        for name in names.globals:
+            if name in function.__globals__:
+                self._place(function.__globals__, name, name)
+            elif name in ("open", "input"):
+                self.refused = f"it calls {name}(): read before, and pass what was read as an argument"
+            elif name == "print":
+                self.refused = "it prints, which a program does not: print outside what it returns"
+            else:
+                self._names |= {name} & _ANY_ATTRIBUTE
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            self._slot(function, name, path)
+        if function.__dict__:
+            self._container(function.__dict__, path)
+
+    def _place(self, names: Mapping[str, Any], name: str, path: str) -> None:
+        """A value by its name in a namespace."""
+        if (id(names), name) not in self._paths:
+            self._paths[id(names), name] = path
+            self._named.append((names, name, names[name]))
+            self._todo.append((names[name], path))
+
+    def _slot(self, holder: Any, name: str, path: str) -> None:
+        value = getattr(holder, name, _MISSING)
+        if value is not _MISSING and (id(holder), name) not in self._paths:
+            self._paths[id(holder), name] = f"{path}.{name}"
+            self._slots.append((holder, name, value))
+            self._todo.append((value, f"{path}.{name}"))
+
+    def _container(self, container: Any, path: str) -> None:
+        if len(container) > _MOST:
+            self.refused = (
+                f"it reads {path}, {_a(container)} of {len(container)} items: pass it as a tensor, or as an argument"
+            )
+            return
+        values = tuple(_items(container))
+        self._paths[id(container)] = path
+        self._contents.append((container, values))
+        keys = container if isinstance(container, dict) else range(len(values))
+        for key, value in zip(keys, values):
+            if not is_plain(value) and key not in _REGISTRIES:
+                self._todo.append((value, f"{path}[{key!r}]"))
+
+    def _array(self, array: np.ndarray, path: str) -> None:
+        if array.nbytes > 100 * _MOST or array.dtype.hasobject:
+            self.refused = f"it reads {path}, a large NumPy array, which may change: pass it as a tensor"
+            return
+        self._paths[id(array)] = path
+        self._arrays.append((array, array.tobytes()))
+        memory = owner(array)
+        self.memory[id(memory)] = memory
+
+    def _live(self, value: Any, path: str) -> None:
+        """An optimizer or a scheduler is called again as a whole; its options count where the function reads them."""
+        if isinstance(value, LRScheduler):
+            self._todo.append((value.optimizer, f"{path}.optimizer"))
+            return
+        for tensor in [t for group in value.param_groups for t in group["params"]]:
+            self._todo.append((tensor, path))
+        for state in value.state.values():
+            self._todo += [(t, path) for t in state.values() if isinstance(t, _runtime.Tensor)]
+        self._holders.append((value, {"param_groups": value.param_groups}, path))
+
+    def _object(self, value: Any, path: str) -> None:
+        attributes = getattr(value, "__dict__", None)
+        hooks = value._hooks if isinstance(value, Module) else None
+        self._todo += [(getattr(hooks, kind), f"the hooks of {path}") for kind in getattr(hooks, "__slots__", ())]
+        if not _of_library(type(value)):
+            self._holders.append((value, attributes, path))
+            self._todo += [(kind, path) for kind in type(value).__mro__]
+        elif attributes:
+            self._container(attributes, path)
+
+    def _attributes(self, holder: Any, names: Mapping[str, Any] | None, path: str) -> None:
+        """Those attributes of an object that some code names."""
+        every = not self._names.isdisjoint(_ANY_ATTRIBUTE) and not isinstance(holder, (types.ModuleType, type))
+        for name in set(names or ()) - _REGISTRIES:
+            method = isinstance(holder, type) and (name == "forward" or name[:2] == "__")
+            known = isinstance(holder, Module) and (
+                name == "training" or name[0] == "_" or isinstance(names[name], (Module, _runtime.Tensor))  # type: ignore[index]
+            )
+            if every or known or name in self._names or (method and name not in _UNCALLED):
+                self._member(names, name, f"{path}.{name}")
+        for kind in () if isinstance(holder, (type, types.ModuleType)) else type(holder).__mro__:
+            if not _of_library(kind):
+                for name in _slots_of(kind):
+                    if every or name in self._names:
+                        self._slot(holder, name, path)
+                if names is not None:
+                    self._lacks(names, (self._names | {"forward"}) & set(vars(kind)), path)
+        if names is not None and not isinstance(holder, (type, types.ModuleType)):
+            self._lacks(names, self._stored, path)
+
+    def _lacks(self, attributes: Any, names: Iterable[str], path: str) -> None:
+        """Attributes that an object may come to have."""
+        for name in names:
+            if name not in attributes and (id(attributes), name) not in self._paths:
+                self._paths[id(attributes), name] = f"{path}.{name}"
+                self._named.append((attributes, name, _MISSING))
+
+    def _member(self, names: Any, name: str, path: str) -> None:
+        if (id(names), name) in self._paths:
+            return
+        value = names[name]
+        self._place(names, name, path.lstrip("."))
+        if isinstance(value, (staticmethod, classmethod)):
+            self._todo.append((value.__func__, path))
+        elif isinstance(value, property):
+            self._todo += [(f, path) for f in (value.fget, value.fset) if f is not None]
+
+
+def _same_memory(a: np.ndarray, b: np.ndarray) -> bool:
+    return a is b or a.__array_interface__ == b.__array_interface__
+
+
+def _assigned(trace: Trace, writes: list[Written], old: np.ndarray, new: np.ndarray, outside: set[int]) -> bool:
+    """Whether the memory that ``.data = ...`` gave a tensor may as well be copied into what it had."""
+    target, source = trace._slots.get(id(old)), trace._slots.get(id(new))
+    if target is None or source is None or trace._owners[source] in outside:
+        return False
+    places = [n for n, i in enumerate(writes) if i.target == target and i.source == source]
+    later = writes[places[-1] + 1 :] if places else ()
+    return bool(places) and not any([trace._owners[i.target] == trace._owners[source] for i in later])
+
+
+_UNCALLED = frozenset(
+    f"__{name}__" for name in ("init", "new", "repr", "str", "del", "module", "dict", "weakref", "doc", "annotations")
+)
+
+
+def _name(root: Any) -> str:
+    return getattr(root, "__name__", "self")
+
+
+def _slots_of(kind: Any) -> Sequence[str]:
+    slots = vars(kind).get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots)
+
+
+def _held(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _MISSING
+
+
+def _items(container: Any) -> Any:
+    return container.values() if isinstance(container, dict) else container
+
+
+def _state(source: Any) -> bytes:
+    """The state of a generator of random numbers."""
+    if isinstance(source, np.random.Generator):
+        return pickle.dumps(source.bit_generator.state)
+    return pickle.dumps(source.getstate() if hasattr(source, "getstate") else source.get_state(legacy=False))
+
+
+def _a(value: Any) -> str:
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
