@@ -103,6 +103,16 @@ def test_hvp_multiplies_from_the_right_and_vhp_from_the_left() -> None:
     assert vhp(Curl.apply, x, v)[1].tolist() == [0, 3]
 
 
+def test_hooks_too_may_make_a_hessian_that_is_not_symmetric() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        y = x * 1.0
+        y.register_hook(lambda g: torch.stack([g[0] * x[1], g[1]]))
+        return (y * y).sum() / 2
+
+    assert hvp(function, point(1, 2), point(3, 5))[1].tolist() == [17, 5]
+    assert vhp(function, point(1, 2), point(3, 5))[1].tolist() == [12, 8]
+
+
 class Doubled(torch.autograd.Function):
     """Twice the input, without a rule for forward mode."""
 
@@ -283,16 +293,23 @@ def layers(depth: int) -> Callable[[Any], Any]:
         pytest.param(layers(20), id="layers"),
         pytest.param(lambda x: (x * (MATRIX @ x)).sum(), id="quadratic"),
         pytest.param(lambda x: torch.nn.functional.softplus(-(MATRIX @ x)).sum(), id="logistic"),
+        pytest.param(lambda x: (x**3).sum(), id="cubes"),
+        pytest.param(lambda x: ((1 - x[:-1]) ** 2 + 100 * (x[1:] - x[:-1] ** 2) ** 2).sum(), id="rosenbrock"),
+        pytest.param(lambda x: torch.nn.functional.mse_loss(torch.tanh(MATRIX @ x), x.detach()), id="mse"),
+        pytest.param(lambda x: torch.nn.functional.gelu(MATRIX @ x).sum(), id="gelu"),
+        pytest.param(lambda x: torch.nn.functional.silu(MATRIX @ x).sum(), id="silu"),
+        pytest.param(
+            lambda x: torch.nn.functional.cross_entropy((MATRIX @ x)[None], torch.tensor([3])), id="cross entropy"
+        ),
     ],
 )
 def test_a_product_with_a_hessian_costs_at_most_six_functions(product: Any, function: Any) -> None:
-    """And, in forward mode, two more operations, whatever the function: a view of the point, the tangent of the sum."""
     x = torch.linspace(-1, 1, 20, dtype=F64)
     with count_operations() as once:
         function(x)
     with count_operations() as count:
         product(function, x, x)
-    assert count.total <= 6 * once.total + 2 * (product is hvp)
+    assert count.total <= 6 * once.total
     assert count["mv"] + count["mv_t"] <= 4 * once["mv"]
 
 

@@ -6,12 +6,13 @@ Each takes a function and its inputs, a tensor or a tuple of tensors.  Results h
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from .. import _runtime
 from .._modes import in_transform, is_grad_enabled
+from .._op import Row
 from .._runtime import traced
+from .._tape import AccumulateGrad, Output
 from .._views import current_node
 from . import _strict as strictly
 from ._jvp import jvp as push
@@ -291,25 +292,16 @@ def vhp(
     >>> vhp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
     (tensor(9.), tensor([ 6., 12.]))
     """
-    _check_place("vhp", create_graph)
-    with recording():
-        several, point = _point(inputs, "vhp", create_graph)
-        vectors = _vector(v, "vhp", create_graph, point, several, _NO_VECTOR)
-        output = _scalar(func(*point), "vhp", strict)
-        gradient = gradients([output], point, create_graph=True)
-        if strict:
-            strictly.check_gradients(gradient, second=True)
-    with recording(create_graph or is_grad_enabled()):
-        found = gradients(gradient, point, vectors, create_graph=create_graph)
-    if strict:
-        strictly.check_products(found, create_graph, "hessian")
-    return _result([output], False, create_graph), _result(_or_zeros(found, point), several, create_graph)
+    return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
 def hvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """The value of a scalar function at a point, and the product of its Hessian there with a vector.
+
+    The Hessian of what operations make is symmetric, and this is ``vhp``: two backward passes.  Where the function calls custom
+    Functions, or has hooks change gradients, it may not be, and there are three.
 
     Parameters
     ----------
@@ -333,22 +325,49 @@ def hvp(
     >>> hvp(lambda x: x[0] * x[0] * x[1], torch.tensor([2.0, 3.0]), torch.tensor([1.0, 0.0]))
     (tensor(12.), tensor([6., 4.]))
     """
-    _check_place("hvp", create_graph)
+    return _hessian_product("hvp", func, inputs, v, create_graph, strict)
+
+
+def _hessian_product(name: str, func: Any, inputs: Any, v: Any, create_graph: bool, strict: bool) -> tuple[Any, Any]:
+    """The gradient's gradient, weighed by the vector: its product with the Hessian from the left, and the same from the right
+    where the Hessian is symmetric.  Where it may not be, a third pass turns the one into the other, as a vjp's gradient for the
+    vector that it is linear in is the jvp."""
+    _check_place(name, create_graph)
     with recording():
-        several, point = _point(inputs, "hvp", create_graph)
-        vectors = _vector(v, "hvp", create_graph, point, several, _NO_VECTOR)
-
-        def gradient(*point: Any, graph: bool = create_graph or strict) -> tuple[Any, ...]:
-            output = _scalar(func(*point), "hvp", strict)
-            found = gradients([output], point, create_graph=graph)
-            if strict:
-                strictly.check_gradients(found, second=True)
-            return (*_or_zeros(found, point), output)
-
-        (*_, output), (*products, _) = _pushed(gradient, partial(gradient, graph=True), point, vectors)
+        several, point = _point(inputs, name, create_graph)
+        vectors = _vector(v, name, create_graph, point, several, _NO_VECTOR)
+        output = _scalar(func(*point), name, strict)
+        gradient = gradients([output], point, create_graph=True)
         if strict:
-            strictly.check_products(products, create_graph, "hessian")
-    return _result([output], False, create_graph), _result(products, several, create_graph)
+            strictly.check_gradients(gradient, second=True)
+        turned = name == "hvp" and not _of_rows(output, point)
+        if turned:
+            weights = [leaf(zeros_like(p)) for p in point]
+            gradient = gradients(gradient, point, weights, create_graph=True)
+    with recording(create_graph or is_grad_enabled()):
+        found = gradients(gradient, weights if turned else point, vectors, create_graph=create_graph)
+    if strict:
+        strictly.check_products(found, create_graph, "hessian")
+    return _result([output], False, create_graph), _result(_or_zeros(found, point), several, create_graph)
+
+
+def _of_rows(output: Any, point: Sequence[Any]) -> bool:
+    """Whether nothing stands between a point and an output but operations whose backward is their derivative: no custom
+    Functions, no hooks."""
+    seen: set[Any] = {None, *[p._node for p in point]}
+    stack = [current_node(output)]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        extras = node.extras
+        if extras is not None and (extras.outputs or extras.prehooks or extras.posthooks):
+            return False
+        if node.__class__ not in (Output, AccumulateGrad) and getattr(node, "row", None).__class__ is not Row:
+            return False
+        stack.extend(node.edges)
+    return True
 
 
 # -- whole Jacobians ---------------------------------------------------------------------------------------------------
