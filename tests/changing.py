@@ -219,6 +219,38 @@ def grad_that_is_switched_on_and_off(c: Any) -> Any:
     return [f(pair(i, 2)) for i in range(4)]
 
 
+@program("an argument, or a result, gets a gradient")
+def gradients_of_arguments(c: Any) -> Any:
+    f, out = c(lambda x: (x * x).sum().backward()), []
+    for i in range(3):
+        x = pair(i, 1).requires_grad_()
+        f(x)
+        out.append(x.grad)
+    return out
+
+
+@program("an argument, or a result, gets a gradient")
+def gradients_of_results(c: Any) -> Any:
+    def f(x: Any) -> Any:
+        y = x.clone().requires_grad_()
+        (y * y).sum().backward()
+        return y
+
+    f = c(f)
+    return [(y, y.grad) for y in [f(pair(i, 1)) for i in range(3)]]
+
+
+@program()
+def gradients_of_what_a_call_makes(c: Any) -> Any:
+    def f(x: Any) -> Any:
+        y = x.clone().requires_grad_()
+        (y * y).sum().backward()
+        return y.grad + 1
+
+    f = c(f)
+    return [f(pair(i, 1)) for i in range(3)]
+
+
 # -- what the outside changes ------------------------------------------------------------------------------------------
 SCALE = 1.0
 

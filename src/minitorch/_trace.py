@@ -540,6 +540,8 @@ class Trace(Observer):
 
     def graded(self, tensor: Any, before: Any, after: Any) -> None:
         """A tensor's gradient was changed."""
+        if tensor._node is None:
+            return  # it is frozen
         slot = None if after is None else self.slot_of(after)
         self._graded.add(id(tensor))
         self.instructions.append(Graded(tensor, before, slot, after is None))

@@ -302,6 +302,7 @@ class Traced:
             if len(known) >= _MOST:
                 raise Refused(f"there are {_MOST} ways through it already; values that branch differ at each call")
             if self._settled(key, reason, bool(around.refused)):
+                drop_own_gradients(trace, results)
                 variant = Variant(trace, results, make, self.passes, around)
                 variant.given, variant.returned = (
                     _with_slots((args, kwargs)),
@@ -467,6 +468,21 @@ def _with_slots(given: Any) -> Any:
     leaves, spec = tree_flatten(given)
     count = iter(range(len(leaves)))
     return tree_unflatten([Slot(next(count)) if isinstance(x, _runtime.Tensor) else x for x in leaves], spec)
+
+
+def drop_own_gradients(trace: Trace, results: Sequence[Any]) -> None:
+    """Leave out gradients of leaves that the block made; refuse those that the caller sees, on other tensors each time."""
+    seen = {*trace.arguments, *[trace.slot_of(t) for t in results]} - {*trace.captured}
+    kept: list[Any] = []
+    for instruction in trace.instructions:
+        slot = trace._slots.get(id(instruction.tensor._array)) if isinstance(instruction, Graded) else None
+        if slot in seen:
+            raise Refused(
+                "an argument, or a result, gets a gradient: detach() it, and return what torch.autograd.grad gives"
+            )
+        if slot is None or slot in trace.captured:
+            kept.append(instruction)
+    trace.instructions = kept
 
 
 def _text(variant: Variant) -> str:
