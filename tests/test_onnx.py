@@ -198,6 +198,18 @@ def test_several_axes_vary(name: str, tmp_path: Path) -> None:
         assert_equal(str(path), model, names, case.inputs(**sizes))
 
 
+def test_verifying(monkeypatch: pytest.MonkeyPatch) -> None:
+    from minitorch.onnx._table import forms
+
+    model, x = nn.Sequential(nn.Linear(3, 2), nn.Sigmoid()), torch.randn(2, 3)
+    torch.onnx.export(model, x, dynamic_axes={"input": {0: "n"}}, verify=True)
+    monkeypatch.setitem(forms, "sigmoid", forms["tanh"])
+    with pytest.raises(
+        torch.onnx.OnnxExporterError, match=r"'output' is off by .* in onnxruntime, for inputs of {'n': 2}"
+    ):
+        torch.onnx.export(model, x, dynamic_axes={"input": {0: "n"}}, verify=True)
+
+
 class Doubled(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:

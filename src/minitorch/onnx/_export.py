@@ -123,7 +123,9 @@ def export(
         Whether parameters are inputs too, with their values as defaults.
     training : TrainingMode
         The mode that the model is called in.
-    dynamo, do_constant_folding, external_data, optimize, verify, report
+    verify : bool
+        Whether the model is run in onnxruntime, at the sizes that it was traced at, and compared.
+    dynamo, do_constant_folding, external_data, optimize, report
         As in PyTorch; they change nothing here.
 
     Returns
@@ -137,7 +139,7 @@ def export(
     OnnxExporterError
         A RuntimeError, if the model does other things at other sizes, asks for values of tensors, or keeps state.
     ImportError
-        If the package ``onnx`` is not installed.
+        If the package ``onnx`` is not installed; to verify, ``onnxruntime``.
 
     Examples
     --------
@@ -170,6 +172,8 @@ def export(
         import onnx.printer
 
         print(onnx.printer.to_text(proto))
+    if verify:
+        _verify(proto, general, inputs, outputs)
     program = ONNXProgram(proto)
     if f is not None:
         program.save(f)
@@ -348,6 +352,27 @@ def _assembled(
         producer_name="minitorch",
         producer_version=version.__version__,
     )
+
+
+def _verify(proto: Any, general: General, inputs: list[str], outputs: list[str]) -> None:
+    """Compare what onnxruntime gives with what the passes gave."""
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise ImportError(
+            "verify=True needs onnxruntime; install it: pip install onnxruntime", name="onnxruntime"
+        ) from error
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    names = {given.name for given in session.get_inputs()}
+    for one in general.passes:
+        given = {n: np.array(one.given[k]) for k, n in enumerate(inputs) if n in names}
+        for name, slot, found in zip(outputs, one.results, session.run(None, given)):
+            known = one.trace.arrays[slot]
+            if not np.allclose(found, known, 1e-3, 1e-4, equal_nan=known.dtype.kind == "f"):
+                off = float(np.nanmax(np.abs(found.astype(np.float64) - known)))
+                raise OnnxExporterError(
+                    f"{name!r} is off by {off:.3g} in onnxruntime, for inputs of {general.sizes(one)}"
+                )
 
 
 def _name_results(builder: Any, results: list[Value], others: Sequence[str], outputs: list[str]) -> None:

@@ -277,15 +277,30 @@ def index_fill(g: Builder, self: Value, index: Value, dim: int, value: Any) -> V
 
 @form("index_put")
 def index_put(g: Builder, self: Value, values: Value, indices: Sequence[Any], accumulate: bool) -> Value:
-    if [i is None for i in indices] != [False] * len(indices) or any([i.dtype == bool for i in indices]):
-        if len(indices) == 1 and indices[0].dtype == bool and not accumulate and not values.ndim:
-            mask = g.reshape(indices[0], indices[0].sizes + (1,) * (self.ndim - indices[0].ndim))
+    places = [i for i, given in enumerate(indices) if given is not None]
+    given = [indices[i] for i in places]
+    if any([v.dtype == bool for v in given]):
+        if len(indices) == 1 and not accumulate and not values.ndim:
+            mask = g.reshape(given[0], given[0].sizes + (1,) * (self.ndim - given[0].ndim))
             return g("Where", mask, g.cast(values, self.dtype), self)
-        raise CannotExport("index_put() of masks, or not of the first dimensions")
-    places = _joined(g, indices)
-    lead = g("Slice", g("Shape", places), g.ints([0]), g.ints([-1]))
-    shape = g("Concat", lead, g.ints(self.sizes[len(indices) :]), axis=0)
-    return g("ScatterND", self, places, g("Expand", values, shape), reduction="add" if accumulate else "none")
+        raise CannotExport("values written where a mask is, other than one number: use where()")
+    rest = [d for d in range(self.ndim) if d not in places]
+    size = max([v.ndim for v in given])
+    before = [d for d in rest if d < places[0]]
+    if before and places != list(range(places[0], places[-1] + 1)):
+        before = []  # the dimensions of the indices come first then
+    whole = _joined(g, given)
+    lead = g("Slice", g("Shape", whole), g.ints([0]), g.ints([-1]))
+    after = [self.sizes[d] for d in rest if d not in before]
+    parts = [g.ints([self.sizes[d] for d in before])] * bool(before) + [lead] + [g.ints(after)] * bool(after)
+    values = g("Expand", values, g("Concat", *parts, axis=0))
+    if before:  # the dimensions of the indices to the front
+        count = size + len(rest)
+        order = [*range(len(before), len(before) + size), *range(len(before)), *range(len(before) + size, count)]
+        values = g("Transpose", values, perm=order)
+    order = [*places, *rest]
+    out = g("ScatterND", g.transpose(self, order), whole, values, reduction="add" if accumulate else "none")
+    return g("Transpose", out, perm=[order.index(d) for d in range(self.ndim)])
 
 
 @form("argsort")

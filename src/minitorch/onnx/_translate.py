@@ -206,11 +206,8 @@ class Translation:
     def _written_out(self, called: Called) -> tuple[Value, ...]:
         """The values that a form gives for a call."""
         g = self.builder
-        g.results = [(self.general.shapes[s], self.trace.arrays[s].dtype) for s in called.outputs]
         wanted = reads_of(called.row)
         inputs = self._inputs(called, wanted)
-        if by_position(called.row):
-            return (forms[called.row.name](g, *inputs),)
         given: dict[str, Any] = {}
         for name, value in zip(called.row.inputs, [inputs] if called.row.variadic else inputs):
             if name in wanted:
@@ -218,6 +215,9 @@ class Translation:
         for name, param in zip(called.row.params, called.params):
             if name in wanted:
                 given[name] = self._parameter(name, param)
+        g.results = [(self.general.shapes[s], self.trace.arrays[s].dtype) for s in called.outputs]
+        if by_position(called.row):
+            return (forms[called.row.name](g, *inputs),)
         found = forms[called.row.name](g, **{name: given.get(name) for name in wanted})
         return found if isinstance(found, tuple) else (found,)
 

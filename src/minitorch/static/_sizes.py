@@ -59,6 +59,8 @@ class Pass:
 
     Attributes
     ----------
+    given : list of ndarray
+        The arguments' values.
     trace : Trace
     instructions : list
     paths : dict of int to str
@@ -69,6 +71,7 @@ class Pass:
     """
 
     def __init__(self, tensors: Sequence[Any], call: Callable[[Sequence[Any]], Any]) -> None:
+        self.given = [t._array.copy() for t in tensors]
         self.trace = trace = _Located(tensors, lifts="kernels")
         trace.all_leaks = True
         with no_grad(), record_sites(), trace:
@@ -160,12 +163,12 @@ class _Block:
 
         return Pass(tensors, call)
 
-    def sizes_of(self, name: str, others: Mapping[str, int]) -> list[int]:
-        """Sizes of an axis at which the block does what it does in the example."""
+    def sizes_of(self, name: str, others: Mapping[str, int]) -> dict[int, Pass]:
+        """The block at sizes of an axis at which it does what it does in the example."""
         size = self.names[name]
         half = size // 2
         near = (size, size + half + 1, 2 * size + 1, size + 1, 2 * size, 3 * size, 4 * size, size + half, half)
-        found: list[int] = []
+        found: dict[int, Pass] = {}
         like: Pass | None = None
         problem = ""
         for tried in dict.fromkeys([*near, size // 4, *range(size + 2, size + 5), *range(size - 1, size - 5, -1)]):
@@ -177,14 +180,14 @@ class _Block:
                 problem = problem or f"at size {tried} it fails: {type(error).__name__}: {error}"
                 continue
             if like is None or new.signature == like.signature:
-                like, found = like or new, [*found, tried]
+                like, found[tried] = like or new, new
             else:
                 raise CannotGeneralise(f"the axis {name!r} cannot vary: at size {tried} {difference(like, new)}")
             if len(found) == _TRACES:
                 return found
         if len(found) < 3:
             raise CannotGeneralise(
-                f"the axis {name!r} cannot vary: the block runs in one way at the sizes {found}; {problem}"
+                f"the axis {name!r} cannot vary: the block runs in one way at the sizes {list(found)}; {problem}"
             )
         return found
 
@@ -194,11 +197,13 @@ class _Block:
             return [self.traced({})]
         base = {name: max(size, 2) for name, size in self.names.items()}
         ways = {name: self.sizes_of(name, base) for name in self.names}
+        if len(ways) == 1:
+            return list(ways.popitem()[1].values())
         count = min([len(sizes) for sizes in ways.values()])
         passes = []
         orders = _orders(count, len(ways))
         for number in range(count):
-            turned = {name: sizes[order[number]] for (name, sizes), order in zip(ways.items(), orders)}
+            turned = {name: list(sizes)[order[number]] for (name, sizes), order in zip(ways.items(), orders)}
             try:
                 passes.append(self.traced(turned))
             except Exception as error:
@@ -282,6 +287,10 @@ class General:
             self.constants[slot] = tensor
         else:
             self.constants[slot] = self._array([t._array for t in tensors], ())
+
+    def sizes(self, one: Pass) -> dict[str, int]:
+        """The sizes of what is named, in a pass."""
+        return {axis.name: one.given[axis.slot].shape[axis.axis] for axis, _ in self._fit.first}
 
     def near(self, slots: Sequence[Slot]) -> list[Axis]:
         """The sizes in the shapes of values; and these themselves, where they are expressions of several."""
