@@ -227,7 +227,8 @@ def difference(one: Pass, other: Pass) -> str:
     for a, b in itertools.zip_longest(one.instructions, other.instructions):
         if a is None or b is None or _kind(a) != _kind(b):
             where = one.paths.get(id(a), "") or other.paths.get(id(b), "")
-            said = f"it does {_named(b)} where it otherwise does {_named(a)}"
+            same = _named(a) == _named(b)
+            said = f"it does {_named(b)}" + (" of other values" if same else f" where it otherwise does {_named(a)}")
             return said + f" (in {where})" * bool(where)
     return "it does the same"
 
