@@ -271,11 +271,10 @@ def _written_out(one: Pass, called: Called, compose: Callable[..., Any]) -> list
     names: dict[int, Slot] = {int(number): slot for number, slot in zip(inner.arguments, slots)}
     for tensor, slot in zip(outputs, called.outputs):
         number = inner.slot_of(tensor)
-        if int(number) in names:  # one of the inputs, as it is
-            copy = rows["alias"].call(tensor)
-            inner.instructions.append(Called(rows["alias"], (number,), (), (inner.slot_of(copy),)))
-            number = inner.slot_of(copy)
-            inner.captured.pop(number, None)
+        if number in names:  # one of the inputs, as it is, or an output twice
+            copy = inner._new(tensor._array.view())
+            inner.instructions.append(Called(rows["alias"], (number,), (), (copy,)))
+            number = copy
         names[int(number)] = slot
     for place, array in enumerate(inner.arrays):
         if place not in names:
