@@ -144,7 +144,7 @@ def _sigmoid(x: Array, out: Any = ...) -> Array:
     out = np.negative(x, out=out)
     np.exp(out, out)
     np.add(out, _ONE[out.itemsize], out)
-    return np.reciprocal(out, out)
+    return np.divide(_ONE[out.itemsize], out, out)  # twice as fast as np.reciprocal, which is not vectorised
 
 
 def sigmoid_backward(grad: Array, output: Array) -> Array:
@@ -315,7 +315,7 @@ def _logistic(x: Array, out: Array) -> None:
     np.multiply(out, x, out)
     np.exp(out, out)
     np.add(out, _ONE[x.itemsize], out)
-    np.reciprocal(out, out)
+    np.divide(_ONE[out.itemsize], out, out)
 
 
 def gelu_backward(grad: Array, x: Array, share: Array, approximate: str = "none") -> Array:

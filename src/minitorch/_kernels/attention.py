@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from .reduce import number
 from .softmax import _SOFTMAX_BOUNDS, _column, _within, softmax
 
 Array: TypeAlias = np.ndarray
@@ -44,21 +45,19 @@ def attention(query: Array, key: Array, value: Array, mask: Array | None, scale:
     scale : float
         What the products are multiplied with.
     """
-    count, heads, length, _ = query.shape
     keys = key.shape[2]
     out = np.empty_like(query, order="K")
-    weights = np.empty((count, heads, length, keys), query.dtype)
-    scaled = np.multiply(query, query.dtype.type(scale))
-    for part in _parts(count, heads, length * keys):
-        block = weights[part]
-        _scores(scaled[part], key[part], None if mask is None else mask[part], block)
+    weights = np.empty((*query.shape[:3], keys), query.dtype)
+    scaled = np.multiply(query, number(query.dtype.char, scale))
+    for queries, k, v, added, block, found in _parts(weights.shape, scaled, key, value, mask, weights, out):
+        _scores(queries, k, added, block)
         sums = _column(np.exp(block, block).reshape(-1, keys)).reshape(*block.shape[:3], 1)
         if _within(_SOFTMAX_BOUNDS, sums):
             np.divide(block, sums, block)
         else:
-            _scores(scaled[part], key[part], None if mask is None else mask[part], block)
+            _scores(queries, k, added, block)
             block[...] = safe_softmax(block) if mask is not None else softmax(block, -1)
-        np.matmul(block, value[part], out[part])
+        np.matmul(block, v, found)
     return [out, weights]
 
 
@@ -78,24 +77,22 @@ def attention_backward(
     The sum over weights times their gradients is that over results times theirs: T. Dao et al., "FlashAttention", 2022,
     appendix B.
     """
-    count, heads, length, keys = weights.shape
-    by_query, by_key, by_value = [np.empty_like(x, order="K") for x in (query, key, value)]
-    factor = query.dtype.type(scale)
-    for part in _parts(count, heads, length * keys):
-        share = weights[part]
-        if needed[2]:
-            np.matmul(share.swapaxes(2, 3), grad[part], by_value[part])
-        if needed[0] or needed[1]:
-            came = np.multiply(grad[part], factor)
-            slopes = np.matmul(came, value[part].swapaxes(2, 3))
-            slopes -= np.vecdot(came, result[part])[..., None]
+    found = [np.empty_like(x, order="K") if wanted else None for x, wanted in zip((query, key, value), needed)]
+    factor = number(query.dtype.char, scale)
+    arrays = grad, query, key, value, result, weights, *found
+    for g, q, k, v, output, share, by_query, by_key, by_value in _parts(weights.shape, *arrays):
+        if by_value is not None:
+            np.matmul(share.swapaxes(2, 3), g, by_value)
+        if by_query is not None or by_key is not None:
+            came = np.multiply(g, factor)
+            slopes = np.matmul(came, v.swapaxes(2, 3))
+            slopes -= np.vecdot(came, output)[..., None]
             slopes *= share
-            if needed[0]:
-                np.matmul(slopes, key[part], by_query[part])
-            if needed[1]:
-                np.matmul(slopes.swapaxes(2, 3), query[part], by_key[part])
-    found = zip((by_query, by_key, by_value), needed)
-    return [gradient if wanted else None for gradient, wanted in found]
+            if by_query is not None:
+                np.matmul(slopes, k, by_query)
+            if by_key is not None:
+                np.matmul(slopes.swapaxes(2, 3), q, by_key)
+    return found
 
 
 def _scores(scaled: Array, key: Array, mask: Array | None, out: Array) -> None:
@@ -104,14 +101,19 @@ def _scores(scaled: Array, key: Array, mask: Array | None, out: Array) -> None:
         np.add(out, mask, out)
 
 
-def _parts(count: int, heads: int, size: int) -> Iterator[tuple[slice, slice]]:
-    """Indices of so many matrices at a time that they stay in the cache."""
+def _parts(shape: tuple[int, ...], *arrays: Array | None) -> Iterator[Sequence[Any]]:
+    """Arrays, by so many matrices at a time that their scores, of this shape, stay in the cache; None stays None."""
+    count, heads, length, keys = shape
+    size = length * keys
     step = _BLOCK // (heads * size)
-    if step:
+    if step >= count:
+        yield arrays
+    elif step:
         for start in range(0, count, step):
-            yield slice(start, start + step), slice(None)
-        return
-    step = max(1, _BLOCK // size)
-    for number in range(count):
-        for start in range(0, heads, step):
-            yield slice(number, number + 1), slice(start, start + step)
+            yield [None if array is None else array[start : start + step] for array in arrays]
+    else:
+        step = max(1, _BLOCK // size)
+        for place in range(count):
+            for start in range(0, heads, step):
+                part = slice(place, place + 1), slice(start, start + step)
+                yield [None if array is None else array[part] for array in arrays]

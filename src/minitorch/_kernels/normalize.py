@@ -7,12 +7,13 @@ makes at the speed of memory, take their place.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
 
-from .reduce import ones, sum, sum_rows
+from .reduce import number, ones, sum, sum_rows
 
 Array: TypeAlias = np.ndarray
 Sizes: TypeAlias = tuple[int, ...]
@@ -104,16 +105,16 @@ def normalized_by_own(x: Array, weight: Array, bias: Array, *, plan: Plan) -> li
     """Return `normalized` with the elements' own statistics, and those: mean and variance."""
     if plan.rows and x.size and x.itemsize > 2:
         matrix, out = x.reshape(plan.channels), np.empty(x.shape, x.dtype)
-        result, (mean, var) = out.reshape(plan.channels), np.empty((2, len(matrix)), x.dtype)
-        for rows in _blocks(matrix):
-            part, center = result[rows], mean[rows]
-            np.subtract(matrix[rows], _means(matrix[rows], center)[:, None], part)
+        mean, var = np.empty(len(matrix), x.dtype), np.empty(len(matrix), x.dtype)
+        scale, shift = weight.reshape(1, -1), bias.reshape(-1)
+        for given, part, center, spread in _blocks(matrix, out.reshape(plan.channels), mean, var):
+            np.subtract(given, _means(given, center)[:, None], part)
             squares = np.multiply(part, part)
-            rstd = _inverse_deviation(_means(squares, var[rows]), plan.eps)
-            if not _near(center, rstd):
+            rstd = _inverse_deviation(_means(squares, spread), plan.eps)
+            if not _near(center * rstd):
                 break
-            part *= rstd[:, None].dot(weight.reshape(1, -1), squares)
-            part += bias.reshape(-1)
+            part *= rstd[:, None].dot(scale, squares)
+            part += shift
         else:
             return [out, mean, var]
     mean, var = moments(x, plan)
@@ -124,7 +125,7 @@ def normalized(x: Array, weight: Array, bias: Array, mean: Array, var: Array, pl
     """Return the standardised values times `weight` plus `bias`, which have an element for each channel."""
     given = _single(x).reshape(plan.channels)
     rstd, weight, bias = _inverse_deviation(var, plan.eps), weight.reshape(-1), bias.reshape(-1)
-    if _near(mean, rstd):
+    if _near(mean * rstd):
         scale, shift = _affine(mean, rstd, weight, bias, plan.groups)
         result = given * _along(scale, plan)
         result += _along(shift, plan)
@@ -143,7 +144,7 @@ def normalized_backward(grad: Array, x: Array, weight: Array, mean: Array, var: 
     """
     given, values = _single(grad).reshape(plan.channels), _single(x).reshape(plan.channels)
     rstd = _inverse_deviation(var, plan.eps)
-    if plan.groups and not _near(mean, rstd):
+    if plan.groups and not _near(mean * rstd):
         values, mean = _centred(values, mean, plan), np.zeros_like(mean)
     backward = _backward_of_groups if plan.groups else _backward_of_channels
     return _given_back(backward(given, values, weight.reshape(-1), mean, rstd, plan), x)
@@ -157,7 +158,7 @@ def weight_grad(grad: Array, x: Array, mean: Array, var: Array, plan: Plan) -> A
         result = _dots(given, values - _along(mean, plan), plan.axes)
         result *= rstd
         return result.astype(grad.dtype, copy=False)
-    if not _near(mean, rstd):
+    if not _near(mean * rstd):
         values, mean = _centred(values, mean, plan), np.zeros_like(mean)
     if len(plan.channels) == 3:
         sums, products = _sums(given, (2,)), np.vecdot(given, values)
@@ -179,8 +180,9 @@ def gradients(
     """Return the gradients of what is normalised, of the weight and of the bias in `normalized_by_own`, where needed."""
     if plan.rows and x.size and x.itemsize > 2:
         rstd = _inverse_deviation(var, plan.eps)
-        if _near(mean, rstd):
-            return _gradients_of_rows(grad, needed, x, weight, mean, rstd, plan, size)
+        away = mean * rstd
+        if _near(away):
+            return _gradients_of_rows(grad, needed, x, weight, away, rstd, plan, size)
     by_x, by_weight, by_bias = needed
     axes = (0, 2)[: len(plan.channels) - 1]
     return [
@@ -192,17 +194,21 @@ def gradients(
 
 # -- gradients ---------------------------------------------------------------------------------------------------------
 def _gradients_of_rows(
-    grad: Array, needed: list[bool], x: Array, weight: Array, mean: Array, rstd: Array, plan: Plan, size: Sizes
+    grad: Array, needed: list[bool], x: Array, weight: Array, away: Array, rstd: Array, plan: Plan, size: Sizes
 ) -> list[Array | None]:
-    """The formulas of `normalized_backward` and `weight_grad`, which have the product of gradient and values in common."""
+    """The formulas of `normalized_backward` and `weight_grad`, which have the product of gradient and values in common.
+
+    `away` is the mean over the deviation.
+    """
     by_x = np.empty(x.shape, x.dtype) if needed[0] else None
     by_weight: Array | None = None
     by_bias: Array | None = None
-    grad, x, weight = grad.reshape(plan.channels), x.reshape(plan.channels), weight.reshape(-1)
-    result = None if by_x is None else by_x.reshape(plan.channels)
-    away, share = mean * rstd, weight / x.dtype.type(plan.count)
-    for rows in _blocks(x):
-        given, values, inverse, moved = grad[rows], x[rows], rstd[rows], away[rows]
+    weight = weight.reshape(1, -1)
+    share = weight[0] / plan.count
+    arrays = [grad.reshape(plan.channels), x.reshape(plan.channels), rstd, away]
+    if by_x is not None:
+        arrays.append(by_x.reshape(plan.channels))
+    for given, values, inverse, moved, *result in _blocks(*arrays):
         products = np.multiply(given, values)
         if needed[1]:
             total = inverse.dot(products)
@@ -211,7 +217,7 @@ def _gradients_of_rows(
         if needed[2]:
             total = ones(x.dtype.char, len(given)).dot(given)
             by_bias = total if by_bias is None else by_bias + total
-        if result is not None:
+        for part in result:
             if plan.count <= _LONG:
                 sums, factor = given.dot(share), products.dot(share)
             else:
@@ -222,7 +228,7 @@ def _gradients_of_rows(
             sums *= inverse
             sums += moved * factor
             factor *= inverse
-            part = inverse[:, None].dot(weight[None], result[rows])
+            inverse[:, None].dot(weight, part)
             part *= given
             part += np.multiply(values, factor[:, None], products)
             part -= sums[:, None]
@@ -258,10 +264,13 @@ def _backward_of_channels(grad: Array, x: Array, weight: Array, mean: Array, rst
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------
-def _blocks(x: Array) -> list[slice]:
-    """Rows of a matrix, so many at a time that they stay in the cache."""
-    step = min(_BLOCK // x.shape[1], _ROWS) or 1
-    return [slice(start, start + step) for start in range(0, len(x), step)]
+def _blocks(*arrays: Array) -> Sequence[Sequence[Array]]:
+    """The rows of arrays, the first of which is a matrix, so many at a time that they stay in the cache."""
+    count, length = arrays[0].shape
+    step = min(_BLOCK // length, _ROWS) or 1
+    if count <= step:
+        return (arrays,)
+    return [[array[start : start + step] for array in arrays] for start in range(0, count, step)]
 
 
 def _single(x: Array) -> Array:
@@ -278,9 +287,9 @@ def _shaped(total: Array, size: Sizes) -> Array:
 
 
 def _inverse_deviation(var: Array, eps: float) -> Array:
-    result = var + var.dtype.type(eps)
+    result = var + number(var.dtype.char, eps)
     np.sqrt(result, result)
-    return np.reciprocal(result, result)
+    return np.divide(number(var.dtype.char, 1.0), result, result)
 
 
 def _sums(x: Array, axes: Sizes) -> Array:
@@ -313,9 +322,8 @@ def _averaging(char: str, count: int) -> Array:
     return np.full(count, 1 / count, char)
 
 
-def _near(mean: Array, rstd: Array) -> bool:
-    """Whether it costs no digits not to subtract the means first."""
-    away = mean * rstd
+def _near(away: Array) -> bool:
+    """Whether it costs no digits not to subtract the means first, which are so many deviations."""
     return bool(away.dot(away) < _FAR * _FAR) or bool(np.abs(away).max() < _FAR)
 
 

@@ -37,6 +37,14 @@ def ones(char: str, *shape: int) -> Array:
     return result
 
 
+@lru_cache(maxsize=1024)
+def number(char: str, value: float) -> Array:
+    """Return a shared, read-only number as a 0-d array of the dtype with this code, which NumPy reads faster than a scalar."""
+    result = np.full((), value, char)
+    result.flags.writeable = False
+    return result
+
+
 def sum(x: Array, dims: tuple[int, ...] | None, keepdim: bool = False) -> Array:
     """Return the sum of `x` over some axes, as accurate as a pairwise sum whatever their order and length.
 

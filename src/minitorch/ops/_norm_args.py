@@ -17,14 +17,19 @@ Sizes = tuple[int, ...]
 
 
 def parameters(array: np.ndarray, weight: Any, bias: Any, shape: Sizes, expected: str) -> tuple[Any, Any]:
-    """Weight and bias, ones and zeros where there is none; RuntimeError where a shape or dtype does not fit."""
+    """Weight and bias, ones and zeros where there is none; RuntimeError where a shape or dtype does not fit.
+
+    The message says what is *expected*, in which {} stands for the shape.
+    """
     dtype = array.dtype
     for name, given in (("weight", weight), ("bias", bias)):
         if given is None:
             continue
-        if array_of("", given, name, 0).shape != shape:
-            raise RuntimeError(f"Expected {name} to be {expected}, but got {name} of shape {list(given._array.shape)}")
-        own = given._array.dtype
+        values = array_of("", given, name, 0)
+        if values.shape != shape:
+            expected = expected.replace("{}", str(list(shape)))
+            raise RuntimeError(f"Expected {name} to be {expected}, but got {name} of shape {list(values.shape)}")
+        own = values.dtype
         if own is not dtype:
             if dtype.kind != "f" or dtype.itemsize > 2 or own != FLOAT32 or not (weight is None or weight is given):
                 raise RuntimeError(

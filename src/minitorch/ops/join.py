@@ -263,7 +263,8 @@ def _divided(name: str, input: Tensor, split_size: Any, dim: int, by_size: Any, 
                 f"but got split_sizes={list(sizes)}"
             )
         return by_sizes(input, sizes, dim)
-    split_size = sizes_given(name, (split_size,), argument="split_size")[0].__index__()
+    if split_size.__class__ is not int:
+        split_size = sizes_given(name, (split_size,), argument="split_size")[0].__index__()
     if split_size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
     if split_size == 0 and shape[dim]:

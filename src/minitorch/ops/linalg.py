@@ -60,7 +60,7 @@ def _mm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
         if self.ndim == 2:
             return self.dot(mat2)
         out = np.empty((*self.shape[:-1], mat2.shape[1]), self.dtype)
-        np.dot(as_matrix(self), mat2, as_matrix(out))
+        as_matrix(self).dot(mat2, as_matrix(out))
     except ValueError:
         raise _not_aligned(self, mat2) from None
     return out

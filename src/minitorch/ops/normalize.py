@@ -350,9 +350,8 @@ def layer_norm(
     """
     array = array_of("layer_norm", input)
     row = shape_of_rows("layer_norm", array, normalized_shape)
-    expected = f"of same shape as normalized_shape = {list(row)}"
     plan = _plan_of_rows(array.shape, len(row), real(eps, "eps"), weight is not None)
-    weight, bias = parameters(array, weight, bias, row, expected)
+    weight, bias = parameters(array, weight, bias, row, "of same shape as normalized_shape = {}")
     check_kind("LayerNormKernelImpl", array)
     if weight._array.dtype is not array.dtype:
         return _in_float32(_layer_norm, input, weight, bias, plan)

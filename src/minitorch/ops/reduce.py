@@ -171,7 +171,7 @@ def mean_kernel(self: np.ndarray, dim: tuple[int, ...] | None = None, keepdim: b
     if self.dtype.itemsize == 2:
         return np.asarray(mean_kernel(self.astype(np.float32), dim, keepdim), self.dtype)
     out = kernels.sum(self, dim, keepdim)
-    return np.divide(out, count(self.shape, dim), out)
+    return np.divide(out, kernels.number(out.dtype.char, count(self.shape, dim)), out)
 
 
 def _mean(self: np.ndarray, *, dim: tuple[int, ...], keepdim: bool = False) -> np.ndarray:

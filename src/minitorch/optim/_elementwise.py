@@ -24,6 +24,8 @@ from .optimizer import Optimizer, evaluated
 
 BLOCK = 1 << 16
 """Elements that are updated at a time."""
+WORTH_A_CALL = 1024
+"""Gathering so many elements costs as much as a NumPy call."""
 
 
 class ElementwiseOptimizer(Optimizer):
@@ -78,6 +80,10 @@ class ElementwiseOptimizer(Optimizer):
         *gradient* is not to be written; *values* are the parameters where ``reads_values`` said so.
         """
         raise NotImplementedError
+
+    def factor(self, group: dict[str, Any]) -> float | None:
+        """What the rule multiplies gradients with, where it does nothing else; None where it does more."""
+        return None
 
     def reads_values(self, group: dict[str, Any]) -> bool:
         """Whether the rule needs the parameters' values."""
@@ -173,7 +179,11 @@ class Plan:
     def run(self, optimizer: ElementwiseOptimizer, group: dict[str, Any], gradients: list[np.ndarray]) -> None:
         """Update everything."""
         reads, decay, maximize = optimizer.reads_values(group), optimizer.coupled_decay(group), group["maximize"]
+        factor = optimizer.factor(group)
         for bucket in self.buckets:
+            if bucket.changes and factor is not None:
+                bucket.subtract(gradients, -factor if maximize else factor)
+                continue
             gathered = bucket.gathered(gradients, bucket.gradient)
             values = bucket.gathered(self.arrays, bucket.values) if reads else None
             now = optimizer.advance(group, bucket.counters) if bucket.counters else None
@@ -220,9 +230,11 @@ class Bucket:
         The members' counters: a number for each member, all the same.
     blocks : list of Block
         The parts that are updated one after the other.
+    changes : list of (int, ndarray, ndarray)
+        Where gathering costs more than a call each: the members, their memory, and room for what is subtracted from it.
     """
 
-    __slots__ = ("blocks", "counters", "gradient", "members", "values")
+    __slots__ = ("blocks", "changes", "counters", "gradient", "members", "values")
 
     def __init__(
         self,
@@ -251,6 +263,7 @@ class Bucket:
                 put(part, state[param].get(name), name)
                 keep(state[param], name, part)
         buffers = scratch[arrays[0].dtype]
+        self.changes: list[tuple[int, np.ndarray, np.ndarray]] = []
         if in_place(arrays):
             self.gradient = self.values = None
             elements = arrays[0].reshape(-1)
@@ -261,6 +274,15 @@ class Bucket:
         else:
             self.gradient, self.values = buffers[3, :size], buffers[4, :size]
             self.blocks = [Block(None, flat, buffers, fresh, arrays)]
+            if size > WORTH_A_CALL * len(arrays):
+                self.changes = [(i, a, buffers[0, : a.size].reshape(a.shape)) for i, a in zip(members, arrays)]
+
+    def subtract(self, gradients: list[np.ndarray], factor: float) -> None:
+        """Update each parameter by its gradient times a factor, without gathering: what is subtracted stays in the cache."""
+        by = np.full((), factor, self.changes[0][1].dtype)  # NumPy reads a 0-d array faster than a number
+        for member, target, change in self.changes:
+            np.multiply(gradients[member], by, change)
+            np.subtract(target, change, target)
 
     def gathered(self, arrays: list[np.ndarray], out: np.ndarray | None) -> np.ndarray:
         """The members' arrays as one flat array."""

@@ -86,6 +86,9 @@ class SGD(ElementwiseOptimizer):
     def state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("momentum_buffer",) if group["momentum"] else ()
 
+    def factor(self, group: dict[str, Any]) -> float | None:
+        return None if group["momentum"] or group["weight_decay"] else float(group["lr"])
+
     def rule(self, group: dict[str, Any], block: Block, gradient: np.ndarray, values: np.ndarray | None) -> None:
         momentum, lr = group["momentum"], float(group["lr"])
         if not momentum:
