@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -43,3 +45,21 @@ def test_freed_memory_is_not_mapped_anew() -> None:
     assert pages_mapped("import minitorch") < 100
     # who has set something keeps it
     assert pages_mapped("import minitorch", MALLOC_TRIM_THRESHOLD_="131072") > 100
+
+
+@pytest.mark.skipif(
+    not pathlib.Path("/sys/kernel/mm/transparent_hugepage").exists(), reason="the kernel has no huge pages to give"
+)
+def test_the_heap_is_asked_for_in_huge_pages() -> None:
+    if not hasattr(ctypes.CDLL(None), "mallopt"):
+        pytest.skip("the C library is another one")
+    code = """
+import pathlib
+import minitorch
+mappings = pathlib.Path("/proc/self/smaps").read_text().split("VmFlags:")
+flags = [after.split("\\n")[0].split() for before, after in zip(mappings, mappings[1:]) if "[heap]" in before]
+print(sum("hg" in flag for flag in flags))
+"""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_TUNABLES"))}
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=kept)
+    assert int(done.stdout) == 1

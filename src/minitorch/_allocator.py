@@ -14,6 +14,8 @@ import os
 # itself comes to the same number, its greatest, as blocks are freed. So much free memory at the heap's end is kept.
 _MMAP_THRESHOLD, _LARGEST = -3, 32 << 20
 _TRIM_THRESHOLD, _KEPT = -1, 256 << 20
+# How much of the heap is asked for in huge pages, of what size they are, and madvise()'s name for them, from Linux's mman.h.
+_HUGE, _PAGE, _MADV_HUGEPAGE = 128 << 20, 2 << 20, 14
 
 
 def keep_freed_memory() -> None:
@@ -21,8 +23,25 @@ def keep_freed_memory() -> None:
     if "glibc.malloc" in os.environ.get("GLIBC_TUNABLES", "") or any(name.startswith("MALLOC_") for name in os.environ):
         return
     try:
-        mallopt = ctypes.CDLL(None).mallopt
+        library = ctypes.CDLL(None)
+        library.mallopt(_MMAP_THRESHOLD, _LARGEST)
+        library.mallopt(_TRIM_THRESHOLD, _KEPT)
+        _in_huge_pages(library)
     except (AttributeError, OSError, TypeError):  # of another C library, or of another system
         return
-    mallopt(_MMAP_THRESHOLD, _LARGEST)
-    mallopt(_TRIM_THRESHOLD, _KEPT)
+
+
+def _in_huge_pages(library: ctypes.CDLL) -> None:
+    """Have the heap mapped in huge pages, which spare the processor most of its searches for where a page is.
+
+    The heap is first grown, and not touched: what it grows by later has the kernel's usual pages.
+    """
+    malloc, sbrk, madvise = library.malloc, library.sbrk, library.madvise
+    malloc.restype = sbrk.restype = ctypes.c_void_p
+    start = -(-(sbrk(0) or 0) // _PAGE) * _PAGE
+    blocks = [malloc(ctypes.c_size_t(_LARGEST - 4096)) for _ in range(_HUGE // _LARGEST)]
+    for block in blocks:
+        library.free(ctypes.c_void_p(block))
+    length = (sbrk(0) or 0) - start
+    if length > 0:
+        madvise(ctypes.c_void_p(start), ctypes.c_size_t(length), _MADV_HUGEPAGE)
