@@ -320,6 +320,25 @@ def test_sizes_are_read_from_the_inputs(tmp_path: Path) -> None:
         module.function(np.ones((2, 2), np.float32), np.ones((3, 2), np.float32))
 
 
+def test_what_cannot_be_written_is_not_traced_at_other_sizes(tmp_path: Path) -> None:
+    norm = nn.BatchNorm1d(3)
+    program = static.trace(norm, torch.randn(4, 3), quiet=True)
+    before = norm.running_mean.clone()
+    with pytest.raises(RuntimeError, match="it writes into num_batches_tracked, running_mean, running_var"):
+        program.to_python(tmp_path / "model.py", dynamic_axes={"input": {0: "batch"}})
+    assert torch.equal(norm.running_mean, before)
+
+
+def test_parameters_that_are_named_as_what_is_called(tmp_path: Path) -> None:
+    def function(np: torch.Tensor, W: torch.Tensor, softmax: torch.Tensor, type: torch.Tensor) -> torch.Tensor:
+        return F.softmax(F.linear(np, W) + softmax.exp(), 1) + type
+
+    tensors = [torch.randn(3, 3) for _ in range(4)]
+    module = written(function, tensors, path=tmp_path)
+    assert list(inspect.signature(module.function).parameters) == ["np_", "W_", "softmax_", "type"]
+    same(module.function(*[t.numpy() for t in tensors]), function(*tensors).numpy())
+
+
 def test_axes_without_names(tmp_path: Path) -> None:
     program = static.trace(lambda x: x.reshape(-1), torch.ones(2, 3), quiet=True)
     program.to_python(tmp_path / "model.py", dynamic_axes={"x": [0, -1]})

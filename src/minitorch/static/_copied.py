@@ -48,6 +48,23 @@ class File:
         for line in self.text.splitlines(keepends=True):
             self.starts.append(self.starts[-1] + len(line))
         self.bound = {name: statement for statement in self.tree.body for name in _bound(statement)}
+        self._free: dict[Any, FreeNames] = {}
+
+    @functools.cached_property
+    def functions(self) -> dict[int, list[Any]]:
+        """Its functions and lambdas, by the line in which they begin."""
+        found: dict[int, list[Any]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+                first = min([node.lineno, *[d.lineno for d in getattr(node, "decorator_list", ())]])
+                found.setdefault(first, []).append(node)
+        return found
+
+    def free_names(self, node: Any) -> FreeNames:
+        """What a part of it uses of what is around it."""
+        if node not in self._free:
+            self._free[node] = FreeNames(node, self)
+        return self._free[node]
 
     def span(self, node: Any) -> tuple[int, int]:
         """Where a node's text begins and ends."""
@@ -131,7 +148,7 @@ class Copied:
         self.file, self.node, self.names, self.wishes = file, node, {n: n for n in names}, {}  # type: ignore[var-annotated]
         self.copies, self.inside = copies, inside
         self.used: list[tuple[Any, str, str | None]] = []
-        self.free = FreeNames(node, file)
+        self.free = file.free_names(node)
         self.identifiers = self.free.identifiers
 
     def look(self) -> None:
@@ -517,13 +534,10 @@ def node_of(function: FunctionType) -> Any:
     code = function.__code__
     wanted = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
     found = []
-    for node in ast.walk(file_of(function.__module__).tree):
-        if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
-            continue
-        first = min([node.lineno, *[d.lineno for d in getattr(node, "decorator_list", ())]])
+    for node in file_of(function.__module__).functions.get(code.co_firstlineno, ()):
         args = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
         named = isinstance(node, ast.Lambda) == (code.co_name == "<lambda>")
-        if first == code.co_firstlineno and args == wanted and named and _contains(node, code):
+        if args == wanted and named and _contains(node, code):
             found.append(node)
     if not found:
         raise Unwritable(f"{function.__module__}.{function.__qualname__}, whose source text is not there")

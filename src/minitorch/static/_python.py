@@ -6,6 +6,7 @@ import ast
 import builtins
 import inspect
 import io
+import json
 import keyword
 import re
 import zipfile
@@ -64,6 +65,12 @@ class Weights:
             turned = "" if order is None else f".transpose({inverse(order)})"
             self._kept[id(array)] = array, f'W["{name}"]{turned}'
         return self._kept[id(array)][1]
+
+    def forgotten(self) -> Any:
+        """Forget what was kept; `kept`, to keep other arrays."""
+        self.arrays.clear()
+        self._kept.clear()
+        return self.kept
 
     def written(self, file: Any) -> None:
         """Write them into an ``.npz`` file."""
@@ -150,7 +157,8 @@ class Body:
         self._written: dict[str, None] = {}  # what comes from outside and is written
         self._inlined: dict[int, bool] = {}  # by the ids of instructions: it is decided once
         self.returned = block.returned
-        self.parameters = list(_parameters(function, block.given))
+        self._parameters = list(_parameters(function, block.given))
+        self._hidden: set[str] = set()
 
     def _used(self, instructions: list[Any]) -> list[Any]:
         """Instructions without those whose results nothing reads, draws of random numbers too."""
@@ -170,7 +178,12 @@ class Body:
     def begin(self, taken: set[str]) -> None:
         """Start writing; *taken*: names that are not to be hidden."""
         self._taken = {*taken, *vars(builtins), *keyword.kwlist, "W"}
-        self._names = {}
+        self._names, self._hidden = {}, {*taken, "W"}
+
+    @property
+    def parameters(self) -> list[tuple[str, Any]]:
+        """The parameters that hold tensors, under names that hide nothing, and their values."""
+        return [(name + "_" * (name in self._hidden), value) for name, value in self._parameters]
 
     def own(self, wish: str, parameter: bool = False) -> str:
         """A variable's name that nothing else has; for a parameter its own, where that hides nothing that may be called."""
@@ -219,7 +232,7 @@ class Body:
         for name, path, slot in self.inputs():
             array = self.trace.arrays[slot]
             self._names[slot] = self.own(name, name == path)
-            call = f'{function}({path}, "{path}", {self.shape_wanted(slot)}, "{array.dtype.name}")'
+            call = f'{function}({path}, {json.dumps(path)}, {self.shape_wanted(slot)}, "{array.dtype.name}")'
             order = axes_in_memory(array)
             if order is not None:
                 call = (

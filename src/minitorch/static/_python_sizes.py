@@ -55,14 +55,13 @@ def axes_by_number(body: Body, given: Mapping[Any, Any]) -> dict[int, dict[int, 
     return found
 
 
-def general_of(traced: Any, axes: Mapping[int, Mapping[int, str]]) -> General:
-    """The traced function as one program for many sizes; its last example gives the other sizes."""
-    variant = traced.variants[-1]
+def general_of(function: Any, variant: Any, axes: Mapping[int, Mapping[int, str]]) -> General:
+    """A traced function as one program for many sizes; the example of a variant gives the other sizes."""
     leaves, spec = tree_flatten(variant.given)
     arrays = [variant.trace.arrays[s] for s in variant.trace.arguments]
     args, kwargs = tree_unflatten([wrap(arrays[x]) if isinstance(x, Slot) else x for x in leaves], spec)
     try:
-        return generalise(lambda a, k: traced.function(*a, **k), [args, kwargs], axes)
+        return generalise(lambda a, k: function(*a, **k), [args, kwargs], axes)
     except CannotGeneralise as error:
         raise RuntimeError(f"to_python(): with these dynamic_axes, {error}") from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 from pathlib import Path
@@ -58,7 +59,7 @@ class _Held:
         self._array = array
 '''
 _WEIGHTS = """
-with {np}.load({path}(__file__).with_name("{name}"), allow_pickle=False) as _file:
+with {np}.load({path}(__file__).with_name({name}), allow_pickle=False) as _file:
     W = {{_name: _file[_name] for _name in _file.files}}
 """
 
@@ -97,18 +98,15 @@ class Module:
         self.copies = Copies(weights.kept)
         variants = self._variants()
         self.bodies = [Body(traced.function, block_of(v), self.copies, weights, problems) for v in variants]
+        self._look(problems)
         sized: SizedBody | None = None
         if dynamic_axes:
             axes = axes_by_number(self.bodies[-1], dynamic_axes)
-            general = general_of(traced, axes)
+            general = general_of(traced.function, variants[-1], axes)
+            self.copies = Copies(weights.forgotten())
             sized = SizedBody(traced.function, general, variants[-1].given, self.copies, weights, problems)
             self.bodies = [sized]
-        for body in self.bodies:  # once to see what is used, and once to write it
-            body.begin(set())
-            list(body.lines("_given"))
-        if problems:
-            listed = "\n".join([f"  - {problem}" for problem in problems])
-            raise RuntimeError(f"to_python(): {self.name}() cannot be written as NumPy code:\n{listed}")
+            self._look(problems)
         self.np = self.copies.numpy()
         self.path = self.copies._imported("pathlib", "Path", "Path", None) if weights.arrays else ""
         self.copies.settle(
@@ -123,6 +121,15 @@ class Module:
         if sized is not None:
             Trial(self.function_from(self._text(loads=False)), sized, traced.function, axes).settle()
         self.text = self._text()
+
+    def _look(self, problems: dict[str, None]) -> None:
+        """Write it once, to see what is used."""
+        for body in self.bodies:
+            body.begin(set())
+            list(body.lines("_given"))
+        if problems:
+            listed = "\n".join([f"  - {problem}" for problem in problems])
+            raise RuntimeError(f"to_python(): {self.name}() cannot be written as NumPy code:\n{listed}")
 
     def function_from(self, text: str) -> Any:
         """The function of a text that does not load its weights."""
@@ -163,7 +170,7 @@ class Module:
         kernels = [text for _, text in self.copies.texts()]
         parts = [self._head(), self.copies.imports()]
         if self.weights.arrays and loads:
-            parts.append(_WEIGHTS.format(np=self.np, path=self.path, name=self.beside).rstrip())
+            parts.append(_WEIGHTS.format(np=self.np, path=self.path, name=json.dumps(self.beside)).rstrip())
         parts += ["", "", text, *[h.format(np=self.np, function=self.name) for h in helpers]]
         if kernels:
             parts += ["", "# -- operations as minitorch computes them " + "-" * 79, spaced(kernels)]
