@@ -461,7 +461,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path, monkeypatch: pytes
 
 def test_paths_and_programs_that_are_not_there(tmp_path: Path) -> None:
     program = static.compile(nn.Linear(2, 2), quiet=True)
-    with pytest.raises(RuntimeError, match="was not traced yet: call it on an example first"):
+    with pytest.raises(RuntimeError, match="there is no program of Linear: call it on an example first"):
         program.to_python(tmp_path / "model.py")
     program(torch.ones(1, 2))
     with pytest.raises(ValueError, match=r"the path must end in .py, but is '.*model.txt'"):
@@ -478,3 +478,37 @@ def test_arguments_of_several_structures(tmp_path: Path) -> None:
         RuntimeError, match="with other values of arguments that are no tensors: trace it anew for each"
     ):
         program.to_python(tmp_path / "model.py")
+
+
+# -- graphs ------------------------------------------------------------------------------------------------------------
+def test_graphs_are_written_too(tmp_path: Path) -> None:
+    x = static.placeholder("x")
+    w = static.parameter(torch.randn(3, 4), "w")
+    y = (static.rows.tanh(x @ w) * x.sum()).sum()
+    executor = static.Executor([y, *static.gradients(y, [x, w])])
+    given = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
+    executor.to_python(tmp_path / "graph.py", {"x": given}, {"x": {0: "batch"}})
+    module = loaded(tmp_path / "graph.py")
+    assert list(module.W) == ["w"]
+    for size in (1, 2, 5):
+        for a, b in zip(module.run(given[:size]), executor.run({x: given[:size]}), strict=True):
+            same(a, b)
+
+
+def test_graphs_with_branches_and_loops(tmp_path: Path) -> None:
+    x = static.placeholder("x")
+    y = static.cond(x > 2, lambda: x * 3, lambda: 4 - x)
+    (z,) = static.while_loop(lambda v: v < 100, lambda v: (v * 2,), (y,))
+    executor = static.Executor([y, z])
+    executor.to_python(tmp_path / "graph.py", {x: 3.0})
+    module = loaded(tmp_path / "graph.py")
+    found = module.run(np.array(3.0, np.float32))
+    assert [v.tolist() for v in found] == [9.0, 144.0]
+    with pytest.raises(ValueError, match="the model branches on a value"):
+        module.run(np.array(1.0, np.float32))
+
+
+def test_graphs_need_an_example(tmp_path: Path) -> None:
+    executor = static.Executor(static.placeholder("x") + 1)
+    with pytest.raises(RuntimeError, match="no value was fed for x"):
+        executor.to_python(tmp_path / "graph.py")

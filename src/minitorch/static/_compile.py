@@ -116,14 +116,15 @@ class Compiled:
         for slot, value in zip(self.given, values):
             registers[slot] = value
         if tensors:
-            self._on_tensors(registers)
+            self.on_tensors(registers)
         else:
             for node, slot in self.parameters:
                 registers[slot] = node.tensor._array
             self.program.run(registers)
         return [registers[slot] for slot in self.results]
 
-    def _on_tensors(self, registers: list[Any]) -> None:
+    def on_tensors(self, registers: list[Any]) -> None:
+        """Run it on registers in which what comes from outside are Tensors."""
         for slot, value in enumerate(self.template):
             if hasattr(value, "dtype"):
                 registers[slot] = wrap(value)

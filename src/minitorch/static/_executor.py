@@ -138,6 +138,43 @@ class Executor:
             return [wrap(r) if isinstance(r, np.ndarray) else r for r in results]
         return results
 
+    def to_python(
+        self, path: Any, feed_dict: Mapping[Any, Any] | None = None, dynamic_axes: Mapping[Any, Any] | None = None
+    ) -> None:
+        """Write the graph as a Python module that imports NumPy alone: see ``Traced.to_python``.
+
+        The module's function is called ``run``; it takes the placeholders under their names and returns a list.
+
+        Parameters
+        ----------
+        path : path-like
+            ``graph.py``, beside which parameters are written into ``graph.npz``.
+        feed_dict : mapping
+            As for ``run``: an example, for whose shapes and dtypes the module is written.
+        dynamic_axes : dict, optional
+            For placeholders, by name, the axes whose sizes may vary.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from minitorch import static
+        >>> x, w = static.placeholder("x"), static.placeholder("w")
+        >>> executor = static.Executor((x + w) * (w + 1))
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     path = os.path.join(directory, "graph.py")
+        ...     executor.to_python(path, {"x": [2.0], "w": [1.0]})
+        ...     with open(path) as file:
+        ...         print([line.strip() for line in file if "# float32" in line])
+        ['add = x + w  # float32[1]', 'add_1 = w + 1.0  # float32[1]', 'mul = add * add_1  # float32[1]']
+        """
+        from ._graph_function import GraphFunction
+
+        self.run(feed_dict)  # which says what is wrong with what is fed
+        feed: Mapping[Any, Any] = {} if feed_dict is None else feed_dict
+        given = [feed[node] if node in feed else feed[node.label] for node in self.placeholders]
+        tensors = [wrap(_array(node, value, node.dtype)) for node, value in zip(self.placeholders, given)]
+        GraphFunction(self.placeholders, self._compiled).write(path, tensors, dynamic_axes)
+
     def _check_parameters(self) -> None:
         """Refuse a parameter whose dtype has changed since the graph was made."""
         for node, _ in self._compiled.parameters:

@@ -17,6 +17,7 @@ from .. import _runtime
 from .._dtypes import floating, promote
 from .._op import Row
 from .._runtime import quiet, wrap
+from .._value_notes import tell_left
 
 _LONGEST = 4000
 """Longer programs are interpreted: writing them out would take longer than running them a few times."""
@@ -212,6 +213,8 @@ def on_tensors(ins: Instruction, values: Sequence[Any], params: dict[str, Any]) 
 def truth(value: Any, source: Any = "of a branch") -> bool:
     """What a condition's value says; RuntimeError where it is not one value."""
     array = getattr(value, "_array", value)
+    if array is not value:  # a Tensor's, which a trace is to know of
+        tell_left("bool", value)
     size = getattr(array, "size", 1)
     if size != 1:
         raise RuntimeError(

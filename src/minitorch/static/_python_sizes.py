@@ -55,10 +55,10 @@ def axes_by_number(body: Body, given: Mapping[Any, Any]) -> dict[int, dict[int, 
     return found
 
 
-def general_of(function: Any, variant: Any, axes: Mapping[int, Mapping[int, str]]) -> General:
-    """A traced function as one program for many sizes; the example of a variant gives the other sizes."""
-    leaves, spec = tree_flatten(variant.given)
-    arrays = [variant.trace.arrays[s] for s in variant.trace.arguments]
+def general_of(function: Any, block: Block, axes: Mapping[int, Mapping[int, str]]) -> General:
+    """A traced function as one program for many sizes; the example of a block gives the other sizes."""
+    leaves, spec = tree_flatten(block.given)
+    arrays = [block.plan.trace.arrays[s] for s in block.plan.trace.arguments]
     args, kwargs = tree_unflatten([wrap(arrays[x]) if isinstance(x, Slot) else x for x in leaves], spec)
     try:
         return generalise(lambda a, k: function(*a, **k), [args, kwargs], axes)

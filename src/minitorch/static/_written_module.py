@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from .._files import replacing
 from ._copied import Copies
-from ._python import Body, Weights, block_of
+from ._python import Block, Body, Weights, block_of
 from ._python_sizes import SizedBody, Trial, axes_by_number, general_of
 
 _GIVEN = '''
@@ -67,12 +68,17 @@ WIDTH = 120
 
 
 def write(traced: Any, path: Any, dynamic_axes: Any = None) -> None:
-    """Write a module and its weights; see ``Traced.to_python``."""
+    """Write a traced function as a module, and its weights; see ``Traced.to_python``."""
+    write_blocks(traced.function, traced._name, lambda: [block_of(v) for v in variants_of(traced)], path, dynamic_axes)
+
+
+def write_blocks(function: Any, title: str, blocks: Callable[[], list[Block]], path: Any, dynamic_axes: Any) -> None:
+    """Write what a function does for several kinds of inputs as a module."""
     target = Path(os.fspath(path))
     if target.suffix != ".py":
         raise ValueError(f"to_python(): the path must end in .py, but is {str(target)!r}")
-    weights = Weights(traced.function)
-    text = Module(traced, weights, target.with_suffix(".npz").name, dynamic_axes).text
+    weights = Weights(function)
+    text = Module(function, title, blocks(), weights, target.with_suffix(".npz").name, dynamic_axes).text
     if not weights.arrays:
         with replacing(target) as file:
             file.write(text.encode())
@@ -82,29 +88,52 @@ def write(traced: Any, path: Any, dynamic_axes: Any = None) -> None:
         file.write(text.encode())
 
 
+def variants_of(traced: Any) -> list[Any]:
+    """The programs of a traced function, of those for one kind of inputs the last ones."""
+    if not traced.variants:
+        why = traced.notes[-1] if traced.notes else "call it on an example first, and once more if that filled a cache"
+        raise RuntimeError(f"to_python(): there is no program of {traced._name}: {why}")
+    found: dict[Any, list[Any]] = {}
+    for variants in traced._variants.values():
+        for variant in variants:
+            arrays = [variant.trace.arrays[s] for s in variant.trace.arguments]
+            key = repr(variant.given), *[(a.shape, a.dtype.name) for a in arrays]
+            if variant is variants[0]:
+                found[key] = []
+            found[key].append(variant)
+    all_found = [v for variants in found.values() for v in variants]
+    if len({repr(v.given) for v in all_found}) > 1:
+        raise RuntimeError(
+            f"to_python(): {traced._name} was traced for arguments of several structures, or with other values of "
+            "arguments that are no tensors: trace it anew for each, and write a module for each"
+        )
+    return all_found
+
+
 class Module:
-    """A module's text, from the programs of a traced function.
+    """A module's text, from what a function does for several kinds of inputs.
 
     Attributes
     ----------
     text : str
     """
 
-    def __init__(self, traced: Any, weights: Weights, beside: str, dynamic_axes: Any = None) -> None:
-        name = getattr(traced.function, "__name__", "forward")
+    def __init__(
+        self, function: Any, title: str, blocks: list[Block], weights: Weights, beside: str, dynamic_axes: Any = None
+    ) -> None:
+        name = getattr(function, "__name__", "forward")
         self.name = name if name.isidentifier() and name != "<lambda>" else "forward"
-        self.weights, self.beside, self.traced = weights, beside, traced
+        self.weights, self.beside, self.title = weights, beside, title.replace("<lambda>", "A function")
         problems: dict[str, None] = {}
         self.copies = Copies(weights.kept)
-        variants = self._variants()
-        self.bodies = [Body(traced.function, block_of(v), self.copies, weights, problems) for v in variants]
+        self.bodies = [Body(function, block, self.copies, weights, problems) for block in blocks]
         self._look(problems)
         sized: SizedBody | None = None
         if dynamic_axes:
             axes = axes_by_number(self.bodies[-1], dynamic_axes)
-            general = general_of(traced.function, variants[-1], axes)
+            general = general_of(function, blocks[-1], axes)
             self.copies = Copies(weights.forgotten())
-            sized = SizedBody(traced.function, general, variants[-1].given, self.copies, weights, problems)
+            sized = SizedBody(function, general, blocks[-1].given, self.copies, weights, problems)
             self.bodies = [sized]
             self._look(problems)
         self.np = self.copies.numpy()
@@ -119,7 +148,7 @@ class Module:
         )
         self.np = self.copies.numpy()
         if sized is not None:
-            Trial(self.function_from(self._text(loads=False)), sized, traced.function, axes).settle()
+            Trial(self.function_from(self._text(loads=False)), sized, function, axes).settle()
         self.text = self._text()
 
     def _look(self, problems: dict[str, None]) -> None:
@@ -136,27 +165,6 @@ class Module:
         scope: dict[str, Any] = {"__name__": "written", "W": self.weights.arrays}
         exec(compile(text, "<written module>", "exec"), scope)
         return scope[self.name]
-
-    def _variants(self) -> list[Any]:
-        """The programs, of those for one kind of inputs the last ones."""
-        traced = self.traced
-        if not traced.variants:
-            raise RuntimeError(f"to_python(): {traced._name} was not traced yet: call it on an example first")
-        found: dict[Any, list[Any]] = {}
-        for variants in traced._variants.values():
-            for variant in variants:
-                arrays = [variant.trace.arrays[s] for s in variant.trace.arguments]
-                key = repr(variant.given), *[(a.shape, a.dtype.name) for a in arrays]
-                if variant is variants[0]:
-                    found[key] = []
-                found[key].append(variant)
-        all_found = [v for variants in found.values() for v in variants]
-        if len({repr(v.given) for v in all_found}) > 1:
-            raise RuntimeError(
-                f"to_python(): {traced._name} was traced for arguments of several structures, or with other values of "
-                "arguments that are no tensors: trace it anew for each, and write a module for each"
-            )
-        return all_found
 
     # -- the text ------------------------------------------------------------------------------------------------------
     def _text(self, loads: bool = True) -> str:
@@ -178,14 +186,13 @@ class Module:
 
     def _head(self) -> str:
         body = self.bodies[0]
-        name = self.traced._name.replace("<lambda>", "A function")
         call = f"{self.name}({', '.join([name for name, _ in body.parameters])})"
         kept = sum([a.nbytes for a in self.weights.arrays.values()])
         needs = (
             f"NumPy and {self.beside}, which has its weights: {kept} bytes" if self.weights.arrays else "NumPy alone"
         )
         return (
-            f'"""{name} as NumPy code: ``{call}`` takes and returns ndarrays.\n\n'
+            f'"""{self.title} as NumPy code: ``{call}`` takes and returns ndarrays.\n\n'
             f'Written by minitorch with NumPy {np.__version__}.  It needs {needs}.\n"""\n'
         )
 

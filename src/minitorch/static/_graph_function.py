@@ -1,0 +1,64 @@
+"""A graph as a function of Tensors, and as a NumPy module."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .._modes import no_grad
+from .._trace import Slot, Trace
+from ._compile import Compiled
+from ._python import PASSES, Block
+from ._traced_code import Plan
+from ._written_module import write_blocks
+
+
+class GraphFunction:
+    """Runs a graph on Tensors.
+
+    Parameters
+    ----------
+    placeholders : sequence of Node
+        Its parameters, under their names.
+    compiled : Compiled
+    """
+
+    __name__ = "run"
+
+    def __init__(self, placeholders: Sequence[Any], compiled: Compiled) -> None:
+        self.compiled = compiled
+        names: list[str] = []
+        for node in placeholders:
+            name = re.sub(r"\W", "_", str(node.label))
+            name = name if name.isidentifier() else f"_{name}"
+            names.append(name + "_" * names.count(name))
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        self.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])
+
+    def named_parameters(self) -> Iterator[tuple[str, Any]]:
+        """The parameters of the graph, under the names of their nodes."""
+        yield from [(node.label, node.tensor) for node, _ in self.compiled.parameters]
+
+    def named_buffers(self) -> Iterator[tuple[str, Any]]:
+        """None."""
+        yield from ()
+
+    def __call__(self, *tensors: Any) -> list[Any]:
+        registers = self.compiled.template.copy()
+        for (_, slot), tensor in zip(self.compiled.placeholders, tensors):
+            registers[slot] = tensor
+        self.compiled.on_tensors(registers)
+        return [registers[slot] for slot in self.compiled.results]
+
+    def write(self, path: Any, tensors: list[Any], dynamic_axes: Any) -> None:
+        """Write it as a NumPy module; see ``Executor.to_python``."""
+        trace = Trace(tensors, lifts="kernels")
+        trace.all_leaks = True
+        with no_grad(), trace:
+            results = self(*tensors)
+        plan = Plan(trace, [trace.slot_of(t) for t in results], PASSES)
+        given: Any = tuple([Slot(number) for number in range(len(tensors))]), {}
+        block = Block(plan, plan.instructions, given, [Slot(number) for number in range(len(results))])
+        write_blocks(self, "A graph", lambda: [block], path, dynamic_axes)
