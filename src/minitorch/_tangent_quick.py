@@ -86,7 +86,13 @@ def plain(level: Any, found: Any) -> Any:
         if row.again is None:
             row.again = taken_again(row)
         return row.again(found, params)
-    return found if found is None else False if followed(found) else found._array
+    if found is None:
+        return None
+    if found._node is None and (
+        (alias := found._alias) is None or alias.parent is None or alias.seen == alias.edits.count
+    ):
+        return found._array
+    return False
 
 
 def followed(tensor: Any) -> bool:

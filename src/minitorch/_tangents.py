@@ -25,7 +25,7 @@ from ._records import observing, show
 from ._runtime import made, raw, silent, traced, wrap
 from ._tangent_quick import alone, followed, quick_way
 from ._tangent_rules import Rule, fit, rule_of
-from ._views import Edits, View, attach_view, path_to, root_of, take_step
+from ._views import Edits, UnrecordedView, View, edits_of, path_to, root_of, take_step
 from .ops import subscript  # noqa: F401  (its rows)
 
 
@@ -297,14 +297,18 @@ def dual(level: Level, primal: Any, tangent: Any) -> Any:
         and (alias is None or (alias.__class__ in _PLAIN and (alias.parent is None or alias.seen == alias.edits.count)))
         and len(observers) == 1
         and not level.outer
-    ):
-        out = wrap(primal._array.view())  # as the row does, where nobody looks and nothing is recorded
+    ):  # as the row does, where nobody looks and nothing is recorded
+        array = primal._array.view()
+        out = wrap(array)
         out._layout = primal._layout or layout_of(primal)
-        attach_view(out, primal, _alias.row, ())
+        edits = edits_of(primal) if alias is None else alias if alias.parent is None else alias.edits
+        out._alias = view = View() if grad_on() else UnrecordedView()
+        view.edits, view.parent, view.row, view.params = edits, primal, _alias.row, ()
+        view.index, view.seen = None, edits.count
     else:
         with computing(level.outer):
             out = _alias(primal)
-    array = out._array
+        array = out._array
     if tangent is not None:
         given = tangent._array
         if given.dtype is not array.dtype or (given.strides != array.strides and given.size > 1):

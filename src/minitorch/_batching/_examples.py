@@ -358,8 +358,12 @@ class Examples(Observer):
                 self.instructions.append(Spread(self.add(tensor._array), twin))
 
     def _read(self, inputs: Sequence[Any]) -> tuple[list[Any], list[bool]]:
-        read = [self._input(i) for i in inputs]
-        return read, [r.__class__ is Slot and current_node(i) is None for i, r in zip(inputs, read)]
+        slots, read, cut = self._slots, [], []
+        for value in inputs:
+            slot = slots.get(id(value._array)) if isinstance(value, _runtime.Tensor) else None
+            read.append(self._input(value) if slot is None else slot)
+            cut.append(slot is not None and (value._node is None or current_node(value) is None))
+        return read, cut
 
     def _drawn(self, name: str, depends: bool) -> bool:
         """Whether what was drawn is to differ from example to example."""
@@ -504,9 +508,9 @@ def lived(instructions: list[Any], needed: set[Slot]) -> list[tuple[Any, list[Sl
     """The instructions that results or writes need, each with the slots that nothing reads after it."""
     found = []
     for instruction in reversed(instructions):
-        if isinstance(instruction, Called) and not needed.intersection(instruction.asides):
+        if instruction.asides and isinstance(instruction, Called) and needed.isdisjoint(instruction.asides):
             instruction.asides = []
-        if not (acts(instruction) or needed.intersection((*instruction.outputs, *instruction.asides))):
+        if needed.isdisjoint(instruction.outputs) and needed.isdisjoint(instruction.asides) and not acts(instruction):
             continue
         dead = [slot for slot in {*instruction.reads, *instruction.outputs} if slot not in needed]
         needed.update(instruction.reads)
