@@ -9,7 +9,7 @@ from typing import Any
 from . import _runtime
 from ._args import array_of
 from ._errors import scalar_name
-from ._modes import active_levels, inference_marks, inference_mode_on, levels, observers
+from ._modes import active_levels, in_transform, inference_marks, inference_mode_on, levels, observers
 from ._op import rows
 from ._passes import note_leaf, tell
 from ._records import show, tell_parts
@@ -54,7 +54,8 @@ def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
     Raises
     ------
     RuntimeError
-        For integers and bools, for results of operations (unless they require grad already), for inference tensors.
+        For integers and bools, for results of operations (unless they require grad already), for inference tensors; inside of
+        a function that a transform of ``torch.func`` or ``vmap`` runs.
 
     Examples
     --------
@@ -64,6 +65,12 @@ def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
     """
     if not isinstance(requires_grad, bool):
         raise TypeError(f"requires_grad_(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
+    if in_transform() or any([observer.batches and observer.active() for observer in observers]):
+        raise RuntimeError(
+            "You are attempting to call Tensor.requires_grad_() inside of a function being transformed by torch.func or vmap: "
+            "it would not make the tensor an input of the transform. Use the transforms (e.g. grad, vjp, jacrev, jacfwd, "
+            "hessian), or call requires_grad_() outside of the function being transformed"
+        )
     if not is_leaf(self):
         if requires_grad:
             return self

@@ -508,5 +508,5 @@ def rebuilt(kind: type[Tensor], array: np.ndarray, requires_grad: bool) -> Tenso
     tensor = object.__new__(kind)
     tensor._array, tensor._node, tensor._alias, tensor._layout = checked_array(array), None, None, None
     if requires_grad:
-        tensor.requires_grad_()
+        tensor.requires_grad = True
     return tensor

@@ -282,7 +282,7 @@ class _VariableMeta(type):
         if data is not None and not isinstance(data, _runtime.Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}: use torch.tensor")
         variable = legacy_tensor("Variable", None, ()) if data is None else data.detach()
-        return variable.requires_grad_() if requires_grad else variable
+        return _runtime.flagged(variable) if requires_grad else variable
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, _runtime.Tensor)

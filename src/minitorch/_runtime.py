@@ -154,7 +154,13 @@ def made(array: np.ndarray, requires_grad: bool = False) -> Any:
     if observers:
         note_made(tensor)
     if requires_grad:
-        tensor.requires_grad_()
+        tensor.requires_grad = True
+    return tensor
+
+
+def flagged(tensor: Any, requires_grad: bool = True) -> Any:
+    """A leaf that requires grad, or does not: ``requires_grad_()``, which transforms refuse in functions of users."""
+    tensor.requires_grad = requires_grad
     return tensor
 
 

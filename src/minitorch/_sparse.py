@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._device import layout, sparse_coo
+from ._runtime import flagged
 from ._size import Size
 from .ops.creation import zeros
 from .ops.from_data import as_tensor
@@ -127,5 +128,5 @@ def sparse_coo_tensor(
                 f"size is inconsistent with indices: dim {dim}: size is {there} but found index {needed - 1}"
             )
     if requires_grad:
-        given = given.detach().requires_grad_()
+        given = flagged(given.detach())
     return SparseTensor(places, given, shape)

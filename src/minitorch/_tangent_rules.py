@@ -290,7 +290,7 @@ def transposed(row: Row, vjp: Any, inputs: Any, tangents: Any, result: Any) -> A
     leaves = [start for start in starts if start._array.dtype.kind == "f"]
     with enable_grad():
         for leaf in leaves:
-            leaf.requires_grad_()
+            leaf.requires_grad = True
         g: Any = starts if row.outputs else starts[0]
         if row.outputs and row.together:
             g = Outputs(enumerate(starts))

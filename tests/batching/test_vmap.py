@@ -318,7 +318,8 @@ def test_autograd_grad_inside() -> None:
     x = normal(4, 3)
 
     def slope(x: Any) -> Any:
-        x = x.detach().requires_grad_()
+        x = x.detach()
+        x.requires_grad = True
         (g,) = torch.autograd.grad((x**3).sum(), x)
         return g
 

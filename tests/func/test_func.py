@@ -578,3 +578,40 @@ def test_vjp_without_primals_calls_the_function() -> None:
         torch.func.vjp(lambda x: x * 2)
     value, pullback = torch.func.vjp(lambda: torch.ones(2))
     assert (value.tolist(), pullback(torch.ones(2))) == ([1.0, 1.0], ())
+
+
+# -- leaves made inside of the function --------------------------------------------------------------------------------
+TRANSFORMS: dict[str, Callable[[Any], Any]] = {
+    "grad": lambda f: grad(f)(torch.ones(3)),
+    "vjp": lambda f: vjp(f, torch.ones(3)),
+    "jvp": lambda f: jvp(f, (torch.ones(3),), (torch.ones(3),)),
+    "jacrev": lambda f: jacrev(f)(torch.ones(3)),
+    "jacfwd": lambda f: jacfwd(f)(torch.ones(3)),
+    "vmap": lambda f: torch.vmap(f)(torch.ones(2, 3)),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_requires_grad_is_refused_inside(transform: str) -> None:
+    for make in (
+        lambda y: y.requires_grad_(),
+        lambda y: y.clone().requires_grad_(),
+        lambda y: torch.zeros(3).requires_grad_(),
+        lambda y: torch.zeros(3).requires_grad_(False),
+    ):
+        with pytest.raises(RuntimeError, match=r"attempting to call Tensor.requires_grad_\(\) inside of a function"):
+            TRANSFORMS[transform](lambda y, make=make: (make(y) * y).sum())
+    assert torch.zeros(3).requires_grad_().requires_grad
+
+
+def test_leaves_made_inside_leave_no_history() -> None:
+    for make in (
+        lambda: torch.zeros(3, requires_grad=True),
+        lambda: torch.tensor([1.0, 2.0, 3.0], requires_grad=True),
+        lambda: torch.nn.Parameter(torch.ones(3)),
+        lambda: torch.nn.Linear(3, 3).weight[0],
+    ):
+        for transform in (grad, jacrev):
+            assert not transform(lambda y, make=make: (make() * y).sum())(torch.ones(3)).requires_grad
+    outside = torch.ones(3, requires_grad=True)
+    assert grad(lambda y: (outside * torch.zeros(3, requires_grad=True) * y).sum())(torch.ones(3)).requires_grad

@@ -295,7 +295,7 @@ def first_of(tensor: Any, dim: int) -> Any:
     tensor, own = _runtime.wrap(first), current_node(tensor)
     if own is not None:
         with unobserved():
-            tensor.requires_grad_()
+            tensor.requires_grad = True
     return tensor
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
-from .._runtime import wrap
+from .._runtime import flagged, wrap
 from ._jvp import jvp
 from .gradcheck import IN_FAST_MODE, GradcheckError, mismatch, random_unit, tuple_of, unit_vectors
 
@@ -104,7 +104,7 @@ def batches_of_tangents(check: _Check) -> None:
 
 def _fresh(argument: Any) -> Any:
     """A leaf of its own with an argument's values: the function may write into what it gets, and differentiate inside."""
-    return wrap(argument._array.copy()).requires_grad_()
+    return flagged(wrap(argument._array.copy()))
 
 
 def _like(argument: Any, values: np.ndarray) -> _runtime.Tensor:

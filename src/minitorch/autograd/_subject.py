@@ -10,7 +10,7 @@ import numpy as np
 from .. import _runtime
 from .._differentiate import grad
 from .._modes import enable_grad
-from .._runtime import wrap
+from .._runtime import flagged, wrap
 from .._value_notes import tell_read
 from .._views import current_node
 from ._differences import DOUBLE, Array, Line, Precision, precision_of, rounding_noise
@@ -88,7 +88,7 @@ class Subject:
         arguments = [wrap(a._array.copy()) if isinstance(a, _runtime.Tensor) else a for a in self.arguments]
         wanted = []
         for place, (i, array) in enumerate(zip(self.variables, arrays)):
-            arguments[i] = wrap(array.copy()).requires_grad_(requiring is None or place in requiring)
+            arguments[i] = flagged(wrap(array.copy()), requiring is None or place in requiring)
             wanted.append(arguments[i])
         self.given: Sequence[Any] = arguments
         given = arrays[len(self.variables) :]

@@ -6,6 +6,7 @@ same tensors from elsewhere too, and so that transforms nest.  See docs/design/1
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,9 +28,9 @@ from .._modes import (
     observers,
     set_grad_enabled,
 )
-from .._runtime import traced, wrap
+from .._runtime import flagged, traced, wrap
 from .._tangents import computing
-from .._tape import AccumulateGrad
+from .._tape import AccumulateGrad, next_position
 from .._views import View, current_node, edits_of
 
 
@@ -89,7 +90,7 @@ def leaf(tensor: Any) -> Any:
     RuntimeError
         For integers and bools.
     """
-    return bare(tensor).requires_grad_()
+    return flagged(bare(tensor))
 
 
 def inner(tensor: Any) -> Any:
@@ -180,16 +181,19 @@ class Level:
     ----------
     outer : bool
         Whether operations were recorded outside: if not, results keep no history.
+    begun, ended : number
+        The positions at which the function was called and returned: leaves that came to require grad in between are its own.
     leaves : list of AccumulateGrad
         The nodes of the inner inputs that are leaves.
     own : set of Node
         Nodes that lead to these only, or to those of levels that are over.
     """
 
-    __slots__ = ("leaves", "outer", "own")
+    __slots__ = ("begun", "ended", "leaves", "outer", "own")
 
     def __init__(self) -> None:
-        self.outer = is_grad_enabled()
+        self.outer, self.begun = is_grad_enabled(), next_position()
+        self.ended = -math.inf
         self.leaves: list[Any] = []
         self.own: set[Any] = {None}
 
@@ -206,6 +210,10 @@ class Level:
         self.own.add(made._node)
         return made
 
+    def end(self) -> None:
+        """The function has returned; what comes to require grad from now on is outside."""
+        self.ended = next_position()
+
     def leads_out(self, tensor: Any) -> bool:
         """Whether the tensor depends on anything outside that requires grad."""
         if not self.outer:
@@ -216,7 +224,8 @@ class Level:
             node = stack.pop()
             if node in self.own or node in seen:
                 continue
-            if node.__class__ is AccumulateGrad and node not in _over:
+            outside = not self.begun > node.position > self.ended  # positions decrease
+            if node.__class__ is AccumulateGrad and outside and node not in _over:
                 return True
             seen.add(node)
             stack.extend(node.edges)

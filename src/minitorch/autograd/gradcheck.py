@@ -16,7 +16,7 @@ import numpy as np
 from .. import _runtime
 from .._differentiate import grad
 from .._modes import enable_grad, no_grad
-from .._runtime import wrap
+from .._runtime import flagged, wrap
 from .._value_notes import tell_read
 from .._views import current_node
 
@@ -273,7 +273,7 @@ class _Check:
         """The outputs for copies of the arguments as they are now: func may write into them, and differentiate inside."""
         arguments = list(self.arguments)
         for i in self.variables:
-            arguments[i] = wrap(arguments[i]._array.copy()).requires_grad_()
+            arguments[i] = flagged(wrap(arguments[i]._array.copy()))
         return tuple_of(self.func(*arguments))
 
     def difference(self, variable: int, which: Sequence[int], direction: np.ndarray) -> list[np.ndarray]:
@@ -432,7 +432,7 @@ def _random_gradient(output: Any, non_contiguous: bool) -> Any:
     array = np.random.default_rng(output._array.size).normal(size=(*output._array.shape, 2)).astype(output._array.dtype)
     half = array[..., 0]
     with no_grad():
-        return wrap(half if non_contiguous else np.ascontiguousarray(half).reshape(half.shape)).requires_grad_()
+        return flagged(wrap(half if non_contiguous else np.ascontiguousarray(half).reshape(half.shape)))
 
 
 def unit_vectors(shape: tuple[int, ...]) -> Iterator[np.ndarray]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._differentiate import grad
+from .._runtime import flagged
 from .distribution import Distribution
 from .utils import sum_rightmost
 
@@ -48,6 +49,6 @@ class ExponentialFamily(Distribution):
 
     def _mean_statistics(self) -> tuple[list[Any], Any, Any]:
         """The natural parameters (as leaves), the log normaliser, and its gradients."""
-        natural = [p.detach().requires_grad_() for p in self._natural_params]
+        natural = [flagged(p.detach()) for p in self._natural_params]
         normalizer = self._log_normalizer(*natural)
         return natural, normalizer, grad(normalizer.sum(), natural, create_graph=True)

@@ -192,6 +192,7 @@ def pulled_back(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Arg
         outputs, output_spec = tree_flatten(output)
         check_outputs(outputs, api)
         check_floats(outputs)
+    level.end()
 
     def pullback(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         vectors, given = tree_flatten(cotangents)

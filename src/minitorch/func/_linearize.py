@@ -57,6 +57,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         floats = [o for o in outputs if o._array.dtype.kind == "f"]
         cotangents = [level.leaf(zeros_like(o)) for o in floats]
         pulled = gradients(floats, inputs, cotangents, create_graph=True)
+    level.end()
 
     def derivative(*tangents: Any) -> Any:
         vectors, structure = tree_flatten(tangents)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._runtime import traced
+from .._runtime import flagged, traced
 from ..nn.modules.batchnorm import _BatchNorm
 
 
@@ -55,7 +55,7 @@ def _leaf(name: str, tensors: list[Any]) -> Any:
     if len(wanted) > 1:
         raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
     stacked = traced.stack(tensors, 0)
-    return stacked.detach().requires_grad_() if wanted == {True} else stacked
+    return flagged(stacked.detach()) if wanted == {True} else stacked
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:

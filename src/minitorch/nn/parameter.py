@@ -50,7 +50,7 @@ class Parameter(Tensor):
         parameter = _sharing(cls, data)
         if observers and data is not None:
             note_cut("Parameter", data, parameter)
-        parameter.requires_grad_(requires_grad)
+        parameter.requires_grad = requires_grad
         return parameter
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
@@ -94,7 +94,7 @@ class Buffer(Tensor):
         buffer = _sharing(cls, data)
         buffer.persistent = persistent
         if data is not None and data.requires_grad:
-            buffer.requires_grad_()
+            buffer.requires_grad = True
         return buffer
 
     def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
@@ -103,7 +103,7 @@ class Buffer(Tensor):
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
             copied = _runtime.wrap(self._array.copy(order="K"))
-            copied.requires_grad_(self.requires_grad)
+            copied.requires_grad = self.requires_grad
             memo[id(self)] = type(self)(copied, persistent=self.persistent)
         return memo[id(self)]
 
@@ -239,7 +239,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
 def _without_shape(cls: Any, requires_grad: bool, array: np.ndarray) -> Any:
     """A tensor of class *cls* with the dtype of *array* and no shape."""
     tensor = _sharing(cls.cls_to_become, _runtime.wrap(checked_array(array)))
-    tensor.requires_grad_(requires_grad)
+    tensor.requires_grad = requires_grad
     tensor.__class__ = cls
     return tensor
 

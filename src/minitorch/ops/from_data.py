@@ -300,7 +300,7 @@ def noted(tensor: Any, name: str, data: Any) -> Any:
                 tell_left("item", source)
         elif any([observer.parts and observer.active() for observer in observers]):
             copied = data.detach().to(_dtypes.of_numpy(tensor._array.dtype), copy=True)
-            tensor = copied.requires_grad_(tensor.requires_grad)
+            tensor = _runtime.flagged(copied, tensor.requires_grad)
         note_from_data(name, tensor, data)
     return tensor
 
@@ -483,7 +483,7 @@ def asarray(
     result = source.to(_dtypes.of_numpy(wanted or own), copy=bool(copy))
     if requires_grad is None or requires_grad == result.requires_grad:
         return result
-    return result.detach().requires_grad_(requires_grad)
+    return _runtime.flagged(result.detach(), requires_grad)
 
 
 def _shared(obj: Any, dtype: np.dtype[Any] | None) -> Any:

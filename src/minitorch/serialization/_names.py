@@ -109,7 +109,7 @@ def shown(elements: np.ndarray, offset: Any, size: Any, stride: Any, requires_gr
     else:
         array = np.ndarray(size, elements.dtype, elements, offset * elements.itemsize, steps)
     tensor = _runtime.wrap(array)
-    return tensor.requires_grad_() if requires_grad is True else tensor
+    return _runtime.flagged(tensor) if requires_grad is True else tensor
 
 
 def rebuild_parameter(data: Any, requires_grad: Any, hooks: Any) -> Parameter:

@@ -82,4 +82,5 @@ def make_tensor(
         made = made[..., ::2]
     if exclude_zero:
         made[made == 0] = float(np.finfo(numpy).tiny) if numpy.kind == "f" else 1
-    return made.requires_grad_() if requires_grad else made
+    made.requires_grad = requires_grad
+    return made

@@ -605,6 +605,6 @@ def clear_grad(tensor: Any, set_to_none: bool = True) -> None:
     if grad.grad_fn is not None:
         grad.detach_()
     else:
-        grad.requires_grad_(False)
+        grad.requires_grad = False
     tell(tensor._node, "zeroed")
     grad.zero_()

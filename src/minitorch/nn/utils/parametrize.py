@@ -77,7 +77,7 @@ class ParametrizationList(ModuleList):
         else:
             for index, tensor in enumerate(new):
                 own = Parameter(tensor) if isinstance(original, Parameter) else tensor
-                own.requires_grad_(original.requires_grad)
+                own.requires_grad = original.requires_grad
                 _register(self, f"original{index}", own)
         if not unsafe:
             _check_kept("the tensor", original, self(), "a parametrization")
