@@ -26,7 +26,6 @@ USES: dict[str, Callable[[Any], Any]] = {
     "item": lambda c: c.item(),
     "bool": lambda c: bool(c),
     "numpy": lambda c: c.numpy(),
-    "print": repr,
     "backward": lambda c: c.backward(),
     "data": lambda c: torch.tensor([c]),
 }
@@ -54,6 +53,17 @@ def refused(tensors: list[Any], use: Callable[[Any], Any] = lambda c: c + 1) -> 
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 def test_an_escaped_tensor_cannot_be_used(use: Callable[[Any], Any]) -> None:
     refused(escaped(kept), use)
+
+
+def test_its_shape_and_dtype_may_be_looked_at_and_its_text_says_what_it_is() -> None:
+    found: list[Any] = []
+    vmap(lambda x: kept(x, found))(torch.ones(4, 2, 3, dtype=torch.float64))
+    (y,) = found
+    assert (y.shape, y.size(), y.size(-1), y.dtype) == ((2, 3), (2, 3), 3, torch.float64)
+    assert (y.ndim, y.dim(), y.numel(), len(y), y.is_floating_point()) == (2, 2, 6, 2, True)
+    for text in (repr(y), str(y), f"{y}", f"{found}"):
+        assert "shape=(2, 3), dtype=torch.float64, of an example of a vmap that has ended" in text
+    refused(found)
 
 
 def test_examples_and_tensors_around_the_same_values_escape_too() -> None:

@@ -195,10 +195,10 @@ class PythonWriter:
         return self.plain_call(e) if special is None else special(e)
 
     def plain_call(self, e: Expression) -> Written:
-        return Written(f"{e.head}({', '.join(self.arguments(e))})")
+        return Written(f"{e.head}{self.listed(self.arguments(e))}")
 
-    def arguments(self, e: Expression) -> list[str]:
-        params = dict(e.params)
+    def arguments(self, e: Expression, without: str = "") -> list[str]:
+        params = {name: value for name, value in e.params if name != without}
         given = self.inputs(e)
         if params.pop("*", None):
             given = [f"[{', '.join(given)}]"]
@@ -257,6 +257,31 @@ class PythonWriter:
         text = f"{start or ''}:{'' if end >= part.shape[dim] else end}"
         return self.subscript(part, dim, f"{text}:{params['step']}" if "step" in params else text)
 
+    def call_select_backward(self, e: Expression) -> Written:
+        """The gradient of ``x[i]``: put there, into zeros."""
+        return self.scattered("select_scatter", e)
+
+    def call_slice_backward(self, e: Expression) -> Written:
+        """The gradient of ``x[i:j]``."""
+        return self.scattered("slice_scatter", e)
+
+    def call_diagonal_backward(self, e: Expression) -> Written:
+        """The gradient of a diagonal."""
+        return self.scattered("diagonal_scatter", e)
+
+    def scattered(self, name: str, e: Expression) -> Written:
+        return Written(f"{self.function(name)}{self.listed([self.zeros(e.shape), *self.arguments(e, 'shape')])}")
+
+    def function(self, name: str) -> str:
+        return name
+
+    def zeros(self, shape: tuple[int, ...]) -> str:
+        return f"zeros({', '.join(map(str, shape))})"
+
+    def listed(self, arguments: list[str]) -> str:
+        left, right = self.parentheses
+        return f"{left}{', '.join(arguments)}{right}"
+
     def subscript(self, part: Expression, dim: int, text: str) -> Written:
         return Written(f"{self.of(part, ATOM)}[{':, ' * (dim % part.ndim)}{text}]")
 
@@ -303,7 +328,11 @@ class LatexWriter(PythonWriter):
             name, _, rest = self.done[base.serial].text.partition(r"\left")
             if rest:  # \sin^2(x)
                 return Written(rf"{name}^{{{exponent}}}\left{rest}", POWER)
-        return Written(f"{self.of(base, ATOM)}^{{{self.plain(exponent).text}}}", POWER)
+        return Written(self.raised(self.of(base, ATOM), self.plain(exponent).text), POWER)
+
+    def raised(self, text: str, exponent: str) -> str:
+        """A text with an exponent: in braces, where it has one already, since TeX refuses two."""
+        return f"{{{text}}}^{{{exponent}}}" if "^" in text else f"{text}^{{{exponent}}}"
 
     def call(self, e: Expression) -> Written:
         if e.head in COMPARISONS:
@@ -312,11 +341,11 @@ class LatexWriter(PythonWriter):
         return super().call(e)
 
     def plain_call(self, e: Expression) -> Written:
-        name = LATEX_FUNCTIONS.get(e.head, rf"\operatorname{{{latex_text(e.head)}}}")
-        return Written(rf"{name}\left({', '.join(self.arguments(e))}\right)")
+        return Written(f"{self.function(e.head)}{self.listed(self.arguments(e))}")
 
-    def arguments(self, e: Expression) -> list[str]:
-        params = [(n, self.value(v, e.args), inner(v, Ref)) for n, v in e.params if n != "*" and v is not None]
+    def arguments(self, e: Expression, without: str = "") -> list[str]:
+        given = [(n, v) for n, v in e.params if n not in ("*", without) and v is not None]
+        params = [(n, self.value(v, e.args), inner(v, Ref)) for n, v in given]
         return self.inputs(e) + [
             rf"\text{{{latex_text(n)}=}}{text}" if refs else rf"\text{{{latex_text(n)}={latex_text(text)}}}"
             for n, text, refs in params
@@ -356,11 +385,17 @@ class LatexWriter(PythonWriter):
         return Written(rf"{left} \, {self.within(second, POWER)}", MATMUL)
 
     def call_mT(self, e: Expression) -> Written:
-        return Written(rf"{self.of(e.args[0], ATOM)}^{{\top}}", POWER)
+        return Written(self.raised(self.of(e.args[0], ATOM), r"\top"))
 
     def call_pow(self, e: Expression) -> Written:
         base, exponent = e.args
-        return Written(f"{self.beside(base, ATOM)}^{{{self.of(exponent)}}}", POWER)
+        return Written(self.raised(self.beside(base, ATOM), self.of(exponent)), POWER)
+
+    def function(self, name: str) -> str:
+        return LATEX_FUNCTIONS.get(name, rf"\operatorname{{{latex_text(name)}}}")
+
+    def zeros(self, shape: tuple[int, ...]) -> str:
+        return r"\mathbf{0}"
 
     call_where = call_to = call_einsum = call_expand = call_reshape = plain_call
 
