@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import os
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +101,29 @@ def sized(deployed: Deployed, directory: Path, name: str) -> None:
 # -- models ------------------------------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All models, written and run in a process of their own that cannot import minitorch."""
-    directory = tmp_path_factory.mktemp("written")
+    """All models, written and run in a process of their own that cannot import minitorch; xdist's workers share them."""
+    base = tmp_path_factory.getbasetemp()
+    directory = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "written"
+    done = directory / "runner" / "done"
+    try:
+        directory.mkdir()
+    except FileExistsError:  # another does it
+        for _ in range(6000):
+            if done.exists():
+                break
+            time.sleep(0.1)
+        assert done.read_text() == "yes"
+        return directory
+    try:
+        write_and_run(directory)
+        done.write_text("yes")
+    finally:
+        done.parent.mkdir(exist_ok=True)
+        done.touch()
+    return directory
+
+
+def write_and_run(directory: Path) -> None:
     for name, deployed in MODELS.items():
         program = static.compile(deployed.model(), quiet=True)
         with torch.no_grad():
@@ -117,7 +140,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [sys.executable, "-I", "-S", str(runner), str(directory), packages]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return directory
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -337,6 +359,39 @@ def test_parameters_that_are_named_as_what_is_called(tmp_path: Path) -> None:
     module = written(function, tensors, path=tmp_path)
     assert list(inspect.signature(module.function).parameters) == ["np_", "W_", "softmax_", "type"]
     same(module.function(*[t.numpy() for t in tensors]), function(*tensors).numpy())
+
+
+SEVERAL_AXES = {
+    "gpt": ({"characters": {0: "batch", 1: "length"}}, lambda b, n: (torch.randint(20, (b, n)),)),
+    "lstm": ({"input": {0: "length", 1: "batch"}}, lambda b, n: (torch.randn(n, b, 3),)),
+    "conv2d": ({"input": {0: "batch", 2: "height", 3: "width"}}, lambda b, n: (torch.randn(b, 3, n + 6, n + 8),)),
+    "transformer": (
+        {"src": {0: "batch", 1: "length"}, "tgt": {0: "batch", 1: "written"}},
+        lambda b, n: (torch.randn(b, n, 8), torch.randn(b, n + 2, 8)),
+    ),
+}
+"""Axes that may vary, and inputs of two sizes."""
+
+
+@pytest.mark.parametrize("name", SEVERAL_AXES)
+def test_lengths_and_image_sizes_vary_too(name: str, tmp_path: Path) -> None:
+    axes, inputs = SEVERAL_AXES[name]
+    model = MODELS[name].model()
+    with torch.no_grad():
+        static.trace(model, *inputs(3, 5), quiet=True).to_python(tmp_path / "model.py", dynamic_axes=axes)
+    module = loaded(tmp_path / "model.py")
+    for sizes in ((1, 1), (2, 3), (4, 2), (5, 6)):
+        given = inputs(*sizes)
+        with torch.no_grad():
+            wanted = tree_flatten(model(*given))[0]
+        for a, b in zip(tree_flatten(module.forward(*[x.numpy() for x in given]))[0], wanted, strict=True):
+            same(a, b.numpy())
+
+
+def test_tables_that_depend_on_sizes_are_refused(tmp_path: Path) -> None:
+    program = static.trace(nn.Upsample(scale_factor=2), torch.randn(1, 2, 3, 3), quiet=True)
+    with pytest.raises(RuntimeError, match=r"upsample_nearest2d\(\) needs something that depends on sizes in a way"):
+        program.to_python(tmp_path / "model.py", dynamic_axes={"input": {2: "height", 3: "width"}})
 
 
 def test_axes_without_names(tmp_path: Path) -> None:
