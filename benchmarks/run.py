@@ -40,6 +40,7 @@ GROUPS = {
     "forward": (forward.forward, 41, "Forward mode over tiny graphs"),
     "vmap": (mapping.mapping, 41, "vmap (ratio to the loop)"),
     "static": (static_graphs.graphs, 41, "Static graphs"),
+    "compiled": (static_graphs.programs, 41, "Compiled programs"),
     "import": (processes.importing, 11, "Importing"),
 }
 

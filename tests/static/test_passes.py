@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 import minitorch as torch
 from minitorch import static
+from minitorch._op import rows
+from minitorch.static import _loops
+from minitorch.static._facts import is_elementwise_ufunc
 
 Step = tuple[str, int, int, Any]
 NUMBERS = (1, 1.0, 0, 0.0, -0.0, 2.0, -1.0)
@@ -26,17 +29,17 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "detach": lambda x: x.detach(),
     "t": lambda x: x.t(),
     "contiguous": lambda x: x.contiguous(),
-    "view": lambda x: x.reshape(-1).view(3, 3),
+    "view": lambda x: x.reshape(-1).view(x.shape),
     "to": lambda x: x.to(torch.float64).to(torch.float32),
-    "first row": lambda x: x[0].expand(3, 3),
+    "first row": lambda x: x[0].expand(x.shape),
     "column": lambda x: x[:, 1:2] * x,
     "sum": lambda x: x.sum(0) + x,
     "softmax": lambda x: x.softmax(1),
     "power": lambda x: x**1,
-    "drawn": lambda x: x + torch.rand(3, 3),
+    "drawn": lambda x: x + torch.rand(x.shape),
     "dropped": lambda x: torch.nn.functional.dropout(x, 0.5),
-    "mask": lambda x: x * torch.ones(3, 3).tril() + torch.eye(3) * 2,
-    "arange": lambda x: x + torch.arange(3.0).neg().neg(),
+    "mask": lambda x: x * torch.ones(x.shape).tril() + torch.eye(x.shape[0]) * 2,
+    "arange": lambda x: x + torch.arange(float(x.shape[0])).neg().neg(),
 }
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda x, y: x + y,
@@ -46,6 +49,7 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "maximum": torch.maximum,
     "where": lambda x, y: torch.where(x > y, x, y),
     "row": lambda x, y: x * y[0],
+    "by column": lambda x, y: x - y[:, :1].contiguous(),
 }
 IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     "add_": lambda x, y: x.add_(y),
@@ -92,17 +96,17 @@ def bits(tensors: Any) -> list[Any]:
     return [(t.dtype, tuple(t.shape), t.stride(), t.detach().numpy().tobytes()) for t in tensors]
 
 
-def inputs(seed: int) -> tuple[Any, Any]:
+def inputs(seed: int, side: int = 3) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
-    arrays = rng.choice(np.array([0.0, -0.0, 1.5, -2.25, 0.5, 3e38, np.inf, 7.0], np.float32), (2, 3, 3))
+    arrays = rng.choice(np.array([0.0, -0.0, 1.5, -2.25, 0.5, 3e38, np.inf, 7.0], np.float32), (2, side, side))
     return torch.from_numpy(arrays[0].copy()), torch.from_numpy(arrays[1].copy())
 
 
 def ran(function: Callable[..., Any], captured: Any, seed: int) -> list[Any]:
     """Bits of the results and of what was there before, and where results share memory."""
-    captured.copy_(inputs(seed + 100)[0])
+    captured.copy_(inputs(seed + 100, len(captured))[0])
     torch.manual_seed(seed)
-    given = inputs(seed)
+    given = inputs(seed, len(captured))
     out = function(*given)
     shared = [[a.data_ptr() == b.data_ptr() for b in (*out, *given, captured)] for a in out]
     found = [*bits([*out, *given, captured]), shared]
@@ -113,24 +117,54 @@ def ran(function: Callable[..., Any], captured: Any, seed: int) -> list[Any]:
     return found
 
 
-def agree(steps: list[Step], returned: list[int], passes: tuple[str, ...]) -> None:
-    captured = torch.zeros(3, 3)
+def agree(steps: list[Step], returned: list[int], passes: tuple[str, ...], side: int = 3) -> static.Traced:
+    captured = torch.zeros(side, side)
     function = program_of(steps, returned, captured)
     wanted = [ran(function, captured, seed) for seed in (1, 2, 3)]
-    captured.copy_(inputs(100)[0])
-    program = static.trace(function, *inputs(0), passes=passes, quiet=True)
+    captured.copy_(inputs(100, side)[0])
+    program = static.trace(function, *inputs(0, side), passes=passes, quiet=True)
     assert [ran(program, captured, seed) for seed in (1, 2, 3)] == wanted
     assert program.notes == []
+    return program
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.fixture(scope="module", autouse=True)
+def small_pieces() -> Iterator[None]:
+    """Loops over pieces of 64 elements."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_loops, "PIECE", 64)
+        yield
+
+
+@settings(max_examples=80, deadline=None)
 @given(
     st.lists(chosen, min_size=1, max_size=12),
     st.lists(st.integers(0, 99), min_size=1, max_size=3),
-    st.one_of(*[st.just((name,)) for name in static.PASSES], st.just(static.PASSES)),
+    st.sampled_from([*[(name,) for name in static.PASSES], ("fuse", "reuse"), static.PASSES]),
+    st.sampled_from([3, 16]),
 )
-def test_passes_change_no_bit(steps: list[Step], returned: list[int], passes: tuple[str, ...]) -> None:
-    agree(steps, returned, passes)
+def test_passes_change_no_bit(steps: list[Step], returned: list[int], passes: tuple[str, ...], side: int) -> None:
+    agree(steps, returned, passes, side)
+
+
+NUMBER = st.integers(0, 99)
+ALONE = ["exp", "neg", "relu", "tanh", "sigmoid", "power"]
+TOGETHER = ["add", "sub", "mul", "maximum", "row", "by column"]
+fused = st.one_of(
+    st.tuples(st.sampled_from(ALONE), NUMBER, st.just(0), st.just(None)),
+    st.tuples(st.sampled_from(TOGETHER), NUMBER, NUMBER, st.just(None)),
+    st.tuples(st.sampled_from(sorted(BY_NUMBER)), NUMBER, st.just(0), st.sampled_from(NUMBERS)),
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(fused, min_size=3, max_size=12),
+    st.lists(st.integers(0, 99), min_size=1, max_size=3),
+    st.sampled_from([("fuse",), ("fuse", "reuse"), static.PASSES]),
+)
+def test_loops_over_pieces_change_no_bit(steps: list[Step], returned: list[int], passes: tuple[str, ...]) -> None:
+    agree(steps, returned, passes, 16)
 
 
 @pytest.mark.parametrize("name", [*UNARY, *BINARY, *IN_PLACE, *BY_NUMBER])
@@ -138,7 +172,12 @@ def test_pairs(name: str) -> None:
     """Two steps after each other, twice, with a write between them."""
     steps: list[Step] = [(name, 0, 1, 1.0), ("", 3, 0, -0.0), (name, 0, 1, 1.0), ("neg_ column", 4, 0, None)]
     for again in (*UNARY, *BINARY, *IN_PLACE, *BY_NUMBER):
-        agree([s if s[0] else (again, *s[1:]) for s in [*steps, steps[1]]], [3, 4, -1], static.PASSES)
+        agree(
+            [s if s[0] else (again, *s[1:]) for s in [*steps, steps[1]]],
+            [3, 4, -1],
+            static.PASSES,
+            3 + 13 * (again > name),
+        )
 
 
 def kept(function: Callable[..., Any], passes: tuple[str, ...], *examples: Any) -> list[str]:
@@ -194,6 +233,54 @@ def test_what_changes_nothing() -> None:
         return y * 2
 
     assert "mul" in kept(written_after, ("no-ops",))[0]
+
+
+ROWS = {"lerp_number": 0.3, "addcmul": 0.7, "addcdiv": 0.7, "add_scaled": 1.5, "sub_scaled": 1.5, "pow_number": 3}
+PARAMS = {
+    "clamp": (-0.5, 0.5), "clamp_backward": (-0.5, 0.5), "clamp_min": (0.0,), "clamp_max": (0.0,), "elu": (1.5, 1.0, 1.0),
+    "gelu_backward": ("none",), "hardtanh": (-1.0, 1.0), "hardtanh_backward": (-1.0, 1.0), "leaky_relu": (0.1,),
+    "leaky_relu_backward": (0.1,), "softplus": (1.0, 20.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "name", sorted([*_loops.PIECEWISE, *[n for n, row in rows.items() if is_elementwise_ufunc(row)]])
+)
+def test_a_row_on_pieces(name: str, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_loops, "PIECE", 1 << 15)
+    rng, row = np.random.default_rng(0), rows[name]
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 3e38, 1, -1, 0.5])
+    values = rng.normal(size=(3, 3 * 2**15 + 77)) * 2
+    values = np.where(rng.random(values.shape) < 0.3, rng.choice(special, values.shape), values)
+    params = PARAMS.get(name, (ROWS[name],) if name in ROWS else ())
+
+    def f(*given: Any) -> Any:
+        return row.call(*[x * 1.5 for x in given], *params)
+
+    given = [torch.from_numpy(v.astype(dtype)) for v in values[: len(row.inputs)]]
+    program = static.trace(f, *given)
+    assert len(program.variants[0].plan.loops) == 1
+    assert bits([program(*given)]) == bits([f(*given)])
+
+
+def test_loops() -> None:
+    row, column, matrix = torch.rand(16), torch.rand(16, 1), torch.rand(16, 16)
+
+    def loops(f: Callable[..., Any]) -> list[int]:
+        program = static.trace(f, matrix)
+        found = program.variants[0].plan.loops.values()
+        for x in (matrix, matrix * 3):
+            assert bits([program(x)]) == bits([f(x)])
+        return [len(loop.members) for loop in found]
+
+    assert loops(lambda x: (x * 2 + row - column).exp() * x) == [5]
+    assert loops(lambda x: (x * 2 + x.sum(0)).exp()) == [3]  # the sum is moved before the loop
+    assert loops(lambda x: (x * 2).t() + 1) == []
+    assert loops(lambda x: ((x * 2 + 1) @ x).exp() * 2) == [2, 2]
+    assert loops(lambda x: (x[:2] * 2 + 1) * 3) == []
+    blocks, other = torch.rand(4, 4), torch.rand(4, 1, 1)
+    assert loops(lambda x: (x.view(4, 4, 4, 4) * blocks + 1) * other) == [2]
 
 
 def test_memory_is_used_again() -> None:

@@ -88,6 +88,7 @@ FORMS: dict[str, Form] = {
         (),
         _count,
     ),
+    "abs": Form(_small, ["{r} = absolute({0}{out})"], (0,)),
     "tanh_backward": Form(
         _small,
         ["{r} = multiply({1}, {1}{out})", "subtract({one}, {r}, {r})", "multiply({r}, {0}, {r})"],
@@ -103,7 +104,13 @@ FORMS: dict[str, Form] = {
 }
 """By the name of the row."""
 
-NAMES = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "asarray": np.asarray}
+NAMES = {
+    "absolute": np.absolute,
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "asarray": np.asarray,
+}
 """What the lines call."""
 
 
@@ -113,3 +120,9 @@ def form_of(row: Any, arrays: Sequence[Any], params: Sequence[Any]) -> Form | No
     if form is None or any([not isinstance(a, np.ndarray) for a in arrays]):
         return None
     return form if form.fits(arrays, dict(zip(row.params, params))) else None
+
+
+def piece_form_of(row: Row, arrays: Sequence[Any]) -> Form | None:
+    """The form of an elementwise row on pieces of arrays of one shape."""
+    form = FORMS.get(row.name) if row.elementwise else None
+    return form if form is not None and _floats(arrays) and len({a.shape for a in arrays}) == 1 else None

@@ -20,9 +20,10 @@ from .._op import Row
 from .._pytree import kind_of
 from .._trace import ArraySlot, Called, Graded, Left, Made, NumberSlot, Packed, Ran, Slot, Written
 from ._copied import Copies
+from ._facts import draws, last_uses, reads_of, writes_of
 from ._free_names import Unwritable
 from ._instructions import settled
-from ._passes import dead_code, draws, last_uses, reads_of, writes_of
+from ._passes import dead_code
 from ._plain import NUMBERS, plain_form, ufunc_form
 from ._traced_code import Plan
 

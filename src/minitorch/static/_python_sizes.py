@@ -13,8 +13,8 @@ from .._pytree import tree_flatten, tree_unflatten
 from .._runtime import Tensor, wrap
 from .._trace import Called, Left, Packed, Slot
 from ._copied import Copies
+from ._facts import reads_of
 from ._free_names import Unwritable
-from ._passes import reads_of
 from ._python import Block, Body, Weights
 from ._size_expressions import Axis, Counted, Filled, Parts, Repeated, Scaled, Size, Triangle, Varying, alike
 from ._sizes import CannotGeneralise, General, generalise, resized

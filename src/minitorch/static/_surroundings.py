@@ -30,7 +30,7 @@ from .._trace import Graded, Left, Trace, Written
 from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
-from ._passes import flattened
+from ._facts import flattened
 
 _MOST = 10_000
 """The items of a container, or bytes of an array, beyond which it is not compared at each call."""

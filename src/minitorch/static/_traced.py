@@ -14,7 +14,7 @@ from .._pytree import tree_flatten, tree_unflatten
 from .._runtime import silent
 from .._tape import AccumulateGrad
 from .._trace import Called, Graded, Ran, Slot, Trace, Written
-from ._passes import flattened, writes_of
+from ._facts import flattened, writes_of
 from ._surroundings import Surroundings, is_plain
 from ._traced_code import PASSES, Plan, Refused, Writer, count_edits
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -17,9 +18,11 @@ from .._choices import Choice
 from .._op import Row
 from .._trace import ArraySlot, Called, Graded, Left, Made, NumberSlot, Ran, Slot, Trace, Written, filled_in, slots_in
 from .._views import edited
-from ._forms import NAMES, Form, form_of
+from . import _loops
+from ._facts import Facts, draws, flattened, is_elementwise_ufunc, last_uses, reads_of, writes_of
+from ._forms import NAMES, Form, form_of, piece_form_of
 from ._instructions import settled
-from ._passes import ALL, Facts, draws, flattened, is_elementwise_ufunc, last_uses, reads_of, writes_of
+from ._passes import ALL, ORDER
 
 PASSES = tuple(ALL)
 """What is done to a program, in order: see ``_passes``."""
@@ -44,6 +47,8 @@ class Plan:
         By the number of an instruction, the value of which nothing is read any more in whose memory it may write its result.
     last : dict of Slot to int
         The number of the last instruction that reads a slot.
+    loops : dict of int to Loop
+        By the number of the first of them, calls that are made piece by piece: they may as well be made one by one.
     stages : list of (str, list)
         The instructions after each pass.
     """
@@ -55,12 +60,13 @@ class Plan:
         instructions = [i for i in flattened(trace.instructions) if not _is_begin(i)]
         self.facts = facts = Facts(trace, instructions, results)
         self.stages = [("as traced", instructions)]
-        for name in (*list(ALL)[:-1], "dead code", "reuse"):
+        for name in ORDER:
             if name in passes:
                 instructions = ALL[name](instructions, facts)
                 self.stages.append((name, instructions))
         self.instructions, self.results, self.alias = instructions, facts.results, facts.alias
         self.into = {n: facts.into[s] for n, i in enumerate(instructions) for s in writes_of(i) if s in facts.into}
+        self.loops = {n: facts.loops[i.outputs[0]] for n, i in enumerate(instructions) if _begins(i, facts)}
         self.last = last_uses(instructions, self.results) | {slot: number for number, slot in self.into.items()}
         self.family = facts.family
 
@@ -68,17 +74,31 @@ class Plan:
         """The instructions as they were traced, and after each pass that changed them."""
         lines: list[str] = []
         shown: list[str] = []
+        count = 0
         for name, instructions in self.stages:
-            into = self.facts.into if name == "reuse" else {}
-            texts = [
-                f"    {i!r}" + "".join([f"  # into {into[s]!r}" for s in writes_of(i) if s in into])
-                for i in instructions
-            ]
+            texts = self._shown(instructions, name in ("fuse", "reuse"), name == "reuse")
             if texts != shown:
-                count = len(texts)
-                lines += [f"{name}: {f'{len(shown)} -> ' * bool(shown)}{count} instructions", *texts]
-                shown = texts
+                lines += [f"{name}: {f'{count} -> ' * bool(shown)}{len(instructions)} instructions", *texts]
+                shown, count = texts, len(instructions)
         return "\n".join(lines)
+
+    def _shown(self, instructions: Sequence[Any], looped: bool, reused: bool) -> list[str]:
+        """Lines for instructions, those of a loop under a heading."""
+        texts, left = [], 0
+        into = self.facts.into if reused else {}
+        for instruction in instructions:
+            if looped and _begins(instruction, self.facts):
+                loop = self.facts.loops[instruction.outputs[0]]
+                left = len(loop.members)
+                texts.append(f"    in {len(loop.starts)} pieces of {loop.shape}:")
+            memory = "".join([f"  # into {into[s]!r}" for s in writes_of(instruction) if s in into])
+            texts.append("    " * (1 + (left > 0)) + f"{instruction!r}{memory}")
+            left -= 1
+        return texts
+
+
+def _begins(instruction: Any, facts: Facts) -> bool:
+    return isinstance(instruction, Called) and bool(instruction.outputs) and instruction.outputs[0] in facts.loops
 
 
 def _is_begin(instruction: Any) -> bool:
@@ -103,9 +123,10 @@ class Writer:
         self.plan, self.trace = plan, plan.trace
         self.scope: dict[str, Any] = {
             "__name__": None, "__builtins__": __builtins__, "copyto": np.copyto, "own": own, "same": same,
-            "wrap": _runtime.wrap, **NAMES,
+            "empty": np.empty, "wrap": _runtime.wrap, **NAMES,
         }  # fmt: skip
         self._names: dict[int, str] = {}
+        self.pieces: dict[Slot, str] = {}
         self.lines = ["def program(A, C):"]
         self.edited: list[Any] = []
         written = [i.target for i in plan.instructions if isinstance(i, Written)]
@@ -114,8 +135,9 @@ class Writer:
             if names:
                 self.lines.append(f"    {', '.join([self.slot(s) for s in names])}, = {arguments}")
         self._stepping = any([isinstance(i, Ran) for i in plan.instructions])
-        effects = False
+        effects, looped = False, range(0)
         self.first_effect: int | None = None
+        dead: list[Slot] = []
         for number, instruction in enumerate(plan.instructions):
             if isinstance(instruction, Left) and effects:
                 raise Refused(
@@ -125,11 +147,16 @@ class Writer:
                 )
             if not effects and has_effects(instruction, plan):
                 effects, self.first_effect = True, len(self.lines)
-            self.lines += ["    " + line for line in self.call(number, instruction)]
+            if number in plan.loops:
+                looped = range(number, number + len(plan.loops[number].members))
+                self.lines += ["    " + line for line in _loops.written(self, plan.loops[number], plan.facts.into)]
+            elif number not in looped:
+                self.lines += ["    " + line for line in self.call(number, instruction)]
             touched = [*self.touched(instruction), *[s for s in (plan.into.get(number),) if s is not None]]
-            dead = [s for s in touched if plan.last.get(s) == number]
-            if dead:
+            dead += [s for s in touched if plan.last.get(s) == number and s not in plan.facts.inner]
+            if dead and number + 1 not in looped:
                 self.lines.append("    " + " = ".join([self.slot(s) for s in dict.fromkeys(dead)]) + " = None")
+                dead = []
         end = "yield" if self._stepping else "return"
         self.lines.append(f"    {end} [{', '.join([self.slot(s) for s in plan.results])}]")
         self.source = "\n".join(self.lines) + "\n"
@@ -143,8 +170,39 @@ class Writer:
         return [*reads_of(instruction), *writes_of(instruction)]
 
     def slot(self, slot: Slot) -> str:
-        """A value's variable."""
-        return f"v{int(slot)}"
+        """A value's variable; in a loop, that of its piece."""
+        return self.pieces.get(slot) or f"v{int(slot)}"
+
+    @contextmanager
+    def naming(self, pieces: dict[Slot, str]) -> Iterator[None]:
+        """Lines in which values are pieces of these names."""
+        self.pieces = pieces
+        yield
+        self.pieces = {}
+
+    # -- pieces, see _loops --------------------------------------------------------------------------------------------
+    def takes_out(self, ins: Called) -> bool:
+        """Whether a call on pieces can be told where to write."""
+        return is_elementwise_ufunc(ins.row) or piece_form_of(ins.row, self.arrays(ins)) is not None
+
+    def may_write_over(self, ins: Called, slot: Slot) -> bool:
+        """Whether that may be an operand."""
+        form = piece_form_of(ins.row, self.arrays(ins))
+        return form is None or all([n in form.over for n, i in enumerate(ins.inputs) if i == slot])
+
+    def into_piece(self, ins: Called, piece: str, out: str) -> Iterator[str]:
+        """The lines of a call on pieces."""
+        operands, form = self.operands(ins), piece_form_of(ins.row, self.arrays(ins))
+        if form is not None:
+            yield from self.formed(form, ins, operands, piece, out)
+            return
+        kernel = self.name(ins.row.kernel, ins.row.name)
+        params = [f"{name}={self.param(p)}" for name, p in zip(ins.row.params, ins.params)]
+        if is_elementwise_ufunc(ins.row):
+            yield f"{piece} = {kernel}({', '.join([*operands, f'out={out}' if params else out, *params])})"
+        else:
+            call = f"{kernel}({', '.join([*operands, *params])})"
+            yield f"copyto({out}, {call})" if out else f"{piece} = {call}"
 
     def name(self, value: Any, stem: str = "c") -> str:
         """A name for an object."""
@@ -219,7 +277,8 @@ class Writer:
         into = self.plan.into.get(number)
         form = form_of(row, self.arrays(ins), ins.params) if len(writes_of(ins)) == 1 else None
         if form is not None:
-            yield from self.formed(form, ins, operands, into)
+            out = "" if into is None else self.slot(into)
+            yield from self.formed(form, ins, operands, self.slot(writes_of(ins)[0]), out)
             return
         if is_elementwise_ufunc(row) and ins.outputs:
             if into is not None:
@@ -242,13 +301,12 @@ class Writer:
         else:
             yield f"{slots[0]} = {call}"
 
-    def formed(self, form: Form, ins: Called, operands: list[str], into: Slot | None) -> Iterator[str]:
+    def formed(self, form: Form, ins: Called, operands: list[str], result: str, out: str) -> Iterator[str]:
         """A row that is written out."""
         params = dict(zip(ins.row.params, ins.params))
         given = {name: self.param(value) for name, value in form.constants(self.arrays(ins), params).items()}
-        out = "" if into is None else f", {self.slot(into)}"
         for line in form.lines:
-            yield line.format(*operands, r=self.slot(writes_of(ins)[0]), out=out, **given)
+            yield line.format(*operands, r=result, out=f", {out}" * bool(out), **given)
 
     def arrays(self, ins: Called) -> list[Any]:
         """The operands as they were in the trace."""
