@@ -361,6 +361,8 @@ class Trace(Observer):
     """
 
     parts = True
+    layouts: Any = None
+    """What passes note of the memory of the arrays: see ``static._facts``."""
     all_leaks = False
     """Whether what becomes Python's is written down of captured values too."""
 

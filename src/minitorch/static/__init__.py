@@ -15,9 +15,10 @@ from ._functions import symbolic as rows
 from ._gradients import gradients
 from ._graph import Graph
 from ._instructions import Function, Instruction, Number, Program, Slot
+from ._memory import MemoryPlan
 from ._nodes import Node, constant, parameter, placeholder
 from ._order import topological_order
-from ._traced import MemoryPlan, Traced, compile, trace
+from ._traced import Traced, compile, trace
 from ._traced_code import PASSES
 from ._vertices import NeedsValues, Symbol
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
+from .._identity import owner
 from .._op import Row
 from .._trace import Applied, Called, Graded, Left, Made, Packed, Ran, Slot, Trace, Written, slots_in
 
@@ -87,6 +90,31 @@ def last_uses(instructions: Instructions, results: Sequence[Slot]) -> dict[Slot,
 
 
 # -- facts -------------------------------------------------------------------------------------------------------------
+class Layout(NamedTuple):
+    """How a value lies in memory.
+
+    Attributes
+    ----------
+    place : tuple
+        Whose memory it is, the address in it, shape, strides and dtype: what shows the same elements has the same.
+    whole : bool
+        Whether it is that memory, and no view.
+    size : int
+        The bytes of that memory.
+    """
+
+    place: tuple[Any, ...]
+    whole: bool
+    size: int
+
+
+def _layout(array: np.ndarray | None, memory: int) -> Layout:
+    if array is None:
+        return Layout((memory,), False, 0)
+    place = memory, array.ctypes.data, array.shape, array.strides, array.dtype
+    return Layout(place, array.base is None, owner(array).nbytes)
+
+
 class Facts:
     """What is known of a trace's values.
 
@@ -106,6 +134,10 @@ class Facts:
         Results, and the values of which nothing is read any more in whose memory they are written.
     loops : dict of Slot to Loop
         By the first result, calls that are made piece by piece.
+    scratch : dict of Slot to int
+        By the same, the bytes of arrays of a piece's size that they need besides.
+    layouts : list of Layout
+        By slot.
     inner : set of Slot
         Results that there are only in pieces.
     """
@@ -119,6 +151,10 @@ class Facts:
         self.into: dict[Slot, Slot] = {}
         self.loops: dict[Slot, Any] = {}
         self.inner: set[Slot] = set()
+        self.scratch: dict[Slot, int] = {}
+        if trace.layouts is None:  # the values are still there, none at the address of another
+            trace.layouts = [_layout(a, memory) for a, memory in zip(trace.arrays, trace._owners)]
+        self.layouts: list[Layout] = trace.layouts
         self.owners = list(trace._owners)
         self._families: dict[int, set[Slot]] = {}
         for number, memory in enumerate(self.owners):

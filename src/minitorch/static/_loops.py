@@ -214,6 +214,8 @@ def written(writer: Any, loop: Loop, into: Mapping[Slot, Slot]) -> Iterator[str]
     with writer.naming(pieces):
         body = [*[f"q{int(s)} = p{int(s)}[i:j]" for s in cut], *_calls(writer, loop, scratch, ends)]
     starts, extra = loop.starts, range(len(scratch.dtypes))
+    size = (grid[0] - starts[-1]) * math.prod(grid[1:])
+    facts.scratch[made[0]] = sum([size * dtype.itemsize for dtype in scratch.dtypes])
     for number, dtype in enumerate(scratch.dtypes):
         before.append(f"s{number} = empty({(grid[0] - starts[-1], *grid[1:])}, {writer.name(dtype, 'dtype')})")
         before.append(f"t{number} = s{number}[:{loop.step}]")

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from .._op import Row
 from .._trace import Called, Graded, Left, Made, Packed, Ran, Slot, Written
-from ._facts import Facts, Instructions, Writes, is_elementwise_ufunc, last_uses, pure, reads_of, renamed, writes_of
+from ._facts import (
+    Facts,
+    Instructions,
+    Writes,
+    flattened,
+    is_elementwise_ufunc,
+    last_uses,
+    pure,
+    reads_of,
+    renamed,
+    writes_of,
+)
 from ._forms import form_of
 from ._loops import fuse
 
@@ -66,6 +77,15 @@ def constants(instructions: Instructions, facts: Facts) -> Instructions:
     return kept
 
 
+def constant_slots(instructions: Sequence[Any]) -> set[Slot]:
+    """The values that depend on constants alone, or did if nothing were written."""
+    known: set[Slot] = set()
+    for instruction in flattened(instructions):
+        if pure(instruction) and known.issuperset(reads_of(instruction)):
+            known.update(writes_of(instruction))
+    return known
+
+
 def common(instructions: Instructions, facts: Facts) -> Instructions:
     """Compute once what is computed twice: by the same row, of the same values, with the same parameters."""
     writes, kept = Writes(instructions, facts), []
@@ -117,7 +137,7 @@ def no_ops(instructions: Instructions, facts: Facts) -> Instructions:
     writes, kept = Writes(instructions, facts), []
     names: dict[Slot, Slot] = {}
     makers: dict[Slot, Any] = {}
-    places = {_place(s, facts): s for s in sorted(facts.outside)}
+    places = {facts.layouts[s].place: s for s in sorted(facts.outside)}
     for number, instruction in enumerate(instructions):
         instruction = renamed(instruction, names)
         if isinstance(instruction, Called) and len(writes_of(instruction)) == 1:
@@ -126,19 +146,13 @@ def no_ops(instructions: Instructions, facts: Facts) -> Instructions:
             if same.__class__ is Slot and facts.alike(slot, same) and writes.replaceable(slot, same, since):
                 names[slot] = same
                 facts.replace(slot, same)
-                places.setdefault(_place(slot, facts), same)
+                places.setdefault(facts.layouts[slot].place, same)
                 continue
         for slot in writes_of(instruction):
             makers[slot] = number, instruction
-            places.setdefault(_place(slot, facts), slot)
+            places.setdefault(facts.layouts[slot].place, slot)
         kept.append(instruction)
     return kept
-
-
-def _place(slot: Slot, facts: Facts) -> Any:
-    """Which elements a value shows; all arrays of a trace are there, so that none has the address of another."""
-    array = facts.arrays[slot]
-    return array.ctypes.data, array.shape, array.strides, array.dtype
 
 
 def _operand_given(
@@ -150,7 +164,7 @@ def _operand_given(
         return None, number
     (slot,) = called.outputs
     if facts.owners[slot] == facts.owners[first]:
-        return places.get(_place(slot, facts)), number
+        return places.get(facts.layouts[slot].place), number
     if name == "neg" and first in makers:
         since, made = makers[first]
         return (made.inputs[0], since) if isinstance(made, Called) and made.row.name == "neg" else (None, number)
@@ -200,7 +214,7 @@ def _writable(maker: Any, slot: Slot, facts: Facts) -> bool:
         and maker.row.name not in ("expand", "detach")
         and facts.fresh(slot)
         and array.flags.writeable
-        and array.base is None
+        and facts.layouts[slot].whole
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from .._runtime import silent
 from .._tape import AccumulateGrad
 from .._trace import Called, Graded, Ran, Slot, Trace, Written
 from ._facts import flattened, writes_of
+from ._memory import MemoryPlan, let_go, memory_plan
 from ._surroundings import Surroundings, is_plain
 from ._traced_code import PASSES, Plan, Refused, Writer, count_edits
 
@@ -26,24 +27,6 @@ _MOST_KINDS = 64
 
 _TRIES = 3
 """How often a function is traced whose calls change what it reads, before it runs as it is written."""
-
-
-class MemoryPlan(NamedTuple):
-    """The most bytes that computed values take at a time.
-
-    Attributes
-    ----------
-    kept : int
-        Where every value is kept to the end, as by an eager forward pass with history.
-    freed : int
-        Where each is freed after its last use.
-    reused : int
-        Where results also take the memory of operands that are read for the last time: what a program does.
-    """
-
-    kept: int
-    freed: int
-    reused: int
 
 
 class Variant:
@@ -63,6 +46,8 @@ class Variant:
         self._writer = Writer(self.plan)
         self.source, self._program = self._writer.source, self._writer.program
         self.trace, self._slots, self._make = trace, slots, make
+        self.required: set[Slot] = set()
+        """The arguments that require grad."""
         self.given: Any = None
         self.returned: Any = None
         instructions = list(flattened(trace.instructions))
@@ -77,12 +62,13 @@ class Variant:
                 self._grads.append((graded.tensor._node, graded.before))
             seen.add(id(graded.tensor))
         self._edited = list({id((t._alias and t._alias.edits) or t): t for t in self._writer.edited}.values())
+        self._leads_back = not grad_on() or any([t._node is not None for t in results])
         self.recorded = any([t._node is not None for t in results]) and not any(map(self._trains, instructions))
         self._steps = any([isinstance(i, Ran) for i in self.plan.instructions])
         places = {slot: ("argument", i) for i, slot in enumerate(trace.arguments)}
         places |= {slot: ("captured", i) for i, slot in enumerate(trace.captured)}
         self._places = [places.get(slot) for slot in slots]
-        self.layouts = [None if a is None else (a.shape, a.dtype, a.nbytes) for a in trace.arrays]
+        let_go(trace)
 
     def _trains(self, instruction: Any) -> bool:
         """Whether an instruction belongs to a training step, whose results have no history."""
@@ -159,24 +145,8 @@ class Variant:
 
     def memory(self) -> MemoryPlan:
         """See ``Traced.memory_plan``."""
-        plan, sizes = self.plan, self.layouts
-        kept = now = freed = reusing = reused = 0
-        for number, instruction in enumerate(plan.instructions):
-            own = [s for s in writes_of(instruction) if len(plan.family(s)) == 1 or self._first(s)]
-            size = sum([sizes[s][2] for s in own if sizes[s] is not None])  # type: ignore[index]
-            kept, now = kept + size, now + size
-            reusing += 0 if number in plan.into else size
-            freed, reused = max(freed, now), max(reused, reusing)
-            touched = dict.fromkeys(self._writer.touched(instruction))
-            dead = [s for s in touched if plan.last.get(s) == number and s not in plan.facts.outside and self._first(s)]
-            gone = [s for s in dead if all([plan.last.get(f, -1) <= number for f in plan.family(s)])]
-            now -= sum([sizes[s][2] for s in gone])  # type: ignore[index]
-            reusing -= sum([sizes[s][2] for s in gone if s != plan.into.get(number)])  # type: ignore[index]
-        return MemoryPlan(kept, freed, reused)
-
-    def _first(self, slot: Slot) -> bool:
-        """Whether a slot is the one that made its memory."""
-        return slot == min(self.plan.family(slot))
+        required = {s for s, t in self.trace.captured.items() if t._node is not None} | self.required
+        return memory_plan(self.plan, self._slots, required if self._leads_back else set())
 
 
 class Kind:
@@ -308,6 +278,7 @@ class Traced:
                     _with_slots((args, kwargs)),
                     make(list(map(Slot, range(len(results))))),
                 )
+                variant.required = {s for s, t in zip(trace.arguments, tensors) if t._node is not None}
                 known.append(variant)
         except Refused as error:
             self._refused[key] = str(error)
@@ -436,7 +407,22 @@ class Traced:
         return self.variants[-1]
 
     def memory_plan(self) -> MemoryPlan:
-        """The most bytes that computed values of the last program take at a time: what an eager engine cannot know."""
+        """The most bytes that the last program allocates at a time, with and without its passes, and that eager code does.
+
+        Values count until their last use; a variable of the function that lives longer holds more in eager code.  What
+        kernels need besides their results is measured on arrays of zeros that lie in memory as theirs do.
+
+        Examples
+        --------
+        >>> import minitorch as torch
+        >>> from minitorch import nn, static
+        >>> model = nn.Sequential(*[nn.Sequential(nn.Linear(64, 64), nn.Tanh()) for _ in range(20)])
+        >>> program = static.compile(model)
+        >>> with torch.no_grad():
+        ...     y = program(torch.ones(64, 64))
+        >>> program.memory_plan()
+        MemoryPlan(history=345264, eager=50352, freed=50352, reused=50352)
+        """
         return self._last().memory()
 
     def gradients(self) -> Traced:
@@ -491,8 +477,8 @@ def _text(variant: Variant) -> str:
     for slot, tensor in variant.trace.captured.items():
         lines.append(f"{slot!r} captured, of shape {list(tensor.shape)}")
     for instruction in variant.plan.instructions:
-        sizes = [variant.layouts[s] for s in writes_of(instruction)] if isinstance(instruction, Called) else []
-        said = ", ".join([f"{s[1].name}{list(s[0])}" for s in sizes if s is not None])
+        made = [variant.trace.arrays[s] for s in writes_of(instruction)] if isinstance(instruction, Called) else []
+        said = ", ".join([f"{a.dtype.name}{list(a.shape)}" for a in made])
         lines.append(f"{instruction!r}" + f"  # {said}" * bool(said))
     lines.append(f"return {', '.join([repr(s) for s in variant.plan.results])}")
     return "\n".join(lines)
