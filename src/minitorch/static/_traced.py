@@ -420,8 +420,8 @@ class Traced:
         >>> program = static.compile(model)
         >>> with torch.no_grad():
         ...     y = program(torch.ones(64, 64))
-        >>> program.memory_plan()
-        MemoryPlan(history=345264, eager=50352, freed=50352, reused=50352)
+        >>> [round(size / y.nbytes) for size in program.memory_plan()]  # history, eager, freed, reused
+        [21, 3, 3, 3]
         """
         return self._last().memory()
 
