@@ -253,10 +253,10 @@ def test_a_row_on_pieces(name: str, dtype: Any, monkeypatch: pytest.MonkeyPatch)
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 3e38, 1, -1, 0.5])
     values = rng.normal(size=(3, 3 * 2**15 + 77)) * 2
     values = np.where(rng.random(values.shape) < 0.3, rng.choice(special, values.shape), values)
-    params = PARAMS.get(name, (ROWS[name],) if name in ROWS else ())
+    params, call = PARAMS.get(name, (ROWS[name],) if name in ROWS else ()), row.call
 
     def f(*given: Any) -> Any:
-        return row.call(*[x * 1.5 for x in given], *params)
+        return call(*[x * 1.5 for x in given], *params)
 
     given = [torch.from_numpy(v.astype(dtype)) for v in values[: len(row.inputs)]]
     program = static.trace(f, *given)

@@ -15,6 +15,7 @@ import sys
 import types
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -57,6 +58,8 @@ def alike(a: Any, b: Any) -> bool:
 def _of_library(holder: Any) -> bool:
     """Whether a class, or a function's globals, belong to a library, which does not change while a program runs."""
     name = str(holder.get("__name__") if isinstance(holder, dict) else holder.__module__)
+    if isinstance(holder, dict) and holder.get("__name__", "") is None:
+        return True  # a row's recorder, see ``_op``
     if isinstance(holder, dict) and vars(sys.modules.get(name, types)) is not holder:
         return False
     return name.partition(".")[0] in _LIBRARIES
@@ -126,6 +129,12 @@ class Surroundings:
             held.clear()
 
     # -- later ---------------------------------------------------------------------------------------------------------
+    @functools.cached_property
+    def _flat(self) -> tuple[list[int], list[Any], list[Any]]:
+        """The containers' sizes, what iterates over them, and all their items: they are compared at each call."""
+        kept = [values for _, values in self._contents]
+        return [*map(len, kept)], [_items(container) for container, _ in self._contents], [*chain.from_iterable(kept)]
+
     def unchanged(self) -> bool:
         """Whether everything is as it was."""
         for cell, value in self._cells:
@@ -137,11 +146,11 @@ class Surroundings:
         for holder, name, value in self._slots:
             if (found := getattr(holder, name, _MISSING)) is not value and not alike(found, value):
                 return False
-        for container, values in self._contents:
-            if len(container) != len(values) or not (
-                all(map(is_, _items(container), values)) or all(map(alike, _items(container), values))
-            ):
-                return False
+        counts, views, items = self._flat
+        if [*map(len, views)] != counts or not all(map(is_, chain.from_iterable(views), items)):
+            for container, values in self._contents:
+                if len(container) != len(values) or not all(map(alike, _items(container), values)):
+                    return False
         return all([array.tobytes() == seen for array, seen in self._arrays])
 
     def changes(self) -> list[str]:
