@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
+from unittest import mock
 
 from minitorch import _op
 from minitorch._op import Row
+from minitorch._runtime import traced
 
 from ._syntax import Change, Watch, changes, compiled, doubled, tree_of
 
@@ -79,8 +81,21 @@ def _parts(formula: FunctionType) -> list[FunctionType]:
         function = pending.pop(0)
         if function not in found:
             found.append(function)
-            pending += _called(function).values()
+            pending += [*_called(function).values(), *_called_traced(function).values()]
     return found
+
+
+def _called_traced(function: FunctionType) -> dict[str, FunctionType]:
+    """The functions that are no rows and that ``F.<name>`` is where derivatives are recorded."""
+    values = {name: getattr(traced, name, None) for name in _attributes(function.__code__)}
+    return {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, FunctionType)
+        and name not in _op.rows
+        and value.__module__.startswith("minitorch.ops.")
+        and "np" not in _named(value.__code__)
+    }
 
 
 def _called(function: FunctionType) -> dict[str, FunctionType]:
@@ -105,6 +120,16 @@ def _named(code: CodeType) -> frozenset[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             found |= _named(constant)
+    return frozenset(found)
+
+
+@functools.cache
+def _attributes(code: CodeType) -> frozenset[str]:
+    """The names of attributes that code loads."""
+    found = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_ATTR", "LOAD_METHOD")}
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            found |= _attributes(constant)
     return frozenset(found)
 
 
@@ -139,8 +164,8 @@ def _other_reads(row: Row, formula: FunctionType) -> Iterator[Change]:
             yield Change(function, "wrong saved value", f"{row.name}: reads {name}", f"reads {other}", 0, changed)
 
 
-def _built(change: Change, place: Place, watch: Watch) -> FunctionType:
-    """The mutant's formula: the changed function, called by copies of those that lead to it."""
+def _built(change: Change, place: Place, watch: Watch) -> tuple[FunctionType, dict[str, FunctionType]]:
+    """The mutant's formula: the changed function, called by copies of those that lead to it; and those that ``traced`` has."""
     formula = _op.rows[place.row].formulas[place.input]
     assert isinstance(formula, FunctionType)
     changed = compiled(
@@ -169,7 +194,8 @@ def _built(change: Change, place: Place, watch: Watch) -> FunctionType:
         return copies[function]
 
     changed.__globals__.update({name: copied(value) for name, value in _called(changed).items()})
-    return copied(formula)
+    of_traced = {name: value for part in _parts(formula) for name, value in _called_traced(part).items()}
+    return copied(formula), {name: copied(value) for name, value in of_traced.items()}
 
 
 def _cell(value: Any) -> Any:
@@ -183,7 +209,12 @@ def installed(change: Change, place: Place) -> Iterator[Watch]:
     if row.node_type is None:
         _op.build(row)
     watch = Watch()
-    formula = _built(change, place, watch)
+    formula, others = _built(change, place, watch)
+    with mock.patch.multiple(traced, **others) if others else contextlib.nullcontext():
+        yield from _installed(row, place, formula, watch)
+
+
+def _installed(row: Row, place: Place, formula: FunctionType, watch: Watch) -> Iterator[Watch]:
     saved, reads = dict(row.formulas), dict(row.reads)
     names = list(saved) if row.together else [place.input]
     code = formula.__code__

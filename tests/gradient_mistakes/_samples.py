@@ -41,6 +41,12 @@ def _reduced(how: str, include: bool = True) -> Any:
     return lambda t, x, src: t.scatter_reduce(x, 0, index, src, how, include_self=include)
 
 
+def _gates(gates: int, hidden: int, size: int = 1) -> tuple[Any, ...]:
+    """The weights and biases of a recurrent layer."""
+    rows = gates * hidden
+    return normal(rows, size), normal(rows, hidden), normal(rows), normal(rows)
+
+
 _INFINITE = float("inf")
 _TIED = [[1.0, -1.0, 0.5], [-0.25, 0.5, 0.5], [2.0, -0.3, 0.1]]
 _AROUND = [-4.5, -3.5, -1.2, -0.4, 0.3, 1.1, 3.4, 5.2]
@@ -92,9 +98,22 @@ SAMPLES: dict[str, list[Sample]] = {
     "index_add": [
         sample(lambda t, x, s: t.index_add(x, 0, t.tensor([1, 1]), s, alpha=2), normal(3, 2), normal(2, 2)),
     ],
+    "gru_layer": [sample(row("gru_layer", (1,), False), *[normal(1, n) for n in (1, 4)], *_gates(3, 4))],
+    "lstm_layer": [  # sequences of different lengths, forwards and backwards; and more units than gates
+        *[
+            sample(
+                row("lstm_layer", (3, 2, 1, 1), reverse),
+                *[normal(n, k) for n, k in ((7, 2), (3, 1), (3, 1))],
+                *_gates(4, 1, 2),
+            )
+            for reverse in (False, True)
+        ],
+        sample(row("lstm_layer", (1,), False), *[normal(1, n) for n in (1, 5, 5)], *_gates(4, 5)),
+    ],
     "lstsq": [
         sample(lambda t, a, b: t.linalg.lstsq(a, b)[:2], normal(2, 4, 2), normal(2, 4, 3), order=1),
         sample(lambda t, a, b: t.linalg.lstsq(a, b)[1], normal(4, 2), normal(4, 3)),
+        sample(lambda t, a, b: t.linalg.lstsq(a, b)[0], normal(4, 2) * [1.0, 0.1], normal(4, 3), order=1),
     ],
     "lu_parts": [
         sample(lambda t, x: t.lu_unpack(x, t.tensor([1, 2, 3]), unpack_pivots=False)[1:], normal(2, 4, 3)),
