@@ -173,6 +173,40 @@ def test_second_order_mistakes() -> None:
     assert "detach()" in failure.blame.detail
 
 
+class Swish(torch.autograd.Function):
+    """x * sigmoid(x), which keeps the sigmoid."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        s = x.sigmoid()
+        ctx.save_for_backward(x, s)
+        ctx.s = s
+        return x * s
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        x, s = ctx.saved_tensors
+        return g * (s + x * s * (1 - s))
+
+
+def test_what_a_forward_computes_is_a_constant_in_second_derivatives() -> None:
+    (failure,) = failing(lambda x: Swish.apply(x.sin()), point(), order=2).failures
+    blame = failure.blame
+    assert blame is not None
+    assert (failure.check, blame.kind, blame.name) == ("second_order", "second order", "SwishBackward")
+    assert "keeps what its forward computed (saved tensor 1, ctx.s), and that is a constant" in blame.detail
+    assert "mark backward with @once_differentiable" in blame.detail
+
+    class Repaired(Swish):
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            x, _ = ctx.saved_tensors
+            s = x.sigmoid()
+            return g * (s + x * s * (1 - s))
+
+    assert check_gradients(lambda x: Repaired.apply(x.sin()), point(), order=2).ok
+
+
 def kinks_of(fn: Any, *values: float, dtype: Any = F64) -> list[tuple[int, str, float, float]]:
     report = check_gradients(fn, torch.tensor(values, dtype=dtype))
     return [(p.input_index[0], p.kind, round(p.left, 3), round(p.right, 3)) for p in report.kinks]
@@ -234,6 +268,17 @@ def test_what_cannot_be_checked(name: str) -> None:
     report = failing(fn, point())
     assert text in str(report)
     assert name == "writes unseen" or "gradients of <lambda> cannot be checked" in str(report)
+
+
+def test_writes_that_do_not_show_at_the_point() -> None:
+    def doubles(x: Any) -> Any:
+        x.data.mul_(2)
+        return x * 3
+
+    blame = failing(doubles, torch.zeros(2, dtype=F64)).failures[0].blame
+    assert blame is not None
+    assert (blame.kind, blame.name) == ("write", "mul_()")
+    assert "clone that first" in str(blame)
 
 
 def test_what_is_no_function() -> None:

@@ -166,6 +166,94 @@ def test_a_constant_is_found_however_large_the_terms_are() -> None:
     assert report.failed("linearity")
 
 
+HUGE = [8.5070587e37, -8.5070587e37, 1.8446743e19]
+
+
+@pytest.mark.parametrize("fn", [torch.tanh, lambda x: (3 * x).tanh(), torch.sigmoid, F.softplus], ids=str)
+def test_ordinary_numbers_among_huge_ones(fn: Any) -> None:
+    for values in ([0.0], [7.0], [4.8151436, 0.99999], [3.135016, 0.0]):
+        assert check_gradients(fn, at(*HUGE, *values, dtype=F32)).ok
+
+
+def test_values_that_are_rounded_before_they_are_saved() -> None:
+    def rows(x: Any, u: Any) -> Any:
+        return (x @ u).tanh().tanh()
+
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        x, u = (torch.tensor(rng.normal(size=(3, 3)) * size, dtype=F32) for size in (9, 1))
+        assert check_gradients(rows, x, u).ok
+    assert check_gradients(torch.var, torch.tensor([-4.1, -4.1, -4.1 + 4e-7, -4.1], dtype=F32)).ok
+
+
+def test_a_wrong_gradient_of_rounded_values_is_found() -> None:
+    class Tanh(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            y = x.tanh()
+            ctx.save_for_backward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (y,) = ctx.saved_tensors
+            return g * (1 - y * y) * 1.1
+
+    for dtype, values in ((F32, (3.0, -1.5)), (F64, (9.0, 3.0))):
+        assert check_gradients(
+            lambda x: Tanh.apply(x) + x / 50, at(*values, dtype=dtype), raise_exception=False
+        ).failed("values")
+
+
+# -- kinks of several operations ---------------------------------------------------------------------------------------
+def stable_bce(x: Any) -> Any:
+    return (x.clamp(min=0) - x + (-x.abs()).exp().log1p()).mean()
+
+
+@pytest.mark.parametrize("dtype", [F64, F32], ids=str)
+@pytest.mark.parametrize("fn", [stable_bce, lambda x: x.relu() - (-x).relu(), lambda x: (x + x.abs()) - 2 * x.relu()])
+def test_kinks_that_cancel(fn: Any, dtype: Any) -> None:
+    report = check_gradients(fn, at(0.0, 1.0, 0.0, dtype=dtype), order=2)
+    assert {p.kind for p in report.kinks} <= {"kinks that cancel"}
+    if fn is stable_bce:
+        assert [p.input_index for p in report.kinks] == [(0,), (2,)]
+        assert "the kinks of ClampBackward1 (" in report.notes[0]
+        assert "and AbsBackward0 (" in report.notes[0]
+
+
+def test_what_is_wrong_beside_kinks_that_cancel_is_found() -> None:
+    def fn(x: Any) -> Any:
+        return stable_bce(x) + x.detach().sum()
+
+    (failure, *_) = check_gradients(fn, at(0.0, 1.0), raise_exception=False).failures
+    assert failure.blame is not None
+    assert failure.blame.name == "detach()"
+
+
+def test_second_derivatives_next_to_kinks() -> None:
+    def rendered(density: Any, colour: Any) -> Any:
+        passed = (-density.abs()).exp()
+        return ((1 - passed) * passed.cumprod(0) * colour).sum()
+
+    assert check_gradients(rendered, at(0.0, 0.0, 0.0), at(0.0, 0.0, 1.0), order=2).ok
+
+    def cosine(a: Any, b: Any) -> Any:
+        return (a * b).sum(-1) / (a.norm(dim=-1) * b.norm(dim=-1) + 1e-8)
+
+    assert check_gradients(cosine, at(0.0, 0.0, 1e-7), at(0.5, 1.0, 0.0), order=2).ok
+
+
+# -- other functions of other shapes -----------------------------------------------------------------------------------
+def test_different_functions_with_the_same_values_at_zeros() -> None:
+    def recurrent(x: Any, h: Any, w: Any, u: Any) -> Any:
+        for step in x:
+            h = (step @ w + h @ u).tanh()
+        return h
+
+    zeros = [torch.zeros(s, dtype=F64) for s in ((3, 2), (2, 3), (3, 3))]
+    assert check_gradients(recurrent, zeros[0], at(0.0, 0.0, 1.0), *zeros[1:]).ok
+
+
 # -- NaN at a kink -----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("kinks", ["between", "reference"])
 def test_nan_that_an_operation_gives_at_its_kink(kinks: str) -> None:

@@ -247,6 +247,12 @@ def test_functions_that_raise_for_some_draws() -> None:
     property_test(positive, tensors(shape=(2,), elements=st.floats(0.1, 3)), max_examples=5)
 
 
+def test_functions_of_other_arguments() -> None:
+    error = failing(lambda x, y: x * y, tensors(shape=(2,)))
+    assert "cannot be called with these inputs: " in str(error)
+    assert "Give one strategy, or shape, for each of its arguments" in str(error)
+
+
 def test_functions_that_raise_for_all_draws() -> None:
     with pytest.raises(ValueError, match="only positive") as error:
         property_test(positive, tensors(shape=(2,), elements=st.floats(-3, -1)), allow=ValueError, max_examples=5)
@@ -276,12 +282,13 @@ def test_functions_with_a_memory() -> None:
     assert "did not fail when they were checked again" in str(failing(once, tensors(shape=(2,))))
 
 
-def test_functions_that_take_long() -> None:
+def test_functions_that_take_long(capsys: pytest.CaptureFixture[str]) -> None:
     def slow(x: Any) -> Any:
         time.sleep(0.02)
         return x.sin()
 
-    report = property_test(slow, tensors(shape=(2,)), time_limit=0.3)
+    report = property_test(slow, tensors(shape=(2,)), time_limit=0.3, seed=1)
+    assert capsys.readouterr().out == ""
     assert report.stopped
     assert 0 < report.draws < 50
     assert "stopped as the time was up" in str(report)

@@ -48,6 +48,38 @@ class Wrong(torch.nn.Module):
 
 model = Net(3)
 number = 3
+
+def nothing(x):
+    pass
+
+def indices(x):
+    return x.argmax()
+
+def detached(x):
+    return x.detach() * 2
+
+def positive_part(x):
+    return x[x > 0]
+
+def noisy(x):
+    return x * torch.rand_like(x)
+
+def writes(x):
+    return x.add_(1)
+
+def writes_unseen(x):
+    x.data.mul_(2)
+    return x * 3
+
+def log(x):
+    if (x <= 0).any():
+        raise ValueError("only positive numbers")
+    return x.log()
+
+def slow(x):
+    import time
+    time.sleep(0.2)
+    return (x * x + x).sum()
 """
 
 
@@ -108,6 +140,29 @@ def test_wrong_gradients(function: str, shapes: str, blamed: str, capsys: pytest
     (test,) = [v for n, v in namespace.items() if n.startswith("test_")]
     with pytest.raises(AssertionError, match=r"gradients of \w+ are wrong"):
         test()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("function", "what", "remedy"),
+    [
+        ("nothing", "the function must return tensors, but output 0 is None", "was a return forgotten?"),
+        ("indices", "the function returns torch.int64, which has no gradient", "return values of floats"),
+        ("detached", "zero: the gradient is zero everywhere", "to blame: detach(), called at"),
+        ("positive_part", "The shape depends on the values", "pad, or sum what it returns"),
+        ("noisy", "the function is random", "Draw random numbers outside and pass them in"),
+        ("writes", "the function writes into its input", "clone it first"),
+        ("writes_unseen", "to blame: mul_(), called at", "it writes into an argument; clone that first"),
+        ("log", "log raised ValueError: only positive numbers", "draw others"),
+        ("slow", "finite differences would take too long", "Pass fast=True"),
+        ("good", "cannot be called with these inputs", "Give one strategy, or shape, for each"),
+    ],
+)
+def test_what_cannot_be_tested(function: str, what: str, remedy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(f"functions:{function}", "(3,)", "--time-limit", "1") == 1
+    out, _ = capsys.readouterr()
+    assert what in out
+    assert remedy in out
+    assert "this test shows it:" in out
 
 
 @pytest.mark.parametrize(

@@ -372,8 +372,33 @@ def wrong_second_order(step: Step) -> Blame | None:
         return None
     blame = _blame(step, "second order", _seen(found))
     if cuts:
-        blame.detail += f"; {described(cuts[0])} at {cuts[0].site} cuts the path"
+        blame.detail += (
+            f"; {described(cuts[0])} at {cuts[0].site} cuts the path: first derivatives do not need it, second do"
+        )
+    elif _is_custom(step) and (kept := _computed_in_forward(step.entry)):
+        blame.detail += (
+            f"; it keeps what its forward computed ({', '.join(kept)}), and that is a constant in second derivatives: keep "
+            "inputs or outputs and compute the rest from them in backward, or return it as one more output"
+        )
+    if _is_custom(step):
+        blame.detail += ". If nobody needs second derivatives, mark backward with @once_differentiable: they raise then"
     return blame
+
+
+def _computed_in_forward(entry: Entry) -> list[str]:
+    """What a custom Function's call keeps that is neither an input nor an output."""
+    node: Any = entry.node
+    held = {f"saved tensor {i}": t for i, t in enumerate(node.saved_tensors)}
+    held |= {f"ctx.{name}": value for name, value in vars(node).items()}
+    given = [t._array for t in (*(entry.inputs or ()), *(entry.outputs or ())) if isinstance(t, _runtime.Tensor)]
+    return [
+        name
+        for name, t in held.items()
+        if isinstance(t, _runtime.Tensor)
+        and t._array.dtype.kind == "f"
+        and not t.requires_grad
+        and not any([np.may_share_memory(t._array, array) for array in given])
+    ]
 
 
 def _traced_vjp(outputs: Sequence[Any], wanted: Sequence[Any], starts: Sequence[Any]) -> list[Any]:
@@ -384,6 +409,17 @@ def _traced_vjp(outputs: Sequence[Any], wanted: Sequence[Any], starts: Sequence[
 
 
 # -- properties --------------------------------------------------------------------------------------------------------
+def blame_writing(subject: Subject) -> Blame | None:
+    """A call that writes into an argument, though it does not show at the point: what is written there is what was there."""
+    moved = Subject(subject.fn, subject.arguments, subject.variables, subject.parameters)
+    moved.arrays = [(a + subject.scales(v)).astype(a.dtype) for v, a in enumerate(subject.arrays)]
+    try:
+        found = blame_property(moved, "mutation")
+    except Exception:
+        return None
+    return found if found is not None and found.kind == "write" else None
+
+
 def blame_property(subject: Subject, name: str) -> Blame | None:
     """What breaks a property: a call that writes into an argument, or a custom Function's backward."""
     arguments = [wrap(a) for a in subject.arrays[: len(subject.variables)]]

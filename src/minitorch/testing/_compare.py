@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..autograd._differences import DOUBLE, KINDS, KINK, Array, Behaviour, Glance, Line
+from ..autograd._differences import DOUBLE, KINDS, KINK, SMOOTH, Array, Behaviour, Glance, Line
 from ..autograd._subject import Subject
-from ._rounding import at_point
+from ._rounding import at_point, near_point
 from ._verdict import agreement, beside, rough_noise, verdict
 
 ENOUGH = 16
@@ -136,7 +136,7 @@ class _Columns:
         largest = [size[self.outputs == o].max(initial=0) for o in range(len(subject.shapes))]
         self.limits = np.array(largest)[self.outputs] if largest else np.zeros(0)
         self.rng, self.failed = np.random.default_rng(5), 0
-        self._rounding: dict[int, list[float]] = {}
+        self._rounding: dict[tuple[int, bool], list[float]] = {}
 
     def settle(self, group: list[int]) -> None:
         """Compare a group of columns; look closer where they do not agree."""
@@ -211,7 +211,7 @@ class _Columns:
             self.limits,
             lambda of: of.column(variable, place),
             scale,
-            abs(float(subject.arrays[variable].flat[place])) or scale,
+            abs(float(subject.arrays[variable].flat[place])) or min(scale, 1.0),
         )
         known = np.isfinite(subject.base)
         if not np.isfinite(analytic[~known]).all():  # a vector that is 0 for the others, times infinity
@@ -221,19 +221,20 @@ class _Columns:
         found.numeric[:, column], found.error[:, column] = behaviour.value, behaviour.error
         wrong = ~right & known
         for row in np.flatnonzero(wrong)[:ENOUGH]:
-            wrong[row] = not abs(analytic[row] - behaviour.value[row]) <= self.rounding(int(row))[variable]
+            smooth = bool(behaviour.kind[row] == SMOOTH)
+            wrong[row] = not abs(analytic[row] - behaviour.value[row]) <= self.rounding(int(row), smooth)[variable]
         found.wrong[:, column] = wrong
         self.failed += bool(found.wrong[:, column].any())
         special = known & (behaviour.kind != 0)
         for row in np.flatnonzero(special | found.wrong[:, column]):
             self._note(int(row), column, behaviour)
 
-    def rounding(self, row: int) -> list[float]:
+    def rounding(self, row: int, smooth: bool) -> list[float]:
         """How far rounding moves the gradients of an output element, by each variable."""
-        if row not in self._rounding:
+        if (row, smooth) not in self._rounding:
             vectors = self.subject.split(np.eye(1, self.subject.base.size, row)[0])
-            self._rounding[row] = at_point(self.subject, vectors)
-        return self._rounding[row]
+            self._rounding[row, smooth] = (near_point if smooth else at_point)(self.subject, vectors)
+        return self._rounding[row, smooth]
 
     def between_neighbours(
         self, variable: int, place: int, analytic: Array, right: Array, behaviour: Behaviour

@@ -1,4 +1,4 @@
-"""Which of the values between the slopes of a kink an operation has to give: PyTorch's."""
+"""Which of the values between the slopes of a kink an operation has to give: PyTorch's; and kinks that cancel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from .._op import Row
 from ..autograd._subject import Subject
 from ._blame import Step, compared, own_jacobian, site_of, steps
-from ._compare import Point
+from ._compare import Point, compare
 from ._recording import Recording
 
 _AT_BOUNDS = "clamp clamp_min clamp_max"
@@ -39,6 +39,9 @@ IN_WORDS = {
 }
 
 
+CANCELLING = "kinks that cancel"
+
+
 def documented(subject: Subject) -> Iterator[tuple[str, Point, str, str]]:
     """Each recorded operation at a kink with another value: its name, the entry, what it should be, the line."""
     with Recording() as recording:
@@ -54,6 +57,41 @@ def documented(subject: Subject) -> Iterator[tuple[str, Point, str, str]]:
         for point in found.accepted:
             if point.kind == "kink" and not follows(point, rule) and at_the_point(found.subject, point):
                 yield step.entry.name, point, IN_WORDS[rule], site_of(step)
+
+
+def cancelling(subject: Subject) -> list[str]:
+    """The operations at kinks of their own, with their lines, where these cancel; none where something else is wrong.
+
+    ``relu(x) - relu(-x)`` is ``x``: at 0 each takes a slope of one side, and together they have none of the function's.  Next
+    to the point all is right.
+    """
+    with Recording() as recording:
+        subject.call()
+    taken = [(step, own_jacobian(step)) for step in steps(recording)]
+    names = []
+    for step, own in taken:
+        found = compared(step, own) if isinstance(own, tuple) else None
+        if found is not None and any([p.kind == "kink" for p in found.accepted]):
+            names.append(f"{step.entry.name} ({site_of(step)})")
+    return names if names and all([_right_beside(subject, seed) for seed in (29, 31)]) else []
+
+
+def _right_beside(subject: Subject, seed: int) -> bool:
+    """Whether gradients are right at a point nearby."""
+    other = moved(subject, np.random.default_rng(seed))
+    return compare(other, other.rows()).agrees
+
+
+def moved(subject: Subject, rng: np.random.Generator) -> Subject:
+    """The function at a point nearby."""
+    other = Subject(subject.fn, subject.arguments, subject.variables, subject.parameters)
+    other.arrays = [
+        (a + 2.0**-7 * subject.own_sizes(v) * rng.uniform(0.5, 1, a.shape) * rng.choice([-1, 1], a.shape)).astype(
+            a.dtype
+        )
+        for v, a in enumerate(subject.arrays)
+    ]
+    return other
 
 
 def at_the_point(subject: Subject, point: Point) -> bool:

@@ -55,12 +55,12 @@ def _scaled(
         return "sign flipped: the gradient is -1 times the derivative"
     text = f"scaled by a constant: the gradient is {_number(factor)} times the derivative"
     whole = round(factor)
-    if whole > 1 and math.isclose(factor, whole, rel_tol=1e-3):
+    if 1 < whole < 1000 and math.isclose(factor, whole, rel_tol=1e-3):
         sizes = {*input_shape, *output_shape, math.prod(input_shape), math.prod(output_shape)}
         extra = "" if whole not in sizes else f", or a mean over {whole} elements is not divided by {whole}"
         return f"{text}: it is accumulated {whole} times (stale by {whole - 1}){extra}"
     inverse = round(1 / factor)
-    if abs(inverse) > 1 and math.isclose(1 / factor, inverse, rel_tol=1e-3):
+    if 1 < abs(inverse) < 1000 and math.isclose(1 / factor, inverse, rel_tol=1e-3):
         return f"{text} (1/{inverse})"
     return text
 

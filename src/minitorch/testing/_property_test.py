@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import time
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import hypothesis
 import hypothesis.errors
-from hypothesis import HealthCheck, Phase
+from hypothesis import HealthCheck, Phase, Verbosity
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -19,6 +20,7 @@ import minitorch
 
 from .. import nn
 from .._tensor import Tensor
+from ..autograd import _subject
 from ._check import CHECKS, check_gradients
 from ._literals import literal, module_lines
 from ._report import Failure, GradientError, GradientReport
@@ -214,6 +216,7 @@ class Run:
             phases=(Phase.generate, Phase.shrink),
             report_multiple_bugs=False,
             print_blob=False,
+            verbosity=Verbosity.quiet,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.nested_given],
         )(hypothesis.given(self.strategy)(lambda drawn: self.check(drawn)))
         dtypes = {p.dtype for p in getattr(self.fn, "parameters", tuple)() if p.is_floating_point()}
@@ -308,6 +311,9 @@ def _same(x: Any) -> Any:
 
 def _raised(name: str, error: Exception) -> str:
     kind = type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, TypeError) and frames[-1].filename == _subject.__file__:  # it was not even entered
+        return f"{name} cannot be called with these inputs: {error}. Give one strategy, or shape, for each of its arguments"
     return (
         f"{name} raised {kind}: {error}. Where that means that the inputs are outside its domain, draw others "
         f'(elements=, shape=; sizes with one name are equal: tensors(shape=("n", 3))), or pass allow={kind}'

@@ -63,7 +63,7 @@ class Blame:
             "nan": f"to blame: {self.name}{where}",
             "cast": f"to blame: {self.name}{where}",
             "function": f"to blame: {self.name}{where}",
-            "write": f"to blame: {self.name}{where}: it writes into an argument",
+            "write": f"to blame: {self.name}{where}: it writes into an argument; clone that first",
             "none": self.name,
         }
         return titles[self.kind] + (f"\n    {self.detail}" if self.detail else "")

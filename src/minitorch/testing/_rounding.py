@@ -6,12 +6,16 @@ graph.  Nothing here is computed unless a comparison has failed without it.
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import _runtime
+from .._modes import Observer, observers
+from .._op import Row
 from .._runtime import wrap
 from .._views import current_node
 from ..autograd._differences import Array
@@ -102,10 +106,82 @@ def at_point(subject: Subject, vectors: Sequence[Array], create_graph: bool = Fa
 
 
 def of_points(call: Callable[[Sequence[Array]], list[Array]], arrays: Sequence[Array], unit: float) -> list[float]:
-    """How far what *call* gives moves where its arguments do by a few units; equal numbers stay equal."""
+    """How far what *call* gives moves where its arguments, and what each operation rounds, do by a few units.
+
+    Equal numbers stay equal.  Where *call* raises, it does not count.
+    """
+    rng = np.random.default_rng(23)
     at = call(arrays)
-    moved = [_sizes(call([(a * (1 + k * 2 * unit)).astype(a.dtype) for a in arrays]), at) for k in (-3, -2, 2, 3, 5)]
+    moved = [[0.0] * len(at)]
+    for units in (1, 2, 3, 3, 5, 5):
+        with contextlib.suppress(Exception), Moving(rng, 2 * unit) as moving:
+            moved.append(_sizes(call([moving.moved(a, 2 * units * unit) for a in arrays]), at))
     return [16 * max(m) for m in zip(*moved)]
+
+
+def near_point(subject: Subject, vectors: Sequence[Array]) -> list[float]:
+    """How far rounding moves each gradient of these vectors, that of the values that they are made of included.
+
+    At a kink the gradient is another next to the point: this is for what is smooth.
+    """
+
+    def gradients(at: Sequence[Array]) -> list[Array]:
+        outputs, wanted = subject.call(at)
+        subject.backwards += 1
+        found = vjp([outputs[o] for o in subject.which], wanted, vectors)
+        return [np.zeros(a.shape) if g is None else g._array.astype(float) for g, a in zip(found, at)]
+
+    return [
+        a + b for a, b in zip(at_point(subject, vectors), of_points(gradients, subject.arrays, subject.precision.unit))
+    ]
+
+
+class Moving(Observer):
+    """While it is entered, what operations round is a little larger or smaller; equal numbers move alike.
+
+    What an operation passes on is not rounded: what it is given, its numbers, and these with another sign.
+
+    Parameters
+    ----------
+    rng : Generator
+        Says by its digits which number becomes larger.
+    by : float
+        The part of a number that is added or taken away.
+    """
+
+    def __init__(self, rng: np.random.Generator, by: float) -> None:
+        self._factor = 2 * int(rng.integers(2**62)) + 1
+        self._by, self._thread = by, threading.get_ident()
+
+    def __enter__(self) -> Moving:
+        observers.append(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        observers.remove(self)
+
+    def active(self) -> bool:
+        """Whether it moves what is called here."""
+        return threading.get_ident() == self._thread
+
+    def recorded(self, call: Any) -> None:
+        """Move what a call has rounded."""
+        if isinstance(call.row, Row) and not call.row.view and not call.in_place:
+            given = [t._array for t in call.inputs if isinstance(t, _runtime.Tensor) and t._array.dtype.kind == "f"]
+            numbers = np.array([float(p) for p in (*call.params, *call.inputs) if isinstance(p, (int, float))])
+            for array in [out._array for out in call.outputs]:
+                shared = any([np.may_share_memory(array, a) for a in given])
+                if array.dtype.kind == "f" and array.flags.writeable and not shared:
+                    passed_on = np.concatenate([np.abs(a).ravel() for a in (*given, numbers.astype(array.dtype))])
+                    array[...] = np.where(np.isin(np.abs(array), passed_on), array, self.moved(array, self._by))
+
+    def moved(self, array: Array, by: float) -> Array:
+        """Numbers larger or smaller by this part of them."""
+        whole: Any = np.dtype(f"u{array.itemsize}")
+        digits = np.multiply(array.view(whole), whole.type(self._factor % 2 ** (8 * array.itemsize)))
+        signs = 1.0 - 2.0 * (digits >> whole.type(8 * array.itemsize - 1))
+        with np.errstate(all="ignore"):
+            return np.asarray((array * (1 + by * signs)).astype(array.dtype))
 
 
 def _nudged(vector: Array, unit: float, rng: np.random.Generator) -> Array:

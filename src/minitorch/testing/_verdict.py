@@ -136,9 +136,10 @@ def verdict(
         vague = right & (behaviour.kind == SMOOTH) & (2 * behaviour.error > 0.05 * size) & (size > SHARP * limits)
     double = subject.in_double() if (~right | vague).any() else None
     if double is not None:
-        finer = examine(
-            Remembered(line_of(double), weights), _steps(DOUBLE, scale, small), _noise(double, weights), DOUBLE.equal
-        )
+        line, steps, noise = Remembered(line_of(double), weights), _steps(DOUBLE, scale, small), _noise(double, weights)
+        finer = examine(line, steps, noise, DOUBLE.equal)
+        agrees = judge(analytic, finer, precision.equal, slack)
+        finer = _closer(line, finer, right | agrees, steps, small, noise, DOUBLE)
         agrees = judge(analytic, finer, precision.equal, slack)
         clearly = judge(analytic, finer, 5 * precision.equal, 32 * slack)
         better = (finer.kind == SMOOTH) & (behaviour.kind == SMOOTH) & (finer.error < behaviour.error)
