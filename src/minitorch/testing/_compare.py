@@ -36,7 +36,7 @@ class Point:
     left, right : float
         The one-sided slopes.
     kind : str
-        "smooth", "kink", "discontinuity", "vertical slope", "edge of the domain" or "undefined".
+        "smooth", "kink", "discontinuity", "vertical slope", "edge of the domain", "undefined" or "kinks that cancel".
     """
 
     output: int

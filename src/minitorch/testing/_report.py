@@ -115,7 +115,8 @@ class GradientReport:
     failures : list of Failure
         Empty where everything is right.
     kinks : list of Point
-        Entries at kinks, discontinuities, vertical slopes and edges of the domain, whose values were accepted.
+        Entries at kinks, discontinuities, vertical slopes and edges of the domain, whose values were accepted; and at kinks
+        of several operations that cancel.
     evaluations, backwards : int
         How often the function was called, and differentiated.
     checks : list of str
