@@ -134,6 +134,7 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     "pow_number": [sample(lambda t, x: t.pow(x, 0), [0.0, 1.0, -2.0], order=1)],
     "pow_of_number": [sample(lambda t, x: t.pow(0.5, x), normal(3)), sample(lambda t, x: t.pow(1, x), normal(3))],
+    "prelu": [sample(lambda t, x, w: F.prelu(x, w), distinct(4), [-0.3])],
     "qr": [sample(lambda t, x: t.linalg.qr(x), normal(2, 2, 4)), sample(lambda t, x: t.linalg.qr(x), normal(2, 4, 2))],
     "scatter_reduce_extreme": [
         sample(_reduced("amax", False), distinct(3, 3), distinct(2, 3), order=1),

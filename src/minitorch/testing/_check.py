@@ -565,15 +565,12 @@ def compared_along(subject: Subject, directions: Sequence[Array]) -> tuple[Array
     analytic = subject.joined(subject.vjp([d.astype(float) for d in directions]))
     subject.backwards += 1
     behaviour, wrong = along(subject, directions, analytic)
-    for kind, rounding in ((wrong, _rounding.at_point), (wrong & _smooth(behaviour), _rounding.near_point)):
-        if kind.any() and behaviour is not None:
-            floors = np.repeat(rounding(subject, directions), subject.sizes)
-            wrong = wrong & ~(kind & (np.abs(analytic - behaviour.value) <= floors))
+    if wrong.any() and behaviour is not None:
+        floors = np.repeat(_rounding.at_point(subject, directions), subject.sizes)
+        wrong &= ~(np.abs(analytic - behaviour.value) <= floors)
+    if wrong.any() and behaviour is not None and (smooth := wrong & (behaviour.kind == SMOOTH)).any():
+        wrong &= ~(smooth & (np.abs(analytic - behaviour.value) <= _rounding.near_point(subject, directions)))
     return analytic, behaviour, wrong
-
-
-def _smooth(behaviour: Behaviour | None) -> Any:
-    return False if behaviour is None else behaviour.kind == SMOOTH
 
 
 def _zeros_like(tensor: Any) -> Any:

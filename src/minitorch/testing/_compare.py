@@ -136,7 +136,7 @@ class _Columns:
         largest = [size[self.outputs == o].max(initial=0) for o in range(len(subject.shapes))]
         self.limits = np.array(largest)[self.outputs] if largest else np.zeros(0)
         self.rng, self.failed = np.random.default_rng(5), 0
-        self._rounding: dict[tuple[int, bool], list[float]] = {}
+        self._rounding: dict[tuple[int, bool], Array] = {}
 
     def settle(self, group: list[int]) -> None:
         """Compare a group of columns; look closer where they do not agree."""
@@ -222,18 +222,20 @@ class _Columns:
         wrong = ~right & known
         for row in np.flatnonzero(wrong)[:ENOUGH]:
             smooth = bool(behaviour.kind[row] == SMOOTH)
-            wrong[row] = not abs(analytic[row] - behaviour.value[row]) <= self.rounding(int(row), smooth)[variable]
+            wrong[row] = not abs(analytic[row] - behaviour.value[row]) <= self.rounding(int(row), smooth)[column]
         found.wrong[:, column] = wrong
         self.failed += bool(found.wrong[:, column].any())
         special = known & (behaviour.kind != 0)
         for row in np.flatnonzero(special | found.wrong[:, column]):
             self._note(int(row), column, behaviour)
 
-    def rounding(self, row: int, smooth: bool) -> list[float]:
-        """How far rounding moves the gradients of an output element, by each variable."""
+    def rounding(self, row: int, smooth: bool) -> Array:
+        """How far rounding moves the gradient of an output element."""
         if (row, smooth) not in self._rounding:
-            vectors = self.subject.split(np.eye(1, self.subject.base.size, row)[0])
-            self._rounding[row, smooth] = (near_point if smooth else at_point)(self.subject, vectors)
+            subject, vectors = self.subject, self.subject.split(np.eye(1, self.subject.base.size, row)[0])
+            self._rounding[row, smooth] = (
+                near_point(subject, vectors) if smooth else np.repeat(at_point(subject, vectors), subject.sizes)
+            )
         return self._rounding[row, smooth]
 
     def between_neighbours(

@@ -108,19 +108,26 @@ def at_point(subject: Subject, vectors: Sequence[Array], create_graph: bool = Fa
 def of_points(call: Callable[[Sequence[Array]], list[Array]], arrays: Sequence[Array], unit: float) -> list[float]:
     """How far what *call* gives moves where its arguments, and what each operation rounds, do by a few units.
 
-    Equal numbers stay equal.  Where *call* raises, it does not count.
+    Equal numbers stay equal.
     """
+    return [float(m.max(initial=0)) for m in _moves(call, arrays, unit)]
+
+
+def _moves(call: Callable[[Sequence[Array]], list[Array]], arrays: Sequence[Array], unit: float) -> list[Array]:
+    """The same for each element.  Where *call* raises, it does not count."""
     rng = np.random.default_rng(23)
     at = call(arrays)
-    moved = [[0.0] * len(at)]
+    largest = [np.zeros(np.shape(a)) for a in at]
     for units in (1, 2, 3, 3, 5, 5):
         with contextlib.suppress(Exception), Moving(rng, 2 * unit) as moving:
-            moved.append(_sizes(call([moving.moved(a, 2 * units * unit) for a in arrays]), at))
-    return [16 * max(m) for m in zip(*moved)]
+            found = call([moving.moved(a, 2 * units * unit) for a in arrays])
+            apart = [np.abs(np.nan_to_num(a - b, posinf=0, neginf=0)) for a, b in zip(found, at)]
+            largest = [np.maximum(a, b) for a, b in zip(largest, apart)]
+    return [16 * a for a in largest]
 
 
-def near_point(subject: Subject, vectors: Sequence[Array]) -> list[float]:
-    """How far rounding moves each gradient of these vectors, that of the values that they are made of included.
+def near_point(subject: Subject, vectors: Sequence[Array]) -> Array:
+    """How far rounding moves each element of the gradients of these vectors, that of the values they are made of included.
 
     At a kink the gradient is another next to the point: this is for what is smooth.
     """
@@ -131,9 +138,8 @@ def near_point(subject: Subject, vectors: Sequence[Array]) -> list[float]:
         found = vjp([outputs[o] for o in subject.which], wanted, vectors)
         return [np.zeros(a.shape) if g is None else g._array.astype(float) for g, a in zip(found, at)]
 
-    return [
-        a + b for a, b in zip(at_point(subject, vectors), of_points(gradients, subject.arrays, subject.precision.unit))
-    ]
+    moves = _moves(gradients, subject.arrays, subject.precision.unit)
+    return np.concatenate([m.ravel() for m in moves]) + np.repeat(at_point(subject, vectors), subject.sizes)
 
 
 class Moving(Observer):
