@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .reduce import sum_to
+from .reduce import number, sum_to
 
 Sizes = tuple[int, ...]
 Arrays = list[np.ndarray]
@@ -123,19 +123,19 @@ def lstm_slopes(gates: np.ndarray, curved: np.ndarray, cells_before: np.ndarray)
 
     (For the last gate it is the gradient by the hidden state.)
     """
-    a = curved.shape[1]
+    a, one = curved.shape[1], number(curved.dtype.char, 1.0)
     slopes = gates * gates
     np.subtract(gates, slopes, slopes)
     into, forget, new, out = [slopes[:, i * a : (i + 1) * a] for i in range(4)]
     of_new = gates[:, 2 * a : 3 * a]
     np.multiply(of_new, of_new, new)
-    np.subtract(1, new, new)
+    np.subtract(one, new, new)
     into *= of_new
     forget *= cells_before
     new *= gates[:, :a]
     out *= curved
     through = np.multiply(curved, curved)
-    np.subtract(1, through, through)
+    np.subtract(one, through, through)
     through *= gates[:, 3 * a :]
     return slopes, through
 
