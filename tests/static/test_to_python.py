@@ -20,6 +20,8 @@ from deployed import MODELS, SIZES, Deployed
 from minitorch import nn, static
 from minitorch._op import rows
 from minitorch._pytree import tree_flatten
+from minitorch.static._copied import Copies
+from minitorch.static._free_names import Unwritable
 from minitorch.static._python_sizes import SizedBody
 from replays import CHOICES, LAYERS, LOSSES, Case
 from samples import all_samples
@@ -567,3 +569,30 @@ def test_graphs_need_an_example(tmp_path: Path) -> None:
     executor = static.Executor(static.placeholder("x") + 1)
     with pytest.raises(RuntimeError, match="no value was fed for x"):
         executor.to_python(tmp_path / "graph.py")
+
+
+# -- functions of others -----------------------------------------------------------------------------------------------
+HALF = np.float32(0.5)
+
+
+def halved(x: np.ndarray, *, times: int = 1) -> np.ndarray:
+    """An own kernel."""
+    for _ in range(times):
+        x = x * HALF
+    return x
+
+
+def through_pytest(x: np.ndarray) -> np.ndarray:
+    return pytest.approx(x)
+
+
+def test_kernels_of_others_are_copied_where_they_need_numpy_alone() -> None:
+    copies = Copies(lambda array: "W")
+    name = copies.function(halved, "halve")
+    copies.settle(set())
+    name = copies.function(halved)
+    scope: dict[str, Any] = {}
+    exec("\n".join([copies.imports(), *[text for _, text in copies.texts()]]), scope)
+    same(scope[name](np.ones(2, np.float32), times=2), np.full(2, 0.25, np.float32))
+    with pytest.raises(Unwritable, match="pytest, which is neither NumPy's nor Python's own"):
+        Copies(lambda array: "W").function(through_pytest)

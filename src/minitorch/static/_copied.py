@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ._free_names import FreeNames, Unwritable
+from ._free_names import FreeNames, Unwritable, of_package
 
 PACKAGE = __name__.partition(".")[0]
 ENGINE = frozenset([
@@ -32,9 +32,15 @@ ENGINE = frozenset([
     )
 ])  # fmt: skip
 """Modules that nothing is copied from: what needs them runs on tensors."""
+_IMPORTED = sys.stdlib_module_names | {"numpy"}
 _PRAGMA = re.compile(rb" *# (type: ignore|noqa|fmt: )[^\n]*")
 _QUOTED = re.compile(r"'([^'\"\\]*)'")  # what ast.unparse puts between the other quotes
 _BUILTINS = frozenset([*vars(builtins), *keyword.kwlist])
+
+
+def _root(module: Any) -> str:
+    """The package that a module is of."""
+    return str(module or "").partition(".")[0]
 
 
 class File:
@@ -42,7 +48,10 @@ class File:
 
     def __init__(self, module: str) -> None:
         self.module = module
-        self.text = inspect.getsource(sys.modules[module]).encode()
+        try:
+            self.text = inspect.getsource(sys.modules[module]).encode()
+        except (OSError, TypeError):
+            raise Unwritable(f"{module}, whose source text is not there") from None
         self.tree = ast.parse(self.text)
         self.starts = [0]
         for line in self.text.splitlines(keepends=True):
@@ -185,9 +194,7 @@ class Copied:
         decorators = getattr(self.node, "decorator_list", [])
         lines = [*[d.lineno for d in decorators], self.node.lineno]
         for decorator, following in zip(decorators, lines[1:]):
-            name = next(n for n in ast.walk(decorator) if isinstance(n, ast.Name))
-            value = vars(sys.modules[self.file.module]).get(name.id)
-            if str(getattr(value, "__module__", "")).partition(".")[0] == PACKAGE:
+            if of_package(decorator, self.file):
                 yield self.file.starts[decorator.lineno - 1], self.file.starts[following - 1], ""
 
     def _function(self, edits: Any) -> str:
@@ -219,6 +226,7 @@ class Copies:
     def __init__(self, store: Callable[[np.ndarray], str]) -> None:
         self.store = store
         self.definitions: list[Any] = []
+        self.roots = {PACKAGE}  # the packages of which functions are copied: those that kernels are of
         self._known: dict[Any, Any] = {}
         self._user: list[Any] = []
         self._settled = False
@@ -266,7 +274,7 @@ class Copies:
                 return name, str(self.global_name(file_of(source), original, None))
         else:
             value = vars(sys.modules[file.module]).get(name.id)
-        if isinstance(value, ModuleType) and value.__name__.startswith(PACKAGE + "."):
+        if isinstance(value, ModuleType) and _root(value.__name__) in self.roots:
             wanted = getattr(taken, "attr", None)
             if isinstance(taken, ast.Call) and isinstance(taken.args[1], ast.Name):
                 wanted = inside.get(taken.args[1].id)
@@ -290,7 +298,7 @@ class Copies:
         if isinstance(statement, ast.ImportFrom):
             original = next(a.name for a in statement.names if name in (a.asname, a.name))
             source = file.imported(statement)
-            if source.partition(".")[0] == PACKAGE:
+            if _root(source) in self.roots:
                 return self.global_name(file_of(source), original, spelled if original == name else None)
             return self._imported(source, original, name, spelled)
         if file.module in ENGINE or hasattr(value, "row") or hasattr(value, "choice"):
@@ -300,6 +308,8 @@ class Copies:
         return self._name(self._statement(file, statement), name, spelled)
 
     def _imported(self, module: str, original: str, name: str, spelled: str | None) -> str:
+        if _root(module) not in _IMPORTED:
+            raise Unwritable(f"{module}{'.' * bool(original)}{original}, which is neither NumPy's nor Python's own")
         definition = self._defined((module, original), lambda: Imported(module, original, name))
         (own,) = definition.names
         return self._name(definition, own, spelled)
@@ -318,8 +328,9 @@ class Copies:
         Unwritable
             Where it needs tensors.
         """
-        if not isinstance(function, FunctionType) or function.__module__.partition(".")[0] != PACKAGE:
+        if not isinstance(function, FunctionType) or _root(function.__module__) in _IMPORTED:
             return self.expression(function)
+        self.roots.add(_root(function.__module__))
         file, node = file_of(function.__module__), node_of(function)
         if file.bound.get(function.__name__) is node:
             definition, name = self._statement(file, node), function.__name__
@@ -380,7 +391,7 @@ class Copies:
             return f"{self.numpy()}.{name}"
         if getattr(builtins, name, None) is value:
             return str(name)
-        if module.partition(".")[0] != PACKAGE:
+        if _root(module) not in self.roots:
             return self._imported(module, name, name, None)
         if isinstance(value, FunctionType):
             return self.function(value)
@@ -402,7 +413,7 @@ class Copies:
     def _instance(self, value: Any) -> str:
         """An object by a call of its class, whose arguments are its attributes."""
         kind = value.__class__
-        if kind.__module__.partition(".")[0] != PACKAGE or kind.__module__ in ENGINE:
+        if _root(kind.__module__) not in self.roots or kind.__module__ in ENGINE:
             raise Unwritable(f"a {kind.__name__} ({value!r})")
         names = list(inspect.signature(kind).parameters)
         if not all([hasattr(value, name) for name in names]):
@@ -412,8 +423,9 @@ class Copies:
     # -- in place of a call --------------------------------------------------------------------------------------------
     def inlined(self, function: Any, given: dict[str, str]) -> str | None:
         """The expression that a function returns, for arguments; None where it does more than that."""
-        if not isinstance(function, FunctionType) or function.__module__.partition(".")[0] != PACKAGE:
+        if not isinstance(function, FunctionType) or _root(function.__module__) in _IMPORTED:
             return None
+        self.roots.add(_root(function.__module__))
         node = node_of(function)
         body = node.body if isinstance(node, ast.Lambda) else _returned(node)
         complex_ones = (ast.Lambda, ast.NamedExpr, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)

@@ -76,7 +76,7 @@ class FreeNames(ast.NodeVisitor):
             start = self.file.text.rindex(b"->", 0, self.file.span(node.returns)[0])
             self.drops.append((len(self.file.text[:start].rstrip()), end, ""))
         for decorator in node.decorator_list:
-            if not _of_package(decorator, self.file):
+            if not of_package(decorator, self.file):
                 self.visit(decorator)
         outer, self._in_class = self._in_class, False
         hidden = self._scopes.pop() if outer else None  # methods do not see the names of their class
@@ -132,11 +132,13 @@ class FreeNames(ast.NodeVisitor):
         self.visit(node.target)
 
 
-def _of_package(decorator: Any, file: Any) -> bool:
-    """Whether a decorator is of this package: it is left out."""
+def of_package(decorator: Any, file: Any) -> bool:
+    """Whether a decorator is of this package, or of the file's: it is left out."""
     name = next((n for n in ast.walk(decorator) if isinstance(n, ast.Name)), None)
     value = vars(sys.modules[file.module]).get(name.id) if name is not None else None
-    return str(getattr(value, "__module__", "")).partition(".")[0] == file.module.partition(".")[0]
+    return str(getattr(value, "__module__", "")).partition(".")[0] in {
+        m.partition(".")[0] for m in (__name__, file.module)
+    }
 
 
 def _arguments(args: ast.arguments) -> list[str]:
