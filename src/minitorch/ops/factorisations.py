@@ -416,8 +416,17 @@ def _lu_solve_self(F: Any, g: Any, self: Any, turn: Any, result: Any, adjoint: b
     return -F.triu(F.bmm_nt(slope, result)) - F.tril(F.bmm_nt(outer_slope, middle), diagonal=-1)
 
 
+def _lu_solve_tangent(F: Any, t: Any, self: Any, turn: Any, result: Any, adjoint: bool) -> Any:
+    """The matrix moves by ``turn (dL U + L dU)``, and the solution by minus the solution for that times itself."""
+    lower, upper = F.lu_parts(self)
+    moved = F.matmul(turn, F.matmul(F.tril(t, diagonal=-1), upper) + F.matmul(lower, F.triu(t)))
+    return -F.lu_solve(self, F.bmm_tn(moved, result) if adjoint else F.matmul(moved, result), turn, adjoint=adjoint)
+
+
 _lu_solve_row = op("lu_solve", "LinalgLuSolveBackward0", _lu_solve, ("self", "other", "turn"),
-                   broadcasts=True, numbers=False, tangent="transpose",
+                   broadcasts=True, numbers=False,
+                   tangent={"self": _lu_solve_tangent,
+                            "other": lambda F, t, self, turn, adjoint: F.lu_solve(self, t, turn, adjoint=adjoint)},
                    self=_lu_solve_self,
                    other=lambda F, g, self, turn, adjoint:
                        F.lu_solve(self, g, turn, adjoint=not adjoint))  # fmt: skip

@@ -155,7 +155,17 @@ def pinv_gradient(F: Any, g: Any, matrix: Any, inverse: Any) -> Any:
     return left + right - main
 
 
-_pinv_row = op("pinv", "LinalgPinvBackward0", _pinv, ("self",), hides=("rtol", "atol", "hermitian"), tangent="transpose",
+def _pinv_tangent(F: Any, t: Any, self: Any, result: Any) -> Any:
+    """The derivative itself: what leaves the range and the row space goes by the inverse's own products."""
+    turned = F.mT(t)
+    left = F.matmul(F.bmm_nt(result, result), turned)
+    right = F.matmul(turned, F.bmm_tn(result, result))
+    left = left - F.matmul(F.matmul(left, self), result)
+    right = right - F.matmul(result, F.matmul(self, right))
+    return left + right - F.matmul(result, F.matmul(t, result))
+
+
+_pinv_row = op("pinv", "LinalgPinvBackward0", _pinv, ("self",), hides=("rtol", "atol", "hermitian"), tangent=_pinv_tangent,
                self=lambda F, g, self, result: pinv_gradient(F, g, self, result))  # fmt: skip
 
 

@@ -129,13 +129,29 @@ def _cholesky_inverse_self(F: Any, g: Any, self: Any, result: Any, upper: bool) 
     return _to_factor(F, slope, F.triu(self) if upper else F.tril(self), upper)
 
 
+def _moved(F: Any, t: Any, factor: Any, upper: bool) -> Any:
+    """How A moves when its Cholesky factor does: the adjoint of ``_to_factor``."""
+    half = F.matmul(F.mT(F.triu(t)), F.triu(factor)) if upper else F.matmul(F.tril(t), F.mT(F.tril(factor)))
+    return half + F.mT(half)
+
+
+def _cholesky_solve_tangent(F: Any, t: Any, input2: Any, result: Any, upper: bool) -> Any:
+    return -F.cholesky_solve(F.matmul(_moved(F, t, input2, upper), result), input2, upper=upper)
+
+
+def _cholesky_inverse_tangent(F: Any, t: Any, self: Any, result: Any, upper: bool) -> Any:
+    return -F.matmul(result, F.matmul(_moved(F, t, self, upper), result))
+
+
 _cholesky_solve_row = op("cholesky_solve", "CholeskySolveBackward0", _cholesky_solve, ("self", "input2"),
-                         broadcasts=True, numbers=False, tangent="transpose",
+                         broadcasts=True, numbers=False,
+                         tangent={"self": lambda F, t, input2, upper: F.cholesky_solve(t, input2, upper=upper),
+                                  "input2": _cholesky_solve_tangent},
                          self=lambda F, g, input2, upper: F.cholesky_solve(g, input2, upper=upper),
                          input2=_cholesky_solve_factor)  # fmt: skip
 
-_cholesky_inverse_row = op("cholesky_inverse", "CholeskyInverseBackward0", _cholesky_inverse, ("self",), tangent="transpose",
-                           self=_cholesky_inverse_self)  # fmt: skip
+_cholesky_inverse_row = op("cholesky_inverse", "CholeskyInverseBackward0", _cholesky_inverse, ("self",),
+                           tangent=_cholesky_inverse_tangent, self=_cholesky_inverse_self)  # fmt: skip
 
 _triangle_row = op("solve_triangular", "LinalgSolveTriangularBackward0", _solve_triangular, ("self", "other"),
                    broadcasts=True, numbers=False,
