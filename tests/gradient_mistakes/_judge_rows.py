@@ -39,7 +39,8 @@ class Outcome:
 
 @functools.cache
 def samples_of(row: str) -> list[Sample]:
-    return [*all_samples().get(row, []), *_samples.SAMPLES.get(row, [])]
+    """The samples of a row that have derivatives."""
+    return [case for case in [*all_samples().get(row, []), *_samples.SAMPLES.get(row, [])] if case.order]
 
 
 def _outputs(case: Sample, inputs: Any) -> list[Any]:
@@ -182,7 +183,10 @@ def _sound(row: str, sample: int, attempt: int) -> bool:
 def judged(mutant: Mutant) -> Outcome:
     """Install a mutant in its rows, one after another, until the checker catches it by a sample."""
     outcomes = []
-    for place in mutant.places:
+    places = [place for place in mutant.places if samples_of(place.row)]
+    if not places:
+        return Outcome("unchanged", "the row's formula says that there is no derivative")
+    for place in places:
         outcomes.append(_judged(mutant.change, place))
         if outcomes[-1].how in ("caught", "raises"):
             break
