@@ -22,9 +22,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _runtime
+from .._choices import Choice
 from .._device import device
 from .._dtypes import dtype
 from .._identity import owner
+from .._op import Row
 from .._random import Generator
 from .._tape import AccumulateGrad
 from .._trace import Graded, Left, Trace, Written
@@ -272,8 +274,8 @@ class Surroundings:
         elif isinstance(value, types.BuiltinFunctionType):
             if value.__module__ == "time":
                 self.refused = f"it calls time.{value.__name__}(): call it outside"
-        elif isinstance(value, Generator):
-            pass  # programs draw from it
+        elif isinstance(value, (Generator, Row, Choice)):
+            pass  # programs draw from the one, and rows do not change
         elif hasattr(type(value), "__next__"):
             self.refused = (
                 f"{path or 'an argument'} is {_a(value)}, which changes where it is read: pass what comes from it as an "
@@ -286,7 +288,7 @@ class Surroundings:
         node = tensor._node
         self._tensors.append((tensor, tensor._array, node, path))
         for t in (tensor, getattr(node, "grad", None)):
-            if isinstance(t, _runtime.Tensor):
+            if isinstance(t, _runtime.Tensor) and t._array is not None:
                 memory = owner(t._array)
                 self.memory[id(memory)] = memory
         if node.__class__ is AccumulateGrad:
