@@ -580,6 +580,15 @@ def test_vjp_without_primals_calls_the_function() -> None:
     assert (value.tolist(), pullback(torch.ones(2))) == ([1.0, 1.0], ())
 
 
+def test_names_that_are_left_out_say_why() -> None:
+    for name in ("functionalize", "debug_unwrap"):
+        assert not hasattr(torch.func, name)
+        with pytest.raises(AttributeError, match=f"torch.func.{name} is left out: it "):
+            getattr(torch.func, name)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        torch.func.nothing  # noqa: B018
+
+
 # -- leaves made inside of the function --------------------------------------------------------------------------------
 TRANSFORMS: dict[str, Callable[[Any], Any]] = {
     "grad": lambda f: grad(f)(torch.ones(3)),

@@ -28,7 +28,16 @@ _LATER = {
 """What is imported when it is first used: name -> module."""
 
 
+_LEFT_OUT = {
+    "functionalize": "it rewrites a function for tracers that know no writes and views, and minitorch's know both",
+    "debug_unwrap": "it shows what the wrapper of a transform holds, and there are no wrappers: print the tensor",
+}
+"""Names of PyTorch's that are not here, and why."""
+
+
 def __getattr__(name: str) -> Any:
+    if name in _LEFT_OUT:
+        raise AttributeError(f"torch.func.{name} is left out: {_LEFT_OUT[name]}")
     if name in _LATER:
         value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
         return value
