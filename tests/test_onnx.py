@@ -475,3 +475,29 @@ def test_a_script_exports(tmp_path: Path) -> None:
     script.write_text(SCRIPT)
     subprocess.run([sys.executable, "-m", "minitorch", script, path], check=True)
     assert onnx.load(path).graph.input[0].name == "x"
+
+
+# -- what is refused before anything is written ------------------------------------------------------------------------
+def test_axes_of_what_is_no_input_or_output(tmp_path: Path) -> None:
+    layer, path = nn.Linear(2, 3), tmp_path / "model.onnx"
+    with pytest.raises(ValueError, match=r"names 'inpt', but the inputs are 'input' and the outputs 'output'"):
+        torch.onnx.export(layer, torch.ones(1, 2), path, dynamic_axes={"inpt": {0: "b"}})
+    assert not path.exists()
+    torch.onnx.export(layer, torch.ones(1, 2), path, dynamic_axes={"input": {0: "b"}, "output": {0: "b"}})
+
+
+@pytest.mark.parametrize("axes", [None, {"d_0": {0: "n"}, "d_1": {0: "n"}}])
+def test_a_dict_at_the_end_of_the_arguments_has_arguments_by_name(axes: Any) -> None:
+    class Sum(nn.Module):
+        def forward(self, d: dict[str, torch.Tensor]) -> torch.Tensor:
+            return d["a"] + d["b"]
+
+    given = {"a": torch.ones(2), "b": torch.ones(2)}
+    with pytest.raises(TypeError, match=r"taken for arguments by name.*add an empty one after it"):
+        torch.onnx.export(Sum(), (given,), dynamic_axes=axes and {"a": {0: "n"}})
+    assert [i.name for i in torch.onnx.export(Sum(), (given, {}), dynamic_axes=axes).model_proto.graph.input] == [
+        "d_0",
+        "d_1",
+    ]
+    by_name = torch.onnx.export(Sum(), ({"d": given},), dynamic_axes=axes)
+    assert len(by_name.model_proto.graph.input) == 2

@@ -277,7 +277,15 @@ class Ran:
             values[slot] = value
 
     def __repr__(self) -> str:
-        return f"{self.function.__qualname__}()"
+        return f"{self.name}()"
+
+    @property
+    def name(self) -> str:
+        """What was called, a method by the class of its object: ``SGD.step``, wherever it is inherited from."""
+        inherited, _, name = self.function.__qualname__.rpartition(".")
+        kind = type(self.args[0]) if self.args else object
+        own = inherited in [base.__qualname__ for base in kind.__mro__]
+        return f"{kind.__name__}.{name}" if own else str(self.function.__qualname__)
 
 
 class Left:

@@ -101,7 +101,7 @@ def export(
     model : Module or callable
         What is called on tensors and returns tensors, alone or in tuples, lists and dicts.
     args : tuple or Tensor
-        Example arguments; a dict at the end has arguments by name.
+        Example arguments; a dict at the end has arguments by name (where a dict is itself the last argument: ``({...}, {})``).
     f : str, path or file, optional
         Where it is written; without it, the result is only returned.
     kwargs : dict, optional
@@ -134,6 +134,8 @@ def export(
 
     Raises
     ------
+    ValueError
+        If *dynamic_axes* names what is neither an input nor an output, or an axis that is not there.
     UnsupportedOperatorError
         A RuntimeError, if operations have no ONNX form: all are named.
     OnnxExporterError
@@ -155,8 +157,14 @@ def export(
     inputs = _names_of_inputs(model, positional, named, input_names)
     axes = _axes(inputs, positional, named, dynamic_axes, dynamic_shapes)
     with _in_mode(model, training):
-        general = _program(model, positional, named, axes)
+        try:
+            general = _program(model, positional, named, axes)
+        except (TypeError, OnnxExporterError) as error:
+            if problem := _misread_dict(model, positional, named, given_by_name=bool(kwargs)):
+                raise TypeError(problem) from error
+            raise
     outputs = _names_of_outputs(len(general.results), output_names)
+    _check_axes_named(inputs, outputs, dynamic_axes or {})
     names = _names_of_parameters(model)
     if taken := sorted({*inputs, *outputs} & {*names.values()} | {n for n in inputs if n in outputs}):
         raise ValueError(
@@ -199,6 +207,25 @@ def _arguments(args: Any, kwargs: dict[str, Any] | None) -> tuple[tuple[Any, ...
     return args, named
 
 
+def _misread_dict(model: Any, args: tuple[Any, ...], named: dict[str, Any], given_by_name: bool) -> str | None:
+    """What is wrong where a dict at the end of *args* was taken for arguments by name, and the model has no such ones."""
+    forward = getattr(model, "forward", model)
+    try:
+        signature = inspect.signature(forward)
+    except (TypeError, ValueError):
+        return None
+    if given_by_name or not named:
+        return None
+    try:
+        signature.bind(*args, **named)
+    except TypeError as error:
+        return (
+            f"export(): the dict at the end of 'args' is taken for arguments by name, but with those {_title(model)}'s "
+            f"call fails: {error}; if the dict is an argument itself, add an empty one after it: args=(..., {{...}}, {{}})"
+        )
+    return None
+
+
 def _names_of_inputs(
     model: Any, args: tuple[Any, ...], named: dict[str, Any], given: Sequence[str] | None
 ) -> list[str]:
@@ -231,6 +258,15 @@ def _names_of_outputs(count: int, given: Sequence[str] | None) -> list[str]:
             raise ValueError(f"output_names has {len(given)} names, but the model returns {count} tensors")
         names[: len(given)] = given
     return names
+
+
+def _check_axes_named(inputs: list[str], outputs: list[str], dynamic_axes: Mapping[str, Any]) -> None:
+    """Refuse axes of what is neither an input nor an output."""
+    if unknown := [name for name in dynamic_axes if name not in inputs and name not in outputs]:
+        raise ValueError(
+            f"export(): dynamic_axes names {unknown[0]!r}, but the inputs are {', '.join(map(repr, inputs))} and the "
+            f"outputs {', '.join(map(repr, outputs))}; input_names=[...] and output_names=[...] give them others"
+        )
 
 
 def _names_of_parameters(model: Any) -> dict[int, str]:

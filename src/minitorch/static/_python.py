@@ -332,7 +332,7 @@ class Body:
             ] = None
         elif isinstance(ins, Ran):
             self.problems[
-                f"it calls {ins.function.__qualname__}(), which changes more than the tensors that it returns: export the "
+                f"it calls {ins.name}(), which changes more than the tensors that it returns: export the "
                 "function without it"
             ] = None
 

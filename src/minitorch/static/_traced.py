@@ -443,7 +443,11 @@ class Traced:
             leaves, _ = tree_flatten((args, kwargs))
             wanted = [t for t in leaves if isinstance(t, _runtime.Tensor) and t.requires_grad]
             if not wanted:
-                raise RuntimeError(f"gradients of {self._name}: no argument requires grad")
+                raise RuntimeError(
+                    f"gradients of {self._name}: no argument requires grad: give one that does, x.requires_grad_(); for the "
+                    "gradients of a module's parameters, trace a function that takes them: "
+                    "lambda p, x: torch.func.functional_call(module, p, (x,)), called with dict(module.named_parameters())"
+                )
             results = [t for t in tree_flatten(function(*args, **kwargs))[0] if isinstance(t, _runtime.Tensor)]
             return tuple(grad([t.sum() for t in results if t.requires_grad], wanted, allow_unused=True))
 

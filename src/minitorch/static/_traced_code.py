@@ -258,7 +258,7 @@ class Writer:
     def ran(self, instruction: Ran) -> Iterator[str]:
         """A call of what changes more than tensors."""
         if any([callable(a) and not hasattr(a, "step") for a in (*instruction.args, *instruction.kwargs.values())]):
-            raise Refused(f"{instruction.function.__qualname__}() was given a function to call (a closure)")
+            raise Refused(f"{instruction.name}() was given a function to call (a closure)")
         slots = slots_in(instruction.args)
         results = ", ".join([self.slot(s) for s in instruction.outputs])
         run: Any = Runner(instruction, slots)

@@ -110,6 +110,11 @@ def variants_of(traced: Any) -> list[Any]:
     return all_found
 
 
+def _sentence(title: str) -> str:
+    """Words with a capital at the beginning; a name stays as it is."""
+    return title[0].upper() + title[1:] if " " in title else title
+
+
 class Module:
     """A module's text, from what a function does for several kinds of inputs.
 
@@ -123,7 +128,7 @@ class Module:
     ) -> None:
         name = getattr(function, "__name__", "forward")
         self.name = name if name.isidentifier() and name != "<lambda>" else "forward"
-        self.weights, self.beside, self.title = weights, beside, title.replace("<lambda>", "A function")
+        self.weights, self.beside, self.title = weights, beside, _sentence(title.replace("<lambda>", "a function"))
         problems: dict[str, None] = {}
         self.copies = Copies(weights.kept)
         self.bodies = [Body(function, block, self.copies, weights, problems) for block in blocks]
