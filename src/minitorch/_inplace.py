@@ -141,6 +141,11 @@ def _move_retained(node: Any, tensor: Any) -> None:
         output_hooks(tensor._node).retained = weakref.ref(tensor)
 
 
+def copied(array: np.ndarray) -> np.ndarray:
+    """A copy that lies in memory as what ``clone`` gives: a trace writes it down as that."""
+    return array.copy("C" if 0 in array.strides else "K")
+
+
 def writable(array: np.ndarray) -> bool:
     """Whether each element has a memory place of its own (an expanded tensor's do not)."""
     if array.flags.writeable:
@@ -210,7 +215,7 @@ def write(
     made = out._node
     if made is not None and made is not node:
         if row is None or any([getattr(made, name) is twin for name in made.saved_names]):
-            twin._array = tensor._array.copy()  # a gradient will read the old values
+            twin._array = copied(tensor._array)  # a gradient will read the old values
             if observers:
                 tell_parts("copied", tensor, twin._array)
         if made.saves_result:
@@ -248,7 +253,7 @@ def _frozen(tensor: Any, edits: Edits) -> Any:
     """An operand as it is now, if the write is about to change its memory."""
     if tensor._alias is None or tensor._alias.edits is not edits:
         return tensor
-    twin = wrap(tensor._array.copy(), current_node(tensor))
+    twin = wrap(copied(tensor._array), current_node(tensor))
     if observers:
         tell_parts("copied", tensor, twin._array)
     return twin

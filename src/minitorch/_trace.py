@@ -16,7 +16,7 @@ import numpy as np
 from . import _op, _runtime
 from ._choices import Choice, Number, number
 from ._identity import owner
-from ._inplace import write
+from ._inplace import copied, write
 from ._modes import Observer, grad_on, no_grad, observers
 from ._records import tell_parts
 from ._views import current_node
@@ -218,7 +218,7 @@ class Written:
         """Write; where something was recorded, the twin keeps the old values."""
         tensor, twin, out = values[self.held], values[self.target], values[self.source]
         if grad_on() and (out._node is not None or twin._node is not None):
-            twin._array = twin._array.copy()
+            twin._array = copied(twin._array)
             if observers:
                 tell_parts("copied", tensor, twin._array)
         write(tensor, _fitted, (out,))

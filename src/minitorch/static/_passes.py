@@ -285,6 +285,8 @@ def _may_write_over(instruction: Any, facts: Facts) -> list[Slot] | None:
     form = form_of(instruction.row, arrays, instruction.params)
     if form is None or "{out}" not in form.lines[0]:
         return None
+    if not facts.arrays[instruction.outputs[0]].flags.c_contiguous:  # NumPy's products write into no other
+        return None
     others = [i for n, i in enumerate(instruction.inputs) if n not in form.over]
     return [instruction.inputs[n] for n in form.over if instruction.inputs[n] not in others]
 

@@ -360,6 +360,9 @@ class Surroundings:
         if isinstance(value, LRScheduler):
             self._todo.append((value.optimizer, f"{path}.optimizer"))
             return
+        for held in (value.param_groups, *[group["params"] for group in value.param_groups]):
+            self._paths[id(held)] = f"{path}.param_groups"
+            self._contents.append((held, tuple(held)))
         for tensor in [t for group in value.param_groups for t in group["params"]]:
             self._todo.append((tensor, path))
         for state in value.state.values():

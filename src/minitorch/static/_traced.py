@@ -110,6 +110,7 @@ class Variant:
         except Exception as error:
             if self._can_begin_again(error):
                 return ()
+            error.add_note("It failed within a compiled program: what that had written before stays written.")
             raise
         if found is None:
             return None

@@ -248,11 +248,18 @@ class Writer:
     def written(self, instruction: Written) -> Iterator[str]:
         """A write; of memory from outside its version is counted, once in a run."""
         target = instruction.target
-        if not self.trace.arrays[target].flags.writeable:
+        if _expanded(self.trace.arrays[target]):
             raise Refused("a tensor is written of which several elements share memory (an expanded one)")
         self.edited += [self.trace.captured[s] for s in self.plan.family(target) if s in self.trace.captured]
         source = instruction.source
         value = self.slot(source) if isinstance(source, Slot) else self.name(source._array)
+        if any(
+            [
+                _expanded(a) or not a.flags.writeable
+                for a in map(self.trace.arrays.__getitem__, self.plan.family(target))
+            ]
+        ):
+            yield f"{self.slot(target)}.flags.writeable = True"  # NumPy makes what comes of an expanded array read-only
         yield f"copyto({self.slot(target)}, {value}, casting='unsafe')"
 
     def ran(self, instruction: Ran) -> Iterator[str]:
@@ -328,6 +335,11 @@ class Writer:
             name if a.dtype is b.dtype else f"{name}.astype({self.name(b.dtype, 'dtype')})"
             for name, a, b in zip(names, arrays, fitted)
         ]
+
+
+def _expanded(array: np.ndarray) -> bool:
+    """Whether several elements share memory."""
+    return any([stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape)])
 
 
 def raise_if_mixed(row: Row, arrays: Sequence[np.ndarray]) -> None:

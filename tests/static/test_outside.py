@@ -1,0 +1,62 @@
+"""What a program's run does to what is there outside of it: optimizers' groups, memory, versions, views, gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import minitorch as torch
+from minitorch import nn, static
+
+
+def test_parameters_that_an_optimizer_is_given_later() -> None:
+    def losses(wrap: Callable[[Any], Any]) -> list[float]:
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+        optimizer = torch.optim.SGD([model[0].weight], lr=0.1)
+
+        def step(x: Any) -> Any:
+            optimizer.zero_grad()
+            loss = model(x).pow(2).sum()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        step, found = wrap(step), []
+        for number in range(7):
+            if number == 3:
+                optimizer.add_param_group({"params": [model[1].weight]})
+            found.append(step(torch.ones(4, 2)).item())
+        return found
+
+    assert losses(lambda step: static.compile(step, quiet=True)) == losses(lambda step: step)
+
+
+def expanded_row(a: Any) -> Any:
+    wide = a.sum(0, keepdim=True).expand(3, 3)
+    wide.tanh()[0].add_(1)
+    wide[0].add_(1)
+    return wide
+
+
+def reads_itself(a: Any) -> Any:
+    turned = a.t().reshape(3, 3)
+    doubled = turned * 2
+    a.add_(turned)
+    a @ doubled
+    return doubled
+
+
+@pytest.mark.parametrize("function", [expanded_row, reads_itself])
+@pytest.mark.parametrize("passes", [static.PASSES, ("reuse",), ()])
+def test_writes_into_what_was_expanded_or_turned(function: Any, passes: Any) -> None:
+    program = static.compile(function, passes=passes, quiet=True)
+    for seed in range(3):
+        torch.manual_seed(seed)
+        given = torch.randn(3, 3)
+        twin = given.clone()
+        assert torch.equal(program(given), function(twin))
+        assert torch.equal(given, twin)
+    assert program.variants
