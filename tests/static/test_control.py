@@ -112,7 +112,7 @@ def test_branches_that_cannot_be() -> None:
         RuntimeError, match=r"the condition \(x>2\) has shape \(3,\), but a branch takes one truth value"
     ):
         run(static.cond(x > 2, x, w), {x: np.ones(3), w: 1.0})
-    with pytest.raises(RuntimeError, match=r"the condition \(x>2\) has shape \(3,\), but .* at node \(x\*2\)"):
+    with pytest.raises(RuntimeError, match=r"^cond\(\): the condition \(x>2\) has shape \(3,\), but a branch"):
         run(static.cond(x > 2, x * 2, w * 2), {x: np.ones(3), w: 1.0})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from .._op import Row
 from .._runtime import wrap
 from ..ops.from_data import tensor
 from ._compile import Compiled
+from ._instructions import NotOneTruth
 from ._nodes import Leaf, Node, Placeholder
 from ._vertices import Vertex
 
@@ -57,6 +58,8 @@ class Executor:
     """
 
     def __init__(self, outputs: Any) -> None:
+        if not isinstance(outputs, (Vertex, Iterable)):
+            raise TypeError(f"Executor(): outputs must be a node or a list of nodes, not {type(outputs).__name__}")
         self.outputs: list[Any] = [outputs] if isinstance(outputs, Vertex) else list(outputs)
         for output in self.outputs:
             if not isinstance(output, Vertex):
@@ -108,6 +111,11 @@ class Executor:
             operation fails, with the node that it is.
         """
         feed: Mapping[Any, Any] = {} if feed_dict is None else feed_dict
+        if not isinstance(feed, Mapping):
+            names = ", ".join([f"{name}: ..." for name in self._by_name])
+            raise TypeError(
+                f"run(): feed_dict must be a dict of values by node or name, {{{names}}}, not {type(feed).__name__}"
+            )
         registers = self._compiled.registers()
         came = False
         for node, slot, dtype, fixed, target in self._feeds:
@@ -220,8 +228,15 @@ def _array(node: Any, value: Any, dtype: Any) -> np.ndarray:
     else:
         try:
             return tensor(value, dtype=None if dtype is None else of_numpy(dtype))._array
-        except (TypeError, ValueError) as error:
-            raise RuntimeError(f"{node} is fed with {type(value).__name__}: {error}") from None
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise RuntimeError(
+                f"{node} is fed with {type(value).__name__}: {error}; feed an array, a Tensor, a number or a list of numbers"
+            ) from None
+    if array.dtype.kind not in "biuf":
+        raise RuntimeError(
+            f"{node} is fed with an array of {array.dtype}: feed floats, integers or bools"
+            + (" (of complex numbers, real and imaginary parts as two arrays)" if array.dtype.kind == "c" else "")
+        )
     if dtype is not None and array.dtype != dtype:
         raise RuntimeError(
             f"{node} has dtype {dtype}, but is fed with {array.dtype}: convert it, value.astype({str(dtype)!r})"
@@ -245,6 +260,9 @@ def _explained(error: Exception) -> Exception:
     row, said = ins.op, str(error)
     came = [v for v in error.values if isinstance(v, np.ndarray)]  # type: ignore[attr-defined]
     name = public_name(row) if isinstance(row, Row) else row.name
+    if isinstance(error, NotOneTruth) and name != "while_loop":  # the operation is only what the branch begins with
+        error.args = (f"cond(): {said}",)
+        return error
     if isinstance(error, ValueError) and "broadcast" in said:
         said = broadcast_problem([a.shape for a in came])
     operands = "; ".join([f"{v} has shape {a.shape} and dtype {a.dtype}" for v, a in zip(_nodes(ins.source), came)])

@@ -18,6 +18,7 @@ from ..ops import linalg, shape
 from ..ops.reduce import mean, sum
 from ._instructions import Function, Number
 from ._nodes import Node, made, node_of, operand
+from ._text import nearest
 from ._vertices import BESIDE, Layout, NeedsValues, Symbol, Value, Vertex, gathered
 
 ITEM = Function("item", lambda several, *, index: several[index])
@@ -152,9 +153,15 @@ class Symbolic:
     def __getattr__(self, name: str) -> Any:
         row = rows.get(name)
         if row is None:
-            if name.startswith("__"):
+            if name.startswith("_"):
                 raise AttributeError(name)
-            raise NeedsValues(f"{name} chooses by values")
+            if hasattr(raw, name):
+                raise NeedsValues(f"{name} chooses by values")
+            raise AttributeError(
+                f"static.rows has no row {name!r}{nearest(name, rows)}; other functions of Tensors go through "
+                "static.apply(function, ...)",
+                name=name,
+            )
         return lambda *args, **params: node_of(row, args, params)
 
     def zeros_like(self, like: Any) -> Node:

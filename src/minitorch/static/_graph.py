@@ -12,7 +12,7 @@ from ..autograd._entries import Entries, Entry, Parent
 from ..autograd._shown import Shown
 from ._functions import ITEM, REST, Several
 from ._instructions import Number
-from ._nodes import Constant, Leaf, Node
+from ._nodes import Constant, Leaf, Node, Parameter, Placeholder
 from ._order import topological_order
 from ._text import leaf_text
 from ._vertices import Symbol, Value, Vertex
@@ -34,9 +34,11 @@ class _Source:
     grad = None
 
     def __init__(self, vertex: Any) -> None:
-        tensor = getattr(vertex, "tensor", None)
-        fixed = getattr(vertex, "fixed", None) if tensor is None else tuple(tensor.shape)
-        kind = getattr(vertex, "dtype", None) if tensor is None else tensor._array.dtype
+        fixed = kind = None
+        if isinstance(vertex, Parameter):
+            fixed, kind = tuple(vertex.tensor.shape), vertex.tensor._array.dtype
+        elif isinstance(vertex, Placeholder):
+            fixed, kind = vertex.fixed, vertex.dtype
         self.shape = (_Any("…"),) if fixed is None else tuple([_Any("any") if n is None else n for n in fixed])
         self.dtype = "any dtype" if kind is None else of_numpy(kind)
 

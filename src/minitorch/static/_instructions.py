@@ -210,6 +210,10 @@ def on_tensors(ins: Instruction, values: Sequence[Any], params: dict[str, Any]) 
     return (*out, *map(wrap, aside)) if row.outputs else (out, *map(wrap, aside))
 
 
+class NotOneTruth(RuntimeError):
+    """A condition has not one value."""
+
+
 def truth(value: Any, source: Any = "of a branch") -> bool:
     """What a condition's value says; RuntimeError where it is not one value."""
     array = getattr(value, "_array", value)
@@ -217,7 +221,7 @@ def truth(value: Any, source: Any = "of a branch") -> bool:
         tell_left("bool", value)
     size = getattr(array, "size", 1)
     if size != 1:
-        raise RuntimeError(
+        raise NotOneTruth(
             f"the condition {source} has shape {array.shape}, but a branch takes one truth value: reduce it with "
             ".all() or .any(), or choose elementwise with static.apply(torch.where, ...)"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,9 @@ from ._vertices import BESIDE, SHAPE, Layout, Symbol, Vertex, gathered, layout_f
 class Node(Vertex):
     """Stands for a tensor that a graph computes: operators and methods make further nodes.
 
-    Make them with `placeholder`, `constant`, `parameter`; run them with `Executor`.
+    Make them with `placeholder`, `constant`, `parameter`; run them with `Executor`.  All methods of Tensors that return Tensors
+    are there (``x.reshape(2, -1)``, ``x.softmax(-1)``, ``x.T``), but those that change a Tensor; what has two results gives two
+    nodes (``values, places = x.sort()``), and where their number depends on the call, it is said: ``x.max(0, outputs=2)``.
 
     Examples
     --------
@@ -32,6 +34,8 @@ class Node(Vertex):
     <Symbol shape(((x+w)*(w+1)))>
     >>> static.Executor([y]).run({x: 2.0, w: 1.0})
     [array(6., dtype=float32)]
+    >>> static.Executor([x.clamp(min=0.0).reshape(-1)]).run({x: [[1.0], [-2.0]]})
+    [array([1., 0.], dtype=float32)]
     """
 
     __slots__ = ("layout", "of")
@@ -166,7 +170,23 @@ class Node(Vertex):
 
         return apply(operator.getitem, self, index)
 
-    # -- methods: those of rows, and of what is left to Tensors
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(
+            f"node {self} does not change, so x[...] = value is not possible: make another node, with "
+            "static.apply(torch.where, ...), .index_put(...), .slice_scatter(...), .masked_fill(...)"
+        )
+
+    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        return self._refused("its values")
+
+    # -- methods: those of Tensors; some are written out, for speed and for what they know of the shape
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        from ._methods import method
+
+        return method(self, name)
+
     def exp(self) -> Any:
         """The exponential."""
         return made("exp", self)
@@ -288,13 +308,18 @@ def placeholder(name: str, shape: Sequence[int | None] | None = None, dtype: Any
         raise TypeError(f"placeholder(): argument 'name' must be a string that is not empty, not {name!r}")
     fixed = None
     if shape is not None:
+        if not isinstance(shape, (int, Iterable)):
+            raise TypeError(f"placeholder(): {name}: shape must be a tuple of sizes, not {type(shape).__name__}")
         fixed = (shape,) if isinstance(shape, int) else tuple(shape)
         for size in fixed:
             if size is not None and (not isinstance(size, int) or size < 0):
                 raise TypeError(
                     f"placeholder(): {name}: sizes must be integers from 0, or None for any size, not {size!r}"
                 )
-    return Placeholder(name, fixed, None if dtype is None else to_numpy(dtype))
+    try:
+        return Placeholder(name, fixed, None if dtype is None else to_numpy(dtype))
+    except TypeError as error:
+        raise TypeError(f"placeholder(): {name}: {error}, such as torch.float32") from None
 
 
 def constant(value: Any, name: str | None = None, dtype: Any = None) -> Constant:

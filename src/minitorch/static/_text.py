@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import Any
 
 from ._instructions import Number
@@ -95,7 +97,7 @@ def _arguments(op: Any, given: list[str]) -> str:
 
 def leaf_text(vertex: Any) -> str:
     """A leaf without a name."""
-    array = getattr(vertex, "array", None)
+    array = vertex.array if hasattr(type(vertex), "array") else None
     if array is None:
         return f"{type(vertex).__name__.lower()}{vertex.number}"
     return repr(array.item()) if array.size == 1 else f"constant{tuple(array.shape)}".replace(" ", "")
@@ -108,3 +110,9 @@ def value_text(value: Any) -> str:
     if hasattr(value, "shape"):
         return f"array{tuple(value.shape)}"
     return str(value) if len(str(value)) < 30 else type(value).__name__
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The end of a message: the names that are like one."""
+    close = difflib.get_close_matches(name, list(names), 3, 0.6)
+    return f"; the nearest that there is: {', '.join(close)}" if close else ""

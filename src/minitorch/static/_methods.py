@@ -1,0 +1,74 @@
+"""Methods of nodes: those of Tensors, each as a row's node or as one call of the function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import _runtime
+from ..ops import _returns
+from ._functions import apply
+from ._text import nearest
+
+_OFTEN_TENSORS = frozenset({"max", "min", "median", "nanmedian", "detach", "unique", "unique_consecutive"})
+"""Methods that say that they return anything, and return Tensors."""
+
+
+def method(node: Any, name: str) -> Any:
+    """A Tensor's method or property of this name on a node.
+
+    What such a method returns is read from its annotation: a Tensor becomes a node, a named tuple a named tuple of nodes.  Of
+    methods that return a tuple whose length depends on the call, ``outputs`` says how many nodes it has.
+
+    Raises
+    ------
+    AttributeError
+        For another name, with the nearest that there is; for what changes a Tensor; for what gives no Tensor.
+    """
+    found = getattr(_runtime.Tensor, name, None)
+    if found is None:
+        raise AttributeError(f"node {node} has no {name!r}{nearest(name, _names())}; {_ELSE}", name=name)
+    if name.endswith("_"):
+        raise AttributeError(
+            f"node {node} has no {name!r}: nodes do not change{nearest(name[:-1], _names())}", name=name
+        )
+    if isinstance(found, property):
+        read: Any = found.fget
+        if read.__annotations__.get("return") == "Tensor":
+            return apply(read, node)
+        raise AttributeError(
+            f"node {node} has no {name!r} before the graph runs: fetch it, and ask its result", name=name
+        )
+    returns = str(getattr(found, "__annotations__", {}).get("return"))
+    if not _tensors(name, returns):
+        raise AttributeError(f"node {node} has no method {name!r}, which does not give Tensors; {_ELSE}", name=name)
+    return bound(node, name, found, returns)
+
+
+_ELSE = "rows are in static.rows, and any function of Tensors goes through static.apply(function, ...)"
+
+
+def _tensors(name: str, returns: str) -> bool:
+    return "Tensor" in returns or returns.startswith("_returns.") or name in _OFTEN_TENSORS
+
+
+def bound(node: Any, name: str, function: Callable[..., Any], returns: str) -> Callable[..., Any]:
+    """A method of Tensors that makes nodes."""
+    made: Any = getattr(_returns, returns.removeprefix("_returns."), None) if returns.startswith("_returns.") else None
+
+    def call(*args: Any, outputs: int | None = None, **kwargs: Any) -> Any:
+        if made is not None:
+            return made(apply(function, node, *args, outputs=len(made._names), **kwargs))
+        if returns.startswith("tuple") and outputs is None:
+            raise TypeError(
+                f"{name}(): how many nodes it gives is not known before the graph runs: say it, {name}(..., outputs=2)"
+            )
+        return apply(function, node, *args, outputs=outputs, **kwargs)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = function.__doc__
+    return call
+
+
+def _names() -> list[str]:
+    return [n for n in dir(_runtime.Tensor) if not n.startswith("_") and not n.endswith("_")]
