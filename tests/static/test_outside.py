@@ -60,3 +60,54 @@ def test_writes_into_what_was_expanded_or_turned(function: Any, passes: Any) -> 
         assert torch.equal(program(given), function(twin))
         assert torch.equal(given, twin)
     assert program.variants
+
+
+def test_a_write_into_an_argument_is_counted() -> None:
+    program = static.compile(lambda x: x.mul_(5), quiet=True)
+    for _ in range(3):
+        program(torch.ones(2))
+    w, x = torch.ones(2, requires_grad=True), torch.ones(2)
+    loss = (w * x).sum()
+    program(x)
+    assert x._version == 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("function", [lambda x: x.t(), lambda x: (x * 2, x[0])])
+def test_a_view_of_an_argument_is_one_at_each_call(function: Any) -> None:
+    program = static.compile(function, quiet=True)
+    w = torch.ones(2, requires_grad=True)
+    for _ in range(3):
+        x = torch.ones(2, 2)
+        out = program(x)
+        view = out[-1] if isinstance(out, tuple) else out
+        assert view._is_view()
+        assert view._base is x
+        view.mul_(w)
+        assert x.requires_grad
+        assert x._version == 1
+
+
+def test_accumulating_gradients_settles() -> None:
+    def run(wrap: Callable[[Any], Any]) -> Any:
+        torch.manual_seed(0)
+        model = nn.Linear(2, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+        def step(x: Any, last: bool) -> Any:
+            loss = model(x).pow(2).sum()
+            loss.backward()
+            if last:
+                optimizer.step()
+                optimizer.zero_grad()
+            return loss
+
+        step, found = wrap(step), []
+        for number in range(16):
+            found.append(step(torch.randn(4, 2), number % 4 == 3).item())
+        return step, found
+
+    program, found = run(lambda step: static.compile(step, quiet=True))
+    assert found == run(lambda step: step)[1]
+    assert len(program.variants) == 3, program.notes

@@ -130,6 +130,10 @@ class Surroundings:
         for held in (self._seen, self._holders, self._names, self._stored):
             held.clear()
 
+    def names(self, tensor: Any) -> bool:
+        """Whether a tensor itself was reached, and not as a gradient alone."""
+        return any([tensor is other for other, *_ in self._tensors])
+
     # -- later ---------------------------------------------------------------------------------------------------------
     @functools.cached_property
     def _flat(self) -> tuple[list[int], list[Any], list[Any]]:

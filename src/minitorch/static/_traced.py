@@ -14,6 +14,7 @@ from .._pytree import tree_flatten, tree_unflatten
 from .._runtime import silent
 from .._tape import AccumulateGrad
 from .._trace import Called, Graded, Ran, Slot, Trace, Written
+from .._views import edits_of
 from ._facts import flattened, writes_of
 from ._memory import MemoryPlan, let_go, memory_plan
 from ._surroundings import Surroundings, is_plain
@@ -42,6 +43,7 @@ class Variant:
     ) -> None:
         self.around = around
         slots = [trace.slot_of(t) for t in results]
+        self._shows = _shows_outside(trace, results)
         self.plan = Plan(trace, slots, passes)
         self._writer = Writer(self.plan)
         self.source, self._program = self._writer.source, self._writer.program
@@ -52,21 +54,22 @@ class Variant:
         self.returned: Any = None
         instructions = list(flattened(trace.instructions))
         self.captured = list(trace.captured.values())
-        self._known = [(t, t._array, t._node is not None) for t in self.captured]
+        self._known = [(t._array, t._node is not None) for t in self.captured]
         leaves = [t._node for t in self.captured if t._node.__class__ is AccumulateGrad]
         self._hooks = [(leaf, leaf.hooks, leaf.post_hooks) for leaf in leaves]
-        self._grads: list[tuple[Any, Any]] = []
+        self._grads: list[tuple[Any, Any, int]] = []
+        own = {id(t): i for i, t in enumerate(self.captured) if not around.names(t)}
         seen: set[int] = set()
         for graded in [i for i in instructions if isinstance(i, Graded)]:
             if id(graded.tensor) not in seen and not graded.cleared:
-                self._grads.append((graded.tensor._node, graded.before))
+                self._grads.append((graded.tensor._node, graded.before, own.get(id(graded.before), -1)))
             seen.add(id(graded.tensor))
-        self._edited = list({id((t._alias and t._alias.edits) or t): t for t in self._writer.edited}.values())
+        places = {slot: ("argument", i) for i, slot in enumerate(trace.arguments)}
+        places |= {slot: ("captured", i) for i, slot in enumerate(trace.captured)}
+        self._edited = [place for slot, place in places.items() if slot in self._writer.edited]
         self._leads_back = not grad_on() or any([t._node is not None for t in results])
         self.recorded = any([t._node is not None for t in results]) and not any(map(self._trains, instructions))
         self._steps = any([isinstance(i, Ran) for i in self.plan.instructions])
-        places = {slot: ("argument", i) for i, slot in enumerate(trace.arguments)}
-        places |= {slot: ("captured", i) for i, slot in enumerate(trace.captured)}
         self._places = [places.get(slot) for slot in slots]
         let_go(trace)
 
@@ -81,14 +84,17 @@ class Variant:
         """The arrays of what was captured; None where something is not as it was."""
         if not self.around.unchanged():
             return None
-        for node, before in self._grads:
-            if node.grad is not before:
+        for node, before, place in self._grads:
+            grad = node.grad
+            if grad is not before and (place < 0 or grad is None):
                 return None
+            if place >= 0:  # an optimizer's zero_grad() may have let another tensor come to be the gradient
+                self.captured[place] = grad
         for leaf, hooks, post_hooks in self._hooks:
             if leaf.hooks is not hooks or leaf.post_hooks is not post_hooks:
                 return None
         found = []
-        for tensor, known, required in self._known:
+        for tensor, (known, required) in zip(self.captured, self._known):
             array = tensor._array
             if array is not known and (
                 array.shape != known.shape or array.dtype is not known.dtype or array.strides != known.strides
@@ -101,8 +107,11 @@ class Variant:
 
     def run(self, tensors: Sequence[Any], captured: list[np.ndarray]) -> tuple[Any, ...] | None:
         """The results, in a tuple; None where a branch goes another way; () where the function itself is to be called:
-        for the history of its results, or for an error, which it explains."""
-        if self.recorded and grad_on():
+        for the history of its results, for views of what is outside, or for an error, which it explains."""
+        if self._shows or (self.recorded and grad_on()):
+            return ()
+        written = [tensors[i] if kind == "argument" else self.captured[i] for kind, i in self._edited]
+        if any([(e := edits_of(t)).watchers is not None or e.inference for t in written]):
             return ()
         arrays = [t._array for t in tensors]
         try:
@@ -110,12 +119,13 @@ class Variant:
         except Exception as error:
             if self._can_begin_again(error):
                 return ()
+            count_edits({id(edits_of(t)): t for t in written}.values())
             error.add_note("It failed within a compiled program: what that had written before stays written.")
             raise
         if found is None:
             return None
-        if self._edited:
-            count_edits(self._edited)
+        if written:
+            count_edits({id(edits_of(t)): t for t in written}.values())
         made: dict[int, Any] = {}
         for array, place in zip(found, self._places):
             if id(array) not in made:
@@ -461,6 +471,14 @@ def _with_slots(given: Any) -> Any:
     leaves, spec = tree_flatten(given)
     count = iter(range(len(leaves)))
     return tree_unflatten([Slot(next(count)) if isinstance(x, _runtime.Tensor) else x for x in leaves], spec)
+
+
+def _shows_outside(trace: Trace, results: Sequence[Any]) -> bool:
+    """Whether a result shares memory with what was there before, and is not that itself."""
+    outside = {*trace.arguments, *trace.captured}
+    memory = {trace._owners[slot] for slot in outside}
+    slots = [trace.slot_of(t) for t in results if t._array.size]
+    return any([slot not in outside and trace._owners[slot] in memory for slot in slots])
 
 
 def drop_own_gradients(trace: Trace, results: Sequence[Any]) -> None:

@@ -6,7 +6,7 @@ What is done to the list of instructions before is in ``Plan``: each step is sma
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -128,7 +128,7 @@ class Writer:
         self._names: dict[int, str] = {}
         self.pieces: dict[Slot, str] = {}
         self.lines = ["def program(A, C):"]
-        self.edited: list[Any] = []
+        self.edited: set[Slot] = set()
         written = [i.target for i in plan.instructions if isinstance(i, Written)]
         self._changing = {plan.facts.owners[s] for s in (*written, *plan.results, *plan.facts.escaped)}
         for arguments, names in (("A", self.trace.arguments), ("C", tuple(self.trace.captured))):
@@ -250,7 +250,7 @@ class Writer:
         target = instruction.target
         if _expanded(self.trace.arrays[target]):
             raise Refused("a tensor is written of which several elements share memory (an expanded one)")
-        self.edited += [self.trace.captured[s] for s in self.plan.family(target) if s in self.trace.captured]
+        self.edited.update(self.plan.family(target) & self.plan.facts.outside)
         source = instruction.source
         value = self.slot(source) if isinstance(source, Slot) else self.name(source._array)
         if any(
@@ -385,7 +385,7 @@ def same(array: np.ndarray, seen: np.ndarray) -> bool:
     return array.tobytes() == seen.tobytes()
 
 
-def count_edits(tensors: Sequence[Any]) -> None:
+def count_edits(tensors: Iterable[Any]) -> None:
     """Count a write into each of these tensors."""
     for tensor in tensors:
         edited(tensor)
