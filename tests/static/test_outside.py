@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -111,3 +113,42 @@ def test_accumulating_gradients_settles() -> None:
     program, found = run(lambda step: static.compile(step, quiet=True))
     assert found == run(lambda step: step)[1]
     assert len(program.variants) == 3, program.notes
+
+
+@dataclasses.dataclass
+class Result:
+    value: Any
+
+
+class Outputs(dict[str, Any]):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("wrap", "unwrap"),
+    [
+        (Result, lambda out: out.value),
+        (lambda t: Outputs(value=t), lambda out: out["value"]),
+        (lambda t: (1, {"a": types.SimpleNamespace(value=t)}), lambda out: out[1]["a"].value),
+        (lambda t: lambda: t, lambda out: out()),
+        (lambda t: iter([t]), next),
+    ],
+    ids=["dataclass", "subclass of dict", "nested namespace", "closure", "iterator"],
+)
+def test_results_in_other_containers_are_not_those_of_the_first_call(wrap: Any, unwrap: Any) -> None:
+    program = static.compile(lambda x: wrap(x * 2), quiet=True)
+    assert [unwrap(program(torch.ones(1) * k)).item() for k in range(4)] == [0, 2, 4, 6]
+    assert "it returns a " in program.notes[-1]
+
+
+def test_a_write_into_what_has_a_history_belongs_to_it() -> None:
+    def double(x: Any) -> None:
+        x.mul_(2)
+
+    program = static.compile(double, quiet=True)
+    for _ in range(4):
+        w = torch.ones(2, requires_grad=True)
+        x = w.clone()
+        program(x)
+        x.sum().backward()
+        assert w.grad.tolist() == [2.0, 2.0]

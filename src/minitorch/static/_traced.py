@@ -111,7 +111,7 @@ class Variant:
         if self._shows or (self.recorded and grad_on()):
             return ()
         written = [tensors[i] if kind == "argument" else self.captured[i] for kind, i in self._edited]
-        if any([(e := edits_of(t)).watchers is not None or e.inference for t in written]):
+        if any([(e := edits_of(t)).watchers is not None or e.inference or _is_computed(t) for t in written]):
             return ()
         arrays = [t._array for t in tensors]
         try:
@@ -284,6 +284,14 @@ class Traced:
             known = self._variants.setdefault(key, [])
             if len(known) >= _MOST:
                 raise Refused(f"there are {_MOST} ways through it already; values that branch differ at each call")
+            if strange := [
+                type(leaf).__name__ for leaf in fixed if not (is_plain(leaf) or isinstance(leaf, np.generic))
+            ]:
+                kind = strange[0]
+                raise Refused(
+                    f"it returns a {kind} that would be the same one each time: return tensors, numbers, or lists, tuples "
+                    f"and dicts of them, and make the {kind} of them outside"
+                )
             if self._settled(key, reason, bool(around.refused)):
                 drop_own_gradients(trace, results)
                 variant = Variant(trace, results, make, self.passes, around)
@@ -471,6 +479,11 @@ def _with_slots(given: Any) -> Any:
     leaves, spec = tree_flatten(given)
     count = iter(range(len(leaves)))
     return tree_unflatten([Slot(next(count)) if isinstance(x, _runtime.Tensor) else x for x in leaves], spec)
+
+
+def _is_computed(tensor: Any) -> bool:
+    """Whether a tensor has a history, to which a write into it belongs."""
+    return tensor._node is not None and tensor._node.__class__ is not AccumulateGrad
 
 
 def _shows_outside(trace: Trace, results: Sequence[Any]) -> bool:
