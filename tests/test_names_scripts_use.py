@@ -228,7 +228,7 @@ ABSENT = {
     "distributed": "computation is in one process",
     "nn.parallel.scatter": "there is one device, so nothing is spread over several",
     "nn.parallel.DistributedDataParallel": "computation is in one process",
-    "fx": "programs are not traced; autograd.Tape lists what was recorded",
+    "fx": "no symbolic traces of Python code: static.trace records the operations of a run, autograd.Tape lists them",
     "utils.tensorboard": "PyTorch's own code for TensorBoard",
     "view_as_complex": "there are no complex numbers",
     "view_as_real": "there are no complex numbers",
