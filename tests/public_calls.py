@@ -245,7 +245,7 @@ def _runs() -> Iterator[Callable[[], Any]]:
 def observed(runs: Sequence[Callable[[], Any]]) -> list[PublicCall]:
     """The calls of public functions that some functions make."""
     for row in _op.rows.values():
-        if row.node_type is None and hasattr(row.call, "row"):  # written by hand otherwise, as detach is
+        if row.node_type is None:
             _op.build(row)  # its functions have other code then
     functions = public_functions()
     codes: dict[int, list[str]] = defaultdict(list)

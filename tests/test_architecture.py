@@ -59,7 +59,7 @@ LAYERS = [
     ["_settings", "version", "types", "functional", "func", "random"],
     ["amp", "_sparse", "safetensors", "onnx"],
     ["cuda", "backends", "accelerator", "mps", "xpu", "compiler", "hub", "jit", "multiprocessing", "profiler", ""],
-    ["_as_torch", "__main__", "debug"],
+    ["_loading", "_as_torch", "__main__", "debug"],
 ]
 """Modules by layer, lowest first: a module imports from its own layer or lower ones."""
 

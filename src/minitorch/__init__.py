@@ -1,15 +1,10 @@
 """minitorch: a tape-based automatic differentiation engine over NumPy, with PyTorch's names."""
 
-import gc as _gc
 import importlib as _importlib
 import typing as _typing
 from math import e, inf, nan, pi
 
-import numpy as _numpy  # noqa: F401  (where it is missing, that is said before the collector is off)
-
-_collects = _gc.isenabled()
-_gc.disable()  # for the time of this import: what it makes stays, and looking through it again and again is a fifth of the time
-
+from . import _loading as _loading  # before all others, which it imports
 from . import autograd, cuda, functional, linalg, random, testing, types, version
 from ._allocator import keep_freed_memory as _keep_freed_memory
 from ._anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
@@ -517,8 +512,6 @@ _LATER = {
 
 __version__ = version.__version__
 _keep_freed_memory()
-if _collects:
-    _gc.enable()
 
 __all__ = [  # noqa: RUF022
     "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "Generator", "HalfTensor", "IntTensor",

@@ -6,10 +6,13 @@ or one of ``_op``'s (see ``_op._shared_names``).  To see what they make of a row
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable, Iterable, Iterator
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from ._args import CONVERTERS
+from ._records import WRITTEN
 
 if TYPE_CHECKING:
     from ._op import Row
@@ -79,6 +82,13 @@ def source(row: Row) -> str:
 def argument(name: str) -> str:
     """A row's input as the recording function's parameter: PyTorch's functions call the first one ``input``."""
     return "input" if name == "self" else name
+
+
+def compiled(source: str, name: str) -> CodeType:
+    """The code of a source, which tracebacks show; its lines are no places in the user's program."""
+    file = f"{WRITTEN}{name}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    return compile(source, file, "exec")
 
 
 def indented(lines: Iterable[str], by: int = 4) -> Iterator[str]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import linecache
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, TypeVar
@@ -39,7 +38,9 @@ class Row:
     Attributes
     ----------
     call : function
-        The recording function: Tensors in, Tensors out.
+        What records it: Tensors in, Tensors out.
+    recorder : function
+        The written recording function: ``call``, unless that is written by hand, as ``detach`` is.
     operator : function
         The same for an operator: NotImplemented where an operand is foreign.
     node_type : type
@@ -73,6 +74,7 @@ class Row:
         self.source, self.absent = "", 0
         self.node_type: Any = None
         self.call: Any = None
+        self.recorder: Any = None
 
     @functools.cached_property
     def operator(self) -> Any:
@@ -197,7 +199,7 @@ def op(
         row.together, row.formulas = True, dict.fromkeys(row.inputs, together)
         row.reads = dict.fromkeys(row.inputs, _codegen.parameters(together)[3:])
     check(row)
-    row.call = recorder(row, "call")
+    row.call = row.recorder = recorder(row, "recorder")
     rows[name] = row
     setattr(raw, name, _codegen.called_by_formulas(row))
     setattr(traced, name, row.call)
@@ -263,13 +265,11 @@ def build(row: Row) -> None:
     }
     body |= properties_of(row)
     row.source = _codegen.source(row)
-    filename = f"<op {row.name}>"
-    linecache.cache[filename] = (len(row.source), None, row.source.splitlines(True), filename)
-    code = compile(row.source, filename, "exec")
+    code = _codegen.compiled(row.source, row.name)
     names = _shared_names() | {f"{i}_formula": f for i, f in row.formulas.items()}
     names |= {f"with_{name}": function for name, (_, function) in row.rarely.items()} | row.instead
     names |= {"row": row, "kernel": row.kernel}
-    for variant, foreign in ((row.operator, not_implemented), (row.call, _errors.unsupported_operand)):
+    for variant, foreign in ((row.operator, not_implemented), (row.recorder, _errors.unsupported_operand)):
         scope = variant.__globals__
         scope.update(names, foreign=foreign)
         exec(code, scope)

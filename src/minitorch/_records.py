@@ -30,6 +30,8 @@ from ._views import root_of
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _PACKAGE = os.path.dirname(__file__)
+WRITTEN = "<op "
+"""How the names of files begin that are none, but of rows' written code."""
 _theirs: set[str] = set()
 _ours: set[str] = set()
 """Files by name: the user's; and the package's with its generated code, which are no places in the user's program."""
@@ -117,7 +119,7 @@ def is_theirs(file: str) -> bool:
     """Whether a file is none of the package's."""
     if file in _ours:
         return False
-    ours = file.startswith(("<op ", _PACKAGE))
+    ours = file.startswith((WRITTEN, _PACKAGE))
     (_ours if ours else _theirs).add(file)
     return not ours
 

@@ -39,9 +39,9 @@ def quick_way(row: Row) -> Callable[[Row, Any, Any, Any], None]:
         names |= {"observers": observers, "alone": alone, "active_levels": active_levels, "__name__": None}
         names |= rule.functions
         source = "\n".join(["def quick(row, out, inputs, params):", *_codegen.indented(_lines(row, rule))]) + "\n"
-        exec(compile(source, f"<op tangent of {row.name}>", "exec"), names)
+        exec(_codegen.compiled(source, f"{row.name}, quick tangent"), names)
         made = names["quick"]
-    for variant in (row.call, row.operator):
+    for variant in (row.recorder, row.operator):
         variant.__globals__["observe"] = made
     return made
 

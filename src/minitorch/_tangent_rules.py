@@ -57,7 +57,7 @@ class Rule:
         self.source = "\n".join(lines(row, self.kind)) + "\n"
         self.functions = _rules(row, self.kind)
         names = _names(row, self.kind) | self.functions
-        exec(compile(self.source, f"<tangent of {row.name}>", "exec"), names)
+        exec(_codegen.compiled(self.source, f"{row.name}, tangent"), names)
         self.function: Callable[..., Any] = names["tangent"]
 
 

@@ -154,7 +154,7 @@ def with_asides(row: Any) -> Any:
     if row.name not in _twins:
         twin = _op.Row(f"{row.name}, with asides", "", row.kernel, row.inputs)
         twin.outputs, twin.floats, twin.broadcasts, twin.numbers = True, row.floats, row.broadcasts, False
-        twin.call = _op.recorder(twin, "call")
+        twin.call = twin.recorder = _op.recorder(twin, "recorder")
         _twins[row.name] = twin
     return _twins[row.name]
 

@@ -10,7 +10,10 @@ import pytest
 
 import minitorch as torch
 from minitorch._modes import observers
+from minitorch._records import site_of
+from minitorch._tape import Node
 from minitorch.autograd import forward_ad as fwAD
+from minitorch.autograd import record_sites
 from minitorch.autograd._jvp import jvp
 
 X = torch.tensor([1.0, 2.0, 3.0])
@@ -445,6 +448,20 @@ def test_views_of_views_and_of_squeezed_tensors_have_tangents() -> None:
         part.copy_(torch.zeros(3))
         assert tangent(inside + 1) == [[0.0, 0.0]]
         assert tangent(y[0] + 1) == [0.0, 4.0, 8.0]
+
+
+def test_operations_that_compute_tangents_are_at_the_users_line() -> None:
+    def graph(node: Any) -> Any:
+        return {node}.union(*[graph(edge) for edge in node.edges]) if isinstance(node, Node) else set()
+
+    t = torch.ones(3, requires_grad=True)
+    with record_sites(), fwAD.dual_level():
+        z = fwAD.make_dual(X, t).sin()
+        y = (z * z).cumprod(0).softmax(0)
+        made = graph(fwAD.unpack_dual(y).tangent.grad_fn)
+    sites = [site_of(node.extras.mark) for node in made if node.extras is not None]
+    assert len(sites) > 6
+    assert {site.file for site in sites if site is not None} == {__file__}
 
 
 def test_parameters_and_buffers_of_dual_tensors_have_no_tangent() -> None:
