@@ -58,8 +58,21 @@ LAYERS = [
     ["static"],
     ["_settings", "version", "types", "functional", "func", "random"],
     ["amp", "_sparse", "safetensors", "onnx"],
-    ["cuda", "backends", "accelerator", "mps", "xpu", "compiler", "hub", "jit", "multiprocessing", "profiler", ""],
-    ["_loading", "_as_torch", "__main__", "debug"],
+    [
+        "cuda",
+        "backends",
+        "accelerator",
+        "mps",
+        "xpu",
+        "compiler",
+        "hub",
+        "jit",
+        "multiprocessing",
+        "profiler",
+        "",
+        "_loading",
+    ],
+    ["_as_torch", "__main__", "debug"],
 ]
 """Modules by layer, lowest first: a module imports from its own layer or lower ones."""
 

@@ -148,12 +148,10 @@ def test_slopes_at_kinks_lie_between_those_beside(function: Correct) -> None:
 
 
 def _alike(a: list[np.ndarray], b: list[np.ndarray], least: float) -> bool:
-    """Whether arrays differ by less than a part of them, or by roundings of ordinary numbers: some gradients are nothing else."""
+    """Whether arrays differ by less than a part of them, or by roundings of ordinary numbers."""
     pairs = list(zip(a, b, strict=True))
     assert all(x.shape == y.shape and np.isfinite(y).all() for x, y in pairs)
-    return all(
-        (np.abs(x - y) <= least * np.abs(y).max(initial=0) + 32 * np.finfo(y.dtype).eps).all() for x, y in pairs
-    )
+    return all((np.abs(x - y) <= least * np.abs(y).max(initial=0) + 32 * np.finfo(y.dtype).eps).all() for x, y in pairs)
 
 
 @each_correct
