@@ -151,7 +151,7 @@ class Builder:
         array = np.asarray(value, dtype)
         key = array.dtype.str, array.shape, array.tobytes()
         if key not in self._constants:
-            name = f"constant_{len(self._constants)}"
+            name = f"/constant_{len(self._constants)}"  # as of nodes: no parameter's name begins like that
             self.initializers[name] = array
             self._constants[key] = Value(name, array.dtype, array.shape)
         return self._constants[key]

@@ -315,8 +315,8 @@ def _in_mode(model: Any, training: TrainingMode) -> Iterator[None]:
     modules = list(model.modules()) if isinstance(model, Module) else []
     modes = [module.training for module in modules]
     buffers = [(b, b._array.copy()) for b in model.buffers()] if isinstance(model, Module) else []
-    for module in modules if getattr(training, "name", "") != "PRESERVE" else ():
-        module.training = getattr(training, "name", "") == "TRAINING"
+    for module in modules if training is not TrainingMode.PRESERVE else ():
+        module.training = training is TrainingMode.TRAINING
     token = _exporting.set(True)
     try:
         yield

@@ -276,50 +276,17 @@ def lstm_layer(
     return _recurrent(g, "LSTM", (0, 3, 1, 2), self, (hx, cx), (w_ih, w_hh, b_ih, b_hh), batch_sizes, reverse)
 
 
-@form("gru_layer")
-def gru_layer(
-    g: Builder,
-    self: Value,
-    hx: Value,
-    w_ih: Value,
-    w_hh: Value,
-    b_ih: Value,
-    b_hh: Value,
-    batch_sizes: Any,
-    reverse: bool,
-) -> tuple[Value, ...]:
-    weights = w_ih, w_hh, b_ih, b_hh
-    return _recurrent(g, "GRU", (1, 0, 2), self, (hx,), weights, batch_sizes, reverse, linear_before_reset=1)
+def _of_one_state(row: str, op: str, order: Sequence[int], **attributes: Any) -> None:
+    @form(row)
+    def layer(
+        g: Builder, self: Value, hx: Value, w_ih: Value, w_hh: Value, b_ih: Value, b_hh: Value, batch_sizes: Any, reverse: bool,
+    ) -> tuple[Value, ...]:  # fmt: skip
+        return _recurrent(g, op, order, self, (hx,), (w_ih, w_hh, b_ih, b_hh), batch_sizes, reverse, **attributes)
 
 
-@form("rnn_tanh_layer")
-def rnn_tanh_layer(
-    g: Builder,
-    self: Value,
-    hx: Value,
-    w_ih: Value,
-    w_hh: Value,
-    b_ih: Value,
-    b_hh: Value,
-    batch_sizes: Any,
-    reverse: bool,
-) -> tuple[Value, ...]:
-    return _recurrent(g, "RNN", (0,), self, (hx,), (w_ih, w_hh, b_ih, b_hh), batch_sizes, reverse, activations=["Tanh"])
-
-
-@form("rnn_relu_layer")
-def rnn_relu_layer(
-    g: Builder,
-    self: Value,
-    hx: Value,
-    w_ih: Value,
-    w_hh: Value,
-    b_ih: Value,
-    b_hh: Value,
-    batch_sizes: Any,
-    reverse: bool,
-) -> tuple[Value, ...]:
-    return _recurrent(g, "RNN", (0,), self, (hx,), (w_ih, w_hh, b_ih, b_hh), batch_sizes, reverse, activations=["Relu"])
+_of_one_state("gru_layer", "GRU", (1, 0, 2), linear_before_reset=1)
+_of_one_state("rnn_tanh_layer", "RNN", (0,), activations=["Tanh"])
+_of_one_state("rnn_relu_layer", "RNN", (0,), activations=["Relu"])
 
 
 # -- padding and resampling --------------------------------------------------------------------------------------------

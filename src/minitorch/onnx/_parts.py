@@ -5,6 +5,7 @@ What is written here runs on tensors and is traced, so sizes may vary in it as i
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -14,8 +15,9 @@ from .. import ops
 from .._modes import no_grad
 from .._op import rows
 from .._runtime import wrap
-from .._trace import ArraySlot, Called, Made, NumberSlot, Packed, Slot, Trace
+from .._trace import ArraySlot, Called, NumberSlot, Packed, Slot, Trace
 from ..ops._composition import Composition
+from ..static._facts import renamed
 from ..static._sizes import Pass
 from ._table import forms
 
@@ -268,19 +270,19 @@ def _written_out(one: Pass, called: Called, compose: Callable[..., Any]) -> list
     with no_grad(), Trace(list(tensors.values())) as inner:
         out = compose(inputs, **given) if called.row.variadic else compose(*inputs, **given)
     outputs = out if isinstance(out, tuple) else (out,)
-    names: dict[int, Slot] = {int(number): slot for number, slot in zip(inner.arguments, slots)}
+    names = dict(zip(inner.arguments, slots))
     for tensor, slot in zip(outputs, called.outputs):
         number = inner.slot_of(tensor)
         if number in names:  # one of the inputs, as it is, or an output twice
-            copy = inner._new(tensor._array.view())
-            inner.instructions.append(Called(rows["alias"], (number,), (), (copy,)))
-            number = copy
-        names[int(number)] = slot
+            same = inner._new(tensor._array.view())
+            inner.instructions.append(Called(rows["alias"], (number,), (), (same,)))
+            number = same
+        names[number] = slot
     for place, array in enumerate(inner.arrays):
         if place not in names:
-            names[place] = trace._new(array)
+            names[Slot(place)] = trace._new(array)
     for slot, tensor in inner.captured.items():
-        trace.captured[names[int(slot)]] = tensor
+        trace.captured[names[slot]] = tensor
     return [_renamed(i, names) for i in inner.instructions]
 
 
@@ -294,17 +296,11 @@ def _filled(param: Any, tensors: dict[Slot, Any]) -> Any:
     return param.kind([_filled(item, tensors) for item in param.items]) if isinstance(param, Packed) else param
 
 
-def _renamed(called: Any, names: dict[int, Slot]) -> Any:
-    if isinstance(called, Made):
-        return Made(names[int(called.outputs[0])], called.array)
-
-    def new(item: Any) -> Any:
-        if isinstance(item, Slot):
-            return type(item)(names[int(item)])
-        return Packed(item.kind, [new(i) for i in item.items]) if isinstance(item, Packed) else item
-
-    inputs, params = [tuple([new(i) for i in items]) for items in (called.inputs, called.params)]
-    return Called(called.row, inputs, params, tuple([names[int(s)] for s in called.outputs]))
+def _renamed(instruction: Any, names: dict[Slot, Slot]) -> Any:
+    """An instruction of other slots."""
+    new = copy.copy(renamed(instruction, names))
+    new.outputs = tuple([names[slot] for slot in new.outputs])
+    return new
 
 
 def kinds_of_rows() -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import copy
 import functools
 import importlib.util
@@ -154,7 +155,8 @@ class Copied:
     """
 
     def __init__(self, copies: Copies, file: File, node: Any, names: list[str], inside: Mapping[str, Any]) -> None:
-        self.file, self.node, self.names, self.wishes = file, node, {n: n for n in names}, {}  # type: ignore[var-annotated]
+        self.file, self.node, self.names = file, node, {n: n for n in names}
+        self.wishes: dict[str, str] = {}
         self.copies, self.inside = copies, inside
         self.used: list[tuple[Any, str, str | None]] = []
         self.free = file.free_names(node)
@@ -231,9 +233,14 @@ class Copies:
         self._user: list[Any] = []
         self._settled = False
 
-    def looking(self, user: Any) -> Any:
+    @contextlib.contextmanager
+    def looking(self, user: Any) -> Iterator[None]:
         """While a definition is looked through, what is named is used by it."""
-        return _Pushed(self._user, user)
+        self._user.append(user)
+        try:
+            yield
+        finally:
+            self._user.pop()
 
     def _name(self, definition: Any, name: str, spelled: str | None) -> str:
         if self._user and not self._settled:
@@ -294,20 +301,21 @@ class Copies:
             raise Unwritable(f"{file.module}.{name}, which is not there when it runs")
         value, statement = scope[name], file.bound.get(name)
         if isinstance(value, ModuleType):
-            return self._imported(value.__name__, "", name, spelled)
+            return self.imported(value.__name__, "", name, spelled)
         if isinstance(statement, ast.ImportFrom):
             original = next(a.name for a in statement.names if name in (a.asname, a.name))
             source = file.imported(statement)
             if _root(source) in self.roots:
                 return self.global_name(file_of(source), original, spelled if original == name else None)
-            return self._imported(source, original, name, spelled)
+            return self.imported(source, original, name, spelled)
         if file.module in ENGINE or hasattr(value, "row") or hasattr(value, "choice"):
             raise Unwritable(f"{file.module}.{name}, which is of tensors")
         if statement is None or (isinstance(value, FunctionType) and statement.__class__ is not ast.FunctionDef):
             return self.expression(value)
         return self._name(self._statement(file, statement), name, spelled)
 
-    def _imported(self, module: str, original: str, name: str, spelled: str | None) -> str:
+    def imported(self, module: str, original: str, name: str, spelled: str | None) -> str:
+        """What an import from another package is called."""
         if _root(module) not in _IMPORTED:
             raise Unwritable(f"{module}{'.' * bool(original)}{original}, which is neither NumPy's nor Python's own")
         definition = self._defined((module, original), lambda: Imported(module, original, name))
@@ -345,7 +353,7 @@ class Copies:
 
     def numpy(self) -> str:
         """The name of NumPy."""
-        return self._imported("numpy", "", "np", None)
+        return self.imported("numpy", "", "np", None)
 
     def expression(self, value: Any) -> str:
         """An expression for a value."""
@@ -368,7 +376,7 @@ class Copies:
         if kind is functools.partial:
             given = [f"{name}={self.expression(v)}" for name, v in value.keywords.items()]
             parts = [self.function(value.func), *map(self.expression, value.args), *given]
-            return f"{self._imported('functools', 'partial', 'partial', None)}({', '.join(parts)})"
+            return f"{self.imported('functools', 'partial', 'partial', None)}({', '.join(parts)})"
         if isinstance(value, (type, FunctionType, np.ufunc)) or (callable(value) and hasattr(value, "__name__")):
             return self._named(value)
         return self._instance(value)
@@ -392,7 +400,7 @@ class Copies:
         if getattr(builtins, name, None) is value:
             return str(name)
         if _root(module) not in self.roots:
-            return self._imported(module, name, name, None)
+            return self.imported(module, name, name, None)
         if isinstance(value, FunctionType):
             return self.function(value)
         found = [n for n, v in vars(sys.modules[module]).items() if v is value]
@@ -481,17 +489,6 @@ def _candidates(definition: Any, name: str) -> Iterator[str]:
     while True:
         yield f"{name}_{number}"
         number += 1
-
-
-class _Pushed:
-    def __init__(self, stack: list[Any], item: Any) -> None:
-        self.stack, self.item = stack, item
-
-    def __enter__(self) -> None:
-        self.stack.append(self.item)
-
-    def __exit__(self, *exc: object) -> None:
-        self.stack.pop()
 
 
 class _Inlined(ast.NodeTransformer):

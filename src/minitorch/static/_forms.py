@@ -77,10 +77,12 @@ def _count(operands: Sequence[np.ndarray], params: Any) -> dict[str, Any]:
     return {"count": size, "dtype": operands[0].dtype}
 
 
+PRODUCTS = {"mm": "{0}.dot({1}{out})", "mm_nt": "{0}.dot({1}.T{out})", "mm_tn": "{0}.T.dot({1}{out})"}
+"""Products of two matrices."""
+
 FORMS: dict[str, Form] = {
-    "mm": Form(_matrices, ["{r} = {0}.dot({1}{out})"]),
-    "mm_tn": Form(_matrices, ["{r} = {0}.T.dot({1}{out})"]),
-    "linear": Form(_matrices, ["{r} = {0}.dot({1}.T{out})", "add({r}, {2}, {r})"]),
+    **{name: Form(_matrices, [f"{{r}} = {product}"]) for name, product in PRODUCTS.items()},
+    "linear": Form(_matrices, [f"{{r}} = {PRODUCTS['mm_nt']}", "add({r}, {2}, {r})"]),
     "sum_to": Form(_matrix_summed, ["{r} = {ones}.dot({0}{out})"], (), _ones),
     "mse_loss": Form(
         _one_loss,

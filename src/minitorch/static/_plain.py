@@ -7,12 +7,14 @@ are equal bit for bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._kernels.special import BLOCK
 from ..ops.subscript import END
+from ._forms import PRODUCTS
 
 NUMBERS = frozenset(["rsub_number"])
 """Rows, besides ufuncs, that take numbers as they are."""
@@ -142,8 +144,13 @@ def _to(c: Call, dtype: Any, copy: bool = False) -> str | None:
     return f"{c.x}.astype({c.np}.{dtype.name})" if dtype.kind == "f" and not same else None
 
 
+def _product(c: Call, name: str) -> str | None:
+    return PRODUCTS[name].format(c.x, c.y, out="") if c.matrices() else None
+
+
 def _linear(c: Call) -> str | None:
-    return f"{c.x}.dot({c.y}.T) + {c.z}" if c.matrices() and c.arrays[2].dtype is c.arrays[0].dtype else None
+    product = _product(c, "mm_nt") if c.arrays[2].dtype is c.arrays[0].dtype else None
+    return None if product is None else f"{product} + {c.z}"
 
 
 def _square(c: Call, exponent: Any) -> str | None:
@@ -172,9 +179,7 @@ _FORMS: dict[str, Callable[..., str | None]] = {
     "stack": _joined("stack"),
     "to": _to,
     "linear": _linear,
-    "mm": lambda c: f"{c.x}.dot({c.y})" if c.matrices() else None,
-    "mm_nt": lambda c: f"{c.x}.dot({c.y}.T)" if c.matrices() else None,
-    "mm_tn": lambda c: f"{c.x}.T.dot({c.y})" if c.matrices() else None,
+    **{name: partial(_product, name=name) for name in PRODUCTS},
     "bmm": lambda c: f"{c.np}.matmul({c.x}, {c.y})" if c.arrays[0].dtype.kind == "f" else None,
     "matmul": lambda c: f"{c.np}.matmul({c.x}, {c.y})" if c.arrays[0].dtype.kind == "f" else None,
     "pow_number": _square,

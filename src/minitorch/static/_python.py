@@ -6,6 +6,7 @@ import ast
 import builtins
 import inspect
 import io
+import itertools
 import json
 import keyword
 import re
@@ -60,18 +61,18 @@ class Weights:
         """An expression for an array."""
         if id(array) not in self._kept:
             if name is None:
-                name = f"constant_{1 + sum([n.startswith('constant_') for n in self.arrays])}"
+                numbered = (f"constant_{number}" for number in itertools.count(1))
+                name = next(n for n in numbered if n not in self.arrays and n not in self.names.values())
             order = axes_in_memory(array)
             self.arrays[name] = array if order is None else array.transpose(order)
             turned = "" if order is None else f".transpose({inverse(order)})"
             self._kept[id(array)] = array, f'W["{name}"]{turned}'
         return self._kept[id(array)][1]
 
-    def forgotten(self) -> Any:
-        """Forget what was kept; `kept`, to keep other arrays."""
+    def clear(self) -> None:
+        """Keep none of what was kept."""
         self.arrays.clear()
         self._kept.clear()
-        return self.kept
 
     def written(self, file: Any) -> None:
         """Write them into an ``.npz`` file."""

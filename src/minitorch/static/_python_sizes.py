@@ -268,7 +268,7 @@ class Trial:
         for one in self.body.general.passes:
             arrays = [one.trace.arrays[slot] for slot in one.trace.arguments]
             if not self.gives(arrays, [one.trace.arrays[slot] for slot in one.results]):
-                sizes = {name: arrays[n].shape[axis] for n, of in self.axes.items() for axis, name in of.items()}
+                sizes = self.body.general.sizes(one)
                 raise RuntimeError(
                     f"to_python(): with these dynamic_axes the code would give other bits than the model at {sizes}: trace "
                     "the model at each size, and write it without dynamic_axes"

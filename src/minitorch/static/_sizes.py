@@ -448,7 +448,6 @@ def generalise(
     axes : dict of int to dict of int to str
         For the tensors among the arguments, by number, the names of those axes that may vary.  Axes of one name are of one
         size.
-
     expand : callable, optional
         What is done to the instructions of each pass before they are compared.
 

@@ -137,12 +137,13 @@ class Module:
         if dynamic_axes:
             axes = axes_by_number(self.bodies[-1], dynamic_axes)
             general = general_of(function, blocks[-1], axes)
-            self.copies = Copies(weights.forgotten())
+            weights.clear()
+            self.copies = Copies(weights.kept)
             sized = SizedBody(function, general, blocks[-1].given, self.copies, weights, problems)
             self.bodies = [sized]
             self._look(problems)
         self.np = self.copies.numpy()
-        self.path = self.copies._imported("pathlib", "Path", "Path", None) if weights.arrays else ""
+        self.path = self.copies.imported("pathlib", "Path", "Path", None) if weights.arrays else ""
         self.copies.settle(
             {
                 self.name,
