@@ -113,23 +113,23 @@ def _called(function: FunctionType) -> dict[str, FunctionType]:
     }
 
 
-@functools.cache
 def _named(code: CodeType) -> frozenset[str]:
     """The global names that code loads."""
-    found = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            found |= _named(constant)
-    return frozenset(found)
+    return _loaded(code, ("LOAD_GLOBAL", "LOAD_NAME"))
+
+
+def _attributes(code: CodeType) -> frozenset[str]:
+    """The names of attributes that code loads."""
+    return _loaded(code, ("LOAD_ATTR", "LOAD_METHOD"))
 
 
 @functools.cache
-def _attributes(code: CodeType) -> frozenset[str]:
-    """The names of attributes that code loads."""
-    found = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_ATTR", "LOAD_METHOD")}
+def _loaded(code: CodeType, instructions: tuple[str, ...]) -> frozenset[str]:
+    """What these instructions name, in code and in the functions in it."""
+    found = {i.argval for i in dis.get_instructions(code) if i.opname in instructions}
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            found |= _attributes(constant)
+            found |= _loaded(constant, instructions)
     return frozenset(found)
 
 

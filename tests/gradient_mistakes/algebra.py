@@ -140,15 +140,16 @@ mistake(
 
 class NearlyTanh(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
+    def forward(ctx: Any, x: Any, factor: float = 1.01) -> Any:
         y = x.tanh()
         ctx.save_for_backward(y)
+        ctx.factor = factor
         return y
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
         (y,) = ctx.saved_tensors
-        return g * (1 - y * y) * 1.01
+        return g * (1 - y * y) * ctx.factor, None
 
 
 mistake(

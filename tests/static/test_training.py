@@ -84,11 +84,9 @@ def both(run: Callable[[Any], Any], ways: int | None = None, said: str = "") -> 
 
 
 def state(model: Any, optimizer: Any) -> Any:
-    return [
-        model.state_dict(),
-        [p.grad if p.grad is not None else 0 for p in model.parameters()],
-        optimizer.state_dict(),
-    ]
+    """A copy of all that training has changed so far."""
+    gradients = [p.grad if p.grad is not None else 0 for p in model.parameters()]
+    return copy.deepcopy([model.state_dict(), gradients, optimizer.state_dict()])
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
@@ -113,7 +111,7 @@ def test_every_optimizer(name: str) -> None:
         step = compile_(step)
         for _ in range(2):
             for x, y in batches(4, 3):
-                seen.append([step(x, y).detach(), copy.deepcopy(state(model, optimizer))])
+                seen.append([step(x, y).detach(), state(model, optimizer)])
         return seen
 
     both(run, None if name in ("LBFGS", "Muon") else 2, "closure" if name == "LBFGS" else "")
@@ -139,7 +137,7 @@ def test_schedulers(name: str, inside: bool) -> None:
 
         step = compile_(step)
         for x, y in batches(8):
-            seen.append([step(x, y).detach(), scheduler.get_last_lr(), copy.deepcopy(state(model, optimizer))])
+            seen.append([step(x, y).detach(), scheduler.get_last_lr(), state(model, optimizer)])
             if not inside:
                 scheduler.step()
         return seen
@@ -175,7 +173,7 @@ def warmed(model: Any, optimizer: Any, step: Any) -> Any:
     """Gradients are there before the first call, as they are before each later one."""
     for p in model.parameters():
         p.grad = torch.zeros_like(p)
-    return [[step(x, y).detach(), copy.deepcopy(state(model, optimizer))] for x, y in batches(6)]
+    return [[step(x, y).detach(), state(model, optimizer)] for x, y in batches(6)]
 
 
 @way(2)
@@ -189,7 +187,7 @@ def gradients_added_up_inside(model: Any, optimizer: Any, compile_: Any) -> Any:
         optimizer.step()
         return sum(losses)
 
-    return [[step(x, y).detach(), copy.deepcopy(state(model, optimizer))] for x, y in batches(6, 4)]
+    return [[step(x, y).detach(), state(model, optimizer)] for x, y in batches(6, 4)]
 
 
 @way(None)
@@ -203,20 +201,25 @@ def gradients_added_up_over_calls(model: Any, optimizer: Any, compile_: Any) -> 
             optimizer.zero_grad()
         return loss
 
-    return [
-        [step(x, y, n % 3 == 2).detach(), copy.deepcopy(state(model, optimizer))] for n, (x, y) in enumerate(batches(9))
-    ]
+    return [[step(x, y, n % 3 == 2).detach(), state(model, optimizer)] for n, (x, y) in enumerate(batches(9))]
 
 
-@way(2)
-def training_and_evaluation_in_turn(model: Any, optimizer: Any, compile_: Any) -> Any:
-    @compile_
+def usual_step(model: Any, optimizer: Any) -> Any:
+    """A step of training as most scripts have it."""
+
     def step(x: Any, y: Any) -> Any:
         optimizer.zero_grad()
         loss = F.cross_entropy(model(x), y)
         loss.backward()
         optimizer.step()
         return loss
+
+    return step
+
+
+@way(2)
+def training_and_evaluation_in_turn(model: Any, optimizer: Any, compile_: Any) -> Any:
+    step = compile_(usual_step(model, optimizer))
 
     @compile_
     def evaluate(x: Any) -> Any:
@@ -234,31 +237,17 @@ def training_and_evaluation_in_turn(model: Any, optimizer: Any, compile_: Any) -
 
 @way(None)
 def frozen_and_unfrozen(model: Any, optimizer: Any, compile_: Any) -> Any:
-    @compile_
-    def step(x: Any, y: Any) -> Any:
-        optimizer.zero_grad()
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        return loss
-
+    step = compile_(usual_step(model, optimizer))
     seen = []
     for number, (x, y) in enumerate(batches(9)):
         model[0].requires_grad_(number // 3 != 1)
-        seen.append([step(x, y).detach(), copy.deepcopy(state(model, optimizer))])
+        seen.append([step(x, y).detach(), state(model, optimizer)])
     return seen
 
 
 @way(1)
 def states_loaded_between(model: Any, optimizer: Any, compile_: Any) -> Any:
-    @compile_
-    def step(x: Any, y: Any) -> Any:
-        optimizer.zero_grad()
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        return loss
-
+    step = compile_(usual_step(model, optimizer))
     seen, kept = [], copy.deepcopy((model.state_dict(), optimizer.state_dict()))
     for number, (x, y) in enumerate(batches(8)):
         if number == 3:
@@ -268,7 +257,7 @@ def states_loaded_between(model: Any, optimizer: Any, compile_: Any) -> Any:
         if number == 6:
             for group in optimizer.param_groups:
                 group["lr"] = 0.5
-        seen.append([step(x, y).detach(), copy.deepcopy(state(model, optimizer))])
+        seen.append([step(x, y).detach(), state(model, optimizer)])
     return seen
 
 

@@ -11,16 +11,14 @@ from ._table import form
 
 
 # -- arithmetic --------------------------------------------------------------------------------------------------------
-@form("add")
-def add(g: Builder, self: Value, other: Value) -> Value:
-    """Of bools, it is "or"."""
-    return g("Or" if self.dtype == bool else "Add", self, other)
+def _of_bools(row: str, of_bools: str, op: str) -> None:
+    @form(row)
+    def operation(g: Builder, self: Value, other: Value) -> Value:
+        return g(of_bools if self.dtype == bool else op, self, other)
 
 
-@form("mul")
-def mul(g: Builder, self: Value, other: Value) -> Value:
-    """Of bools, it is "and"."""
-    return g("And" if self.dtype == bool else "Mul", self, other)
+_of_bools("add", "Or", "Add")
+_of_bools("mul", "And", "Mul")
 
 
 @form("rsub")
@@ -208,19 +206,9 @@ def signbit(g: Builder, self: Value) -> Value:
     return g("Less", self, g.constant(0, self.dtype))
 
 
-@form("bitwise_and")
-def bitwise_and(g: Builder, self: Value, other: Value) -> Value:
-    return g("And" if self.dtype == bool else "BitwiseAnd", self, other)
-
-
-@form("bitwise_or")
-def bitwise_or(g: Builder, self: Value, other: Value) -> Value:
-    return g("Or" if self.dtype == bool else "BitwiseOr", self, other)
-
-
-@form("bitwise_xor")
-def bitwise_xor(g: Builder, self: Value, other: Value) -> Value:
-    return g("Xor" if self.dtype == bool else "BitwiseXor", self, other)
+_of_bools("bitwise_and", "And", "BitwiseAnd")
+_of_bools("bitwise_or", "Or", "BitwiseOr")
+_of_bools("bitwise_xor", "Xor", "BitwiseXor")
 
 
 @form("to")
