@@ -18,7 +18,7 @@ from ._choices import Choice, Number, number
 from ._identity import owner
 from ._inplace import copied, write
 from ._modes import Observer, grad_on, no_grad, observers
-from ._records import tell_parts
+from ._records import getframe, mark_at, tell_parts
 from ._views import current_node
 
 
@@ -289,12 +289,13 @@ class Ran:
 
 
 class Left:
-    """A value became Python's or NumPy's, by ``item``, ``bool`` and the like.  Nothing is to be done when run again."""
+    """A value became Python's or NumPy's, by ``item``, ``bool`` and the like, at a line of the user's, if *mark* is its.
+    Nothing is to be done when run again."""
 
-    __slots__ = ("kind", "slot", "value")
+    __slots__ = ("kind", "mark", "slot", "value")
 
-    def __init__(self, kind: str, slot: Slot, value: Any) -> None:
-        self.kind, self.slot, self.value = kind, slot, value
+    def __init__(self, kind: str, slot: Slot, value: Any, mark: Any = None) -> None:
+        self.kind, self.slot, self.value, self.mark = kind, slot, value, mark
 
     def run(self, values: list[Any]) -> None:
         """Nothing."""
@@ -575,7 +576,8 @@ class Trace(Observer):
         if (kind in LEAKS or kind == "print") if self.all_leaks else (kind in LEAKS and self.depends(slot)):
             if self.on_leak is not None:
                 self.on_leak(kind, tensor)
-            self.instructions.append(Left(kind, slot, tensor._array.copy()))
+            mark = mark_at(getframe(1)) if self.all_leaks else None
+            self.instructions.append(Left(kind, slot, tensor._array.copy(), mark))
 
     # -- running again -------------------------------------------------------------------------------------------------
     def again(self, arguments: Sequence[Any], results: Sequence[Any]) -> list[Any]:

@@ -5,13 +5,16 @@ A program is made for what these were; see ``Surroundings``.
 
 from __future__ import annotations
 
+import builtins
 import dis
 import enum
 import functools
 import gc
+import os
 import pickle
 import random
 import sys
+import time
 import types
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,6 +36,7 @@ from .._trace import Graded, Left, Trace, Written
 from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
+from ._effects import effect_of
 from ._facts import flattened
 
 _MOST = 10_000
@@ -161,6 +165,10 @@ class Surroundings:
 
     def changes(self) -> list[str]:
         """What is not as it was, in words; which generators of random numbers have drawn, too."""
+        return [*self.others(), *[path for path, source, state in self._random if _state(source) != state]]
+
+    def others(self) -> list[str]:
+        """What is not as it was, in words."""
         found = [self._paths[id(cell)] for cell, value in self._cells if not alike(_held(cell), value)]
         for names, name, value in self._named:
             if not alike(names.get(name, _MISSING), value):
@@ -171,9 +179,7 @@ class Surroundings:
         for container, values in self._contents:
             if len(container) != len(values) or not all(map(alike, _items(container), values)):
                 found.append(self._paths[id(container)])
-        found += [self._paths[id(array)] for array, seen in self._arrays if array.tobytes() != seen]
-        found += [path for path, source, state in self._random if _state(source) != state]
-        return found
+        return found + [self._paths[id(array)] for array, seen in self._arrays if array.tobytes() != seen]
 
     def __enter__(self) -> Surroundings:
         """The call begins: the youngest generation will be what it makes."""
@@ -189,8 +195,9 @@ class Surroundings:
     def why_not(self, trace: Trace) -> str:
         """Within the block: why the call that was traced is not what a later one would do; empty where it is."""
         if changes := self.changes():
-            return (
-                f"a call changes {changes[0]}, which is no tensor: pass it as an argument, and return what it becomes"
+            given = changes[0].startswith("an argument")
+            return f"a call changes {changes[0]}, which is no tensor: " + (
+                "return what it becomes" if given else "pass it as an argument, and return what it becomes"
             )
         if moved := self._moved(trace):
             return moved
@@ -270,14 +277,18 @@ class Surroundings:
         elif isinstance(value, (Optimizer, LRScheduler)):
             self._live(value, path)
         elif isinstance(value, types.ModuleType):
-            if value.__name__ in ("os", "time") or not _of_library(vars(value)):
+            if value is os:
+                self._todo.append((os.environ, f"{path}.environ"))
+            elif value is time or not _of_library(vars(value)):
                 self._holders.append((value, vars(value), path))
         elif isinstance(value, type):
             if not _of_library(value):
                 self._holders.append((value, vars(value), path))
         elif isinstance(value, types.BuiltinFunctionType):
-            if value.__module__ == "time":
-                self.refused = f"it calls time.{value.__name__}(): call it outside"
+            effect = effect_of(value)
+            if effect is not None and not effect.passing:
+                self.refused = effect.said
+            self._todo.append((value.__self__, path))  # a method's object
         elif isinstance(value, (Generator, Row, Choice)):
             pass  # programs draw from the one, and rows do not change
         elif hasattr(type(value), "__next__"):
@@ -311,12 +322,9 @@ class Surroundings:
         for name in names.globals:
             if name in function.__globals__:
                 self._place(function.__globals__, name, name)
-            elif name in ("open", "input"):
-                self.refused = f"it calls {name}(): read before, and pass what was read as an argument"
-            elif name == "print":
-                self.refused = "it prints, which a program does not: print outside what it returns"
             else:
                 self._names |= {name} & _ANY_ATTRIBUTE
+                self._todo.append((getattr(builtins, name, None), name))
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             self._slot(function, name, path)
         if function.__dict__:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from .. import _dtypes, _runtime
-from .._modes import grad_on, inference_mode_on, observers
+from .._differentiate import grad
+from .._modes import enable_grad, grad_on, inference_mode_on, observers
 from .._pytree import tree_flatten, tree_unflatten
-from .._runtime import silent
 from .._tape import AccumulateGrad
-from .._trace import Called, Graded, Ran, Slot, Trace, Written
-from .._views import edits_of
-from ._facts import flattened, writes_of
-from ._memory import MemoryPlan, let_go, memory_plan
+from .._trace import Slot, Trace
+from ._effects import Effects
+from ._memory import MemoryPlan
 from ._surroundings import Surroundings, is_plain
-from ._traced_code import PASSES, Plan, Refused, Writer, count_edits
+from ._text import nearest
+from ._traced_code import PASSES, Refused
+from ._variant import Kind, Variant, drop_own_gradients, text_of
 
 _MOST = 16
 """How many variants there are of a function for one kind of arguments; beyond, it runs as it is written."""
@@ -28,162 +30,6 @@ _MOST_KINDS = 64
 
 _TRIES = 3
 """How often a function is traced whose calls change what it reads, before it runs as it is written."""
-
-
-class Variant:
-    """One way through a function: its instructions, and when they are what the function does."""
-
-    def __init__(
-        self,
-        trace: Trace,
-        results: Sequence[Any],
-        make: Callable[[list[Any]], Any],
-        passes: Sequence[str],
-        around: Surroundings,
-    ) -> None:
-        self.around = around
-        slots = [trace.slot_of(t) for t in results]
-        self._shows = _shows_outside(trace, results)
-        self.plan = Plan(trace, slots, passes)
-        self._writer = Writer(self.plan)
-        self.source, self._program = self._writer.source, self._writer.program
-        self.trace, self._slots, self._make = trace, slots, make
-        self.required: set[Slot] = set()
-        """The arguments that require grad."""
-        self.given: Any = None
-        self.returned: Any = None
-        instructions = list(flattened(trace.instructions))
-        self.captured = list(trace.captured.values())
-        self._known = [(t._array, t._node is not None) for t in self.captured]
-        leaves = [t._node for t in self.captured if t._node.__class__ is AccumulateGrad]
-        self._hooks = [(leaf, leaf.hooks, leaf.post_hooks) for leaf in leaves]
-        self._grads: list[tuple[Any, Any, int]] = []
-        own = {id(t): i for i, t in enumerate(self.captured) if not around.names(t)}
-        seen: set[int] = set()
-        for graded in [i for i in instructions if isinstance(i, Graded)]:
-            if id(graded.tensor) not in seen and not graded.cleared:
-                self._grads.append((graded.tensor._node, graded.before, own.get(id(graded.before), -1)))
-            seen.add(id(graded.tensor))
-        places = {slot: ("argument", i) for i, slot in enumerate(trace.arguments)}
-        places |= {slot: ("captured", i) for i, slot in enumerate(trace.captured)}
-        self._edited = [place for slot, place in places.items() if slot in self._writer.edited]
-        self._leads_back = not grad_on() or any([t._node is not None for t in results])
-        self.recorded = any([t._node is not None for t in results]) and not any(map(self._trains, instructions))
-        self._steps = any([isinstance(i, Ran) for i in self.plan.instructions])
-        self._places = [places.get(slot) for slot in slots]
-        let_go(trace)
-
-    def _trains(self, instruction: Any) -> bool:
-        """Whether an instruction belongs to a training step, whose results have no history."""
-        if isinstance(instruction, Written):
-            written = [self.trace.captured.get(slot) for slot in self.plan.family(instruction.target)]
-            return any([t is not None and t.requires_grad for t in written])
-        return isinstance(instruction, (Graded, Ran))
-
-    def arrays(self) -> list[np.ndarray] | None:
-        """The arrays of what was captured; None where something is not as it was."""
-        if not self.around.unchanged():
-            return None
-        for node, before, place in self._grads:
-            grad = node.grad
-            if grad is not before and (place < 0 or grad is None):
-                return None
-            if place >= 0:  # an optimizer's zero_grad() may have let another tensor come to be the gradient
-                self.captured[place] = grad
-        for leaf, hooks, post_hooks in self._hooks:
-            if leaf.hooks is not hooks or leaf.post_hooks is not post_hooks:
-                return None
-        found = []
-        for tensor, (known, required) in zip(self.captured, self._known):
-            array = tensor._array
-            if array is not known and (
-                array.shape != known.shape or array.dtype is not known.dtype or array.strides != known.strides
-            ):
-                return None
-            if (tensor._node is not None) is not required:
-                return None
-            found.append(array)
-        return found
-
-    def run(self, tensors: Sequence[Any], captured: list[np.ndarray]) -> tuple[Any, ...] | None:
-        """The results, in a tuple; None where a branch goes another way; () where the function itself is to be called:
-        for the history of its results, for views of what is outside, or for an error, which it explains."""
-        if self._shows or (self.recorded and grad_on()):
-            return ()
-        written = [tensors[i] if kind == "argument" else self.captured[i] for kind, i in self._edited]
-        if any([(e := edits_of(t)).watchers is not None or e.inference or _is_computed(t) for t in written]):
-            return ()
-        arrays = [t._array for t in tensors]
-        try:
-            found = self._stepped(arrays, captured) if self._steps else silent(self._program, arrays, captured)
-        except Exception as error:
-            if self._can_begin_again(error):
-                return ()
-            count_edits({id(edits_of(t)): t for t in written}.values())
-            error.add_note("It failed within a compiled program: what that had written before stays written.")
-            raise
-        if found is None:
-            return None
-        if written:
-            count_edits({id(edits_of(t)): t for t in written}.values())
-        made: dict[int, Any] = {}
-        for array, place in zip(found, self._places):
-            if id(array) not in made:
-                made[id(array)] = self._wrapped(array, place, tensors)
-        return (self._make([made[id(array)] for array in found]),)
-
-    def _can_begin_again(self, error: Exception) -> bool:
-        """Whether the program failed before it changed anything."""
-        at = error.__traceback__
-        while at is not None and at.tb_frame.f_code is not self._program.__code__:
-            at = at.tb_next
-        first = self._writer.first_effect
-        return at is not None and (first is None or at.tb_lineno <= first)
-
-    def _stepped(self, arrays: list[Any], captured: list[Any]) -> Any:
-        """Run a program that calls others: those are called outside of the quiet context, as they may enter it."""
-        program = self._program(arrays, captured)
-        found = silent(next, program)
-        while found.__class__ is tuple:
-            function, given = found
-            found = silent(program.send, function(*given))
-        return found
-
-    def _wrapped(self, array: np.ndarray, place: Any, tensors: Sequence[Any]) -> Any:
-        if place is None:
-            return _runtime.wrap(array)
-        return tensors[place[1]] if place[0] == "argument" else self.captured[place[1]]
-
-    def memory(self) -> MemoryPlan:
-        """See ``Traced.memory_plan``."""
-        required = {s for s, t in self.trace.captured.items() if t._node is not None} | self.required
-        return memory_plan(self.plan, self._slots, required if self._leads_back else set())
-
-
-class Kind:
-    """What arguments, and modes, a variant ran with: whether others are alike is seen faster than a key is made of them."""
-
-    def __init__(self, tensors: Sequence[Any]) -> None:
-        arrays = [t._array for t in tensors]
-        self.layouts = [(a.shape, a.dtype, a.strides) for a in arrays]
-        self.modes = grad_on(), inference_mode_on.get(), _dtypes.default()
-        self.plain = len({*map(id, arrays)}) == len(arrays) and all([t._node is None for t in tensors])
-
-    def fits(self, args: Sequence[Any]) -> bool:
-        """Whether these are alike; those that require grad, or are given twice, are not looked at."""
-        if not self.plain or len(args) != len(self.layouts):
-            return False
-        before: Any = None
-        for tensor, (shape, dtype, strides) in zip(args, self.layouts):
-            if tensor.__class__ is not _runtime.Tensor or tensor._node is not None:
-                return False
-            array = tensor._array
-            if array is before or array.dtype is not dtype or array.shape != shape or array.strides != strides:
-                return False
-            before = array
-        if len(args) > 2 and len({id(t._array) for t in args}) != len(args):
-            return False
-        return (grad_on(), inference_mode_on.get(), _dtypes.default()) == self.modes
 
 
 class Traced:
@@ -198,7 +44,11 @@ class Traced:
     """
 
     def __init__(self, function: Callable[..., Any], passes: Sequence[str] = PASSES, quiet: bool = False) -> None:
+        if not callable(function) or isinstance(function, _runtime.Tensor):
+            raise TypeError(f"a function or a model is compiled or traced, not {type(function).__name__}")
+        check_passes(passes)
         self.function, self.passes, self._quiet = function, tuple(passes), quiet
+        self._recorded = function
         self.notes: list[str] = []
         self._variants: dict[Any, list[Variant]] = {}
         self._refused: dict[Any, str] = {}
@@ -207,6 +57,11 @@ class Traced:
         self._tries: dict[Any, int] = {}
         self._said_many = False
         functools.update_wrapper(self, function, updated=())
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """As a method: with the object as the first argument."""
+        binds = instance is not None and isinstance(self.function, types.FunctionType)
+        return types.MethodType(self, instance) if binds else self
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function gives for these arguments."""
@@ -239,9 +94,14 @@ class Traced:
         if key in self._refused or (variants is None and self._many()):
             return self.function(*args, **kwargs)
         if variants is None and self._variants:
-            self._note("arguments of other shapes, dtypes or values than before: traced anew")
+            said = "arguments of other shapes, dtypes or values than before: traced anew"
+            if others:
+                said += (
+                    f" for each {type(others[0]).__name__}: to have one program, pass its tensors, or a dict of them"
+                )
+            self._note(said)
         elif variants:
-            self._note("a branch over a tensor's value, or something that the block uses, is another one: traced anew")
+            self._note(f"{variants[-1].difference()}: traced anew")
         return self._traced(key, tensors, others, args, kwargs)
 
     def _many(self) -> bool:
@@ -262,9 +122,9 @@ class Traced:
         trace = Trace(tensors, lifts="kernels")
         trace.all_leaks = True
         with around:
-            with trace:
+            with trace, Effects() as effects:
                 out = self.function(*args, **kwargs)
-            reason = around.refused or around.why_not(trace)
+            reason = around.refused or effects.said or around.why_not(trace)
         leaves, spec = tree_flatten(out)
         places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _runtime.Tensor)]
         results = [leaves[i] for i in places]
@@ -292,7 +152,7 @@ class Traced:
                     f"it returns a {kind} that would be the same one each time: return tensors, numbers, or lists, tuples "
                     f"and dicts of them, and make the {kind} of them outside"
                 )
-            if self._settled(key, reason, bool(around.refused)):
+            if self._settled(key, reason, bool(around.refused) or effects.surely):
                 drop_own_gradients(trace, results)
                 variant = Variant(trace, results, make, self.passes, around)
                 variant.given, variant.returned = (
@@ -342,7 +202,7 @@ class Traced:
         return [variant for variants in self._variants.values() for variant in variants]
 
     def __str__(self) -> str:
-        return "\n\n".join([_text(variant) for variant in self.variants]) or f"{self._name}: not traced yet"
+        return "\n\n".join([text_of(variant) for variant in self.variants]) or f"{self._name}: not traced yet"
 
     def __repr__(self) -> str:
         return f"<traced {self._name}: {len(self.variants)} programs>"
@@ -452,26 +312,42 @@ class Traced:
         Returns
         -------
         Traced
-            Takes what the function takes and returns a tuple of gradients.
+            Takes what the function takes and returns a tuple of gradients, None for an argument that the results do not depend
+            on.  Its own ``gradients()`` are those of the gradients' sum, and so on.
+
+        Examples
+        --------
+        >>> import minitorch as torch
+        >>> from minitorch import static
+        >>> cubed = static.compile(lambda x: x**3)
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> cubed.gradients()(x), cubed.gradients().gradients()(x)
+        ((tensor(12.),), (tensor(12.),))
         """
-        from .._differentiate import grad
+        made = Traced(_gradients_of(self._recorded, self._name, False), self.passes, self._quiet)
+        made._recorded = _gradients_of(self._recorded, self._name, True)
+        return made
 
-        function = self.function
 
-        def gradients(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
-            leaves, _ = tree_flatten((args, kwargs))
-            wanted = [t for t in leaves if isinstance(t, _runtime.Tensor) and t.requires_grad]
-            if not wanted:
-                raise RuntimeError(
-                    f"gradients of {self._name}: no argument requires grad: give one that does, x.requires_grad_(); for the "
-                    "gradients of a module's parameters, trace a function that takes them: "
-                    "lambda p, x: torch.func.functional_call(module, p, (x,)), called with dict(module.named_parameters())"
-                )
+def _gradients_of(function: Callable[..., Any], name: str, recorded: bool) -> Callable[..., Any]:
+    """A function of the gradients, which have a history themselves where they are *recorded*."""
+
+    def gradients(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        leaves, _ = tree_flatten((args, kwargs))
+        wanted = [t for t in leaves if isinstance(t, _runtime.Tensor) and t.requires_grad]
+        if not wanted:
+            raise RuntimeError(
+                f"gradients of {name}: no argument requires grad: give one that does, x.requires_grad_(); for the "
+                "gradients of a module's parameters, trace a function that takes them: "
+                "lambda p, x: torch.func.functional_call(module, p, (x,)), called with dict(module.named_parameters())"
+            )
+        with enable_grad():
             results = [t for t in tree_flatten(function(*args, **kwargs))[0] if isinstance(t, _runtime.Tensor)]
-            return tuple(grad([t.sum() for t in results if t.requires_grad], wanted, allow_unused=True))
+            total = [t.sum() for t in results if t.requires_grad]
+            return tuple(grad(total, wanted, create_graph=recorded, allow_unused=True))
 
-        gradients.__name__ = f"gradients of {self._name}"
-        return Traced(gradients, self.passes, self._quiet)
+    gradients.__name__ = f"gradients of {name}"
+    return gradients
 
 
 def _with_slots(given: Any) -> Any:
@@ -481,48 +357,18 @@ def _with_slots(given: Any) -> Any:
     return tree_unflatten([Slot(next(count)) if isinstance(x, _runtime.Tensor) else x for x in leaves], spec)
 
 
-def _is_computed(tensor: Any) -> bool:
-    """Whether a tensor has a history, to which a write into it belongs."""
-    return tensor._node is not None and tensor._node.__class__ is not AccumulateGrad
+def check_passes(passes: Sequence[str]) -> None:
+    """Refuse what are no names of passes."""
+    if isinstance(passes, str):
+        raise TypeError(f"passes must be a list of names, such as passes=[{passes!r}], not a str")
+    if unknown := [name for name in passes if name not in PASSES]:
+        said = nearest(str(unknown[0]), PASSES) or f"; there are {', '.join(map(repr, PASSES))}"
+        raise ValueError(f"passes: there is none called {unknown[0]!r}{said}")
 
 
-def _shows_outside(trace: Trace, results: Sequence[Any]) -> bool:
-    """Whether a result shares memory with what was there before, and is not that itself."""
-    outside = {*trace.arguments, *trace.captured}
-    memory = {trace._owners[slot] for slot in outside}
-    slots = [trace.slot_of(t) for t in results if t._array.size]
-    return any([slot not in outside and trace._owners[slot] in memory for slot in slots])
-
-
-def drop_own_gradients(trace: Trace, results: Sequence[Any]) -> None:
-    """Leave out gradients of leaves that the block made; refuse those that the caller sees, on other tensors each time."""
-    seen = {*trace.arguments, *[trace.slot_of(t) for t in results]} - {*trace.captured}
-    kept: list[Any] = []
-    for instruction in trace.instructions:
-        slot = trace._slots.get(id(instruction.tensor._array)) if isinstance(instruction, Graded) else None
-        if slot in seen:
-            raise Refused(
-                "an argument, or a result, gets a gradient: detach() it, and return what torch.autograd.grad gives"
-            )
-        if slot is None or slot in trace.captured:
-            kept.append(instruction)
-    trace.instructions = kept
-
-
-def _text(variant: Variant) -> str:
-    """A program's instructions, with shapes and dtypes of what each gives."""
-    lines = []
-    for slot, tensor in variant.trace.captured.items():
-        lines.append(f"{slot!r} captured, of shape {list(tensor.shape)}")
-    for instruction in variant.plan.instructions:
-        made = [variant.trace.arrays[s] for s in writes_of(instruction)] if isinstance(instruction, Called) else []
-        said = ", ".join([f"{a.dtype.name}{list(a.shape)}" for a in made])
-        lines.append(f"{instruction!r}" + f"  # {said}" * bool(said))
-    lines.append(f"return {', '.join([repr(s) for s in variant.plan.results])}")
-    return "\n".join(lines)
-
-
-def trace(function: Callable[..., Any], *examples: Any, passes: Sequence[str] = PASSES, quiet: bool = False) -> Traced:
+def trace(
+    function: Callable[..., Any], *examples: Any, passes: Sequence[str] = PASSES, quiet: bool = False, **keywords: Any
+) -> Traced:
     """Run a function once on examples, write down what it does, and run that from then on.
 
     A program runs the kernels alone: no tensors are made between them, and no history.  It is made for the shapes and dtypes
@@ -536,7 +382,7 @@ def trace(function: Callable[..., Any], *examples: Any, passes: Sequence[str] = 
     function : callable
         Of tensors, numbers, and lists, tuples and dicts of them.  If it changes more than tensors (a counter, a list), reads
         an iterator or prints, it runs as it is written, for the reason in ``notes``.
-    *examples
+    *examples, **keywords
         Arguments.
     passes : sequence of str
         What is done to the instructions: see ``static.PASSES``; by default all.
@@ -562,11 +408,15 @@ def trace(function: Callable[..., Any], *examples: Any, passes: Sequence[str] = 
     return %3
     """
     traced = Traced(function, passes, quiet)
-    traced(*examples)
+    traced(*examples, **keywords)
     return traced
 
 
-def compile(function: Callable[..., Any], *, passes: Sequence[str] = PASSES, quiet: bool = False) -> Traced:
+@overload
+def compile(function: Callable[..., Any], *, passes: Sequence[str] = ..., quiet: bool = ...) -> Traced: ...
+@overload
+def compile(*, passes: Sequence[str] = ..., quiet: bool = ...) -> Callable[[Callable[..., Any]], Traced]: ...
+def compile(function: Any = None, *, passes: Sequence[str] = PASSES, quiet: bool = False) -> Any:
     """A function or a model that becomes a program at its first call: a whole training step, say.
 
     A step that computes the loss, calls ``backward()`` and the optimizer's ``step()`` gives bit for bit what it gives as it
@@ -577,7 +427,15 @@ def compile(function: Callable[..., Any], *, passes: Sequence[str] = PASSES, qui
     Parameters
     ----------
     function, passes, quiet
-        As for `trace`.
+        As for `trace`.  Without a function, ``compile(quiet=True)`` is a decorator.  A method that is compiled in its class
+        takes its object, for each of which there is a program.
+
+    Raises
+    ------
+    TypeError
+        For what is no function or model, and passes that are no list.
+    ValueError
+        For a pass that there is not.
 
     Examples
     --------
@@ -596,4 +454,7 @@ def compile(function: Callable[..., Any], *, passes: Sequence[str] = PASSES, qui
     >>> [round(step(x).item(), 4) for _ in range(3)]
     [3.0, 2.8, 2.6]
     """
+    if function is None:
+        check_passes(passes)
+        return functools.partial(compile, passes=passes, quiet=quiet)
     return Traced(function, passes, quiet)

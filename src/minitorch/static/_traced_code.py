@@ -54,8 +54,6 @@ class Plan:
     """
 
     def __init__(self, trace: Trace, results: Sequence[Slot], passes: Sequence[str] = PASSES) -> None:
-        if unknown := set(passes) - set(ALL):
-            raise ValueError(f"passes are {', '.join(map(repr, ALL))}; there is none called {unknown.pop()!r}")
         self.trace = trace
         instructions = [i for i in flattened(trace.instructions) if not _is_begin(i)]
         self.facts = facts = Facts(trace, instructions, results)
@@ -116,7 +114,7 @@ def has_effects(instruction: Any, plan: Plan) -> bool:
 
 class Writer:
     """The lines of a program and the names that they use; ``program(A, C)`` takes the arrays of arguments and of what was
-    captured, and returns those of the results, or None where a guard fails.  Where it calls what changes more than tensors, it
+    captured, and returns those of the results, or the number of a guard that fails.  Where it calls what changes more than tensors, it
     is a generator: it yields that with its arguments and is sent what it returned, and yields what others return."""
 
     def __init__(self, plan: Plan) -> None:
@@ -243,7 +241,7 @@ class Writer:
             yield from self.ran(instruction)
         elif isinstance(instruction, Left):
             yield f"if not same({self.slot(instruction.slot)}, {self.name(instruction.value, 'seen')}):"
-            yield f"    {'yield' if self._stepping else 'return'} None"
+            yield f"    {'yield' if self._stepping else 'return'} {number}"
 
     def written(self, instruction: Written) -> Iterator[str]:
         """A write; of memory from outside its version is counted, once in a run."""

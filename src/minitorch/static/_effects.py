@@ -1,0 +1,121 @@
+"""What a call does that a program would not: it prints, writes a log, warns, asks for the time, reads or writes files."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from types import FrameType, ModuleType
+from typing import Any, NamedTuple
+
+from .._records import is_theirs, users_frame
+
+
+class Effect(NamedTuple):
+    """What a call does, in words, and whether a first call alone may do it, as when it reads a file into a cache."""
+
+    said: str
+    passing: bool = False
+
+
+_PRINTS = Effect("it prints, which a program does not: print outside what it returns")
+_WARNS = Effect("it warns, which a program does not: warn outside")
+_LOGS = Effect("it writes a log, which a program does not: log outside what it returns")
+_STREAMS = Effect("it reads or writes a stream: do that outside, and pass what was read as an argument", True)
+_FUNCTIONS = {
+    ("builtins", "print"): _PRINTS,
+    ("builtins", "input"): Effect("it calls input(): read before, and pass what was read as an argument"),
+    ("_io", "open"): Effect("it calls open(): read before, and pass what was read as an argument", True),
+    ("_warnings", "warn"): _WARNS,
+    ("_warnings", "warn_explicit"): _WARNS,
+}
+"""Functions of C, by module and name."""
+_HARMLESS = {"fspath", "getpid"}
+"""What ``os`` tells that stays as it is."""
+_LOADING = {"importlib", "_frozen_importlib", "linecache", "inspect"}
+"""Libraries that read files once: modules and their source."""
+
+
+class Effects:
+    """Notices such calls in its ``with`` block, wherever they are made: in the function, its helpers, or a library.
+
+    What C calls, such as ``map(print, …)``, is not seen; `Surroundings` asks `effect_of` what it finds by name.
+
+    Attributes
+    ----------
+    said : str
+        The first of them, in words, with the user's line; empty where there was none.
+    surely : bool
+        Whether later calls are to be expected to do the same.
+    """
+
+    def __init__(self) -> None:
+        self.said, self.surely = "", False
+
+    def __enter__(self) -> Effects:
+        self._before: Any = sys.getprofile()
+        if hasattr(self._before, "disable"):  # cProfile's, which cannot be set again as a function is
+            self._before.disable()
+        sys.setprofile(self._see)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        sys.setprofile(None)
+        if hasattr(self._before, "enable"):
+            self._before.enable()
+        elif self._before is not None:
+            sys.setprofile(self._before)
+
+    def _see(self, frame: FrameType, event: str, called: Any) -> None:
+        if event == "c_call":
+            effect = effect_of(called)
+        elif event == "call" and frame.f_code.co_name in ("_log", "write"):
+            effect = _written_in_python(frame)
+        else:
+            return
+        if effect is not None and not self.surely and (not effect.passing or not self.said):
+            if place := _place(frame, effect):
+                self.said, self.surely = f"{effect.said} ({place})", not effect.passing
+
+
+def effect_of(called: Any) -> Effect | None:
+    """What a call of a function of C does."""
+    holder, name = getattr(called, "__self__", None), called.__name__
+    if holder.__class__ is ModuleType:
+        module: str = holder.__name__
+        if module == "time":
+            return Effect(f"it calls time.{name}(): call it outside")
+        if module in ("posix", "nt") and name not in _HARMLESS:
+            return Effect(f"it calls os.{name}(): call it outside")
+        return _FUNCTIONS.get((module, name))
+    if isinstance(holder, io.IOBase):
+        if holder is sys.stdout or holder is sys.stderr:
+            return _PRINTS
+        return None if isinstance(holder, (io.StringIO, io.BytesIO)) else _STREAMS
+    if isinstance(holder, type) and holder.__module__ == "datetime" and name in ("now", "utcnow", "today"):
+        return Effect(f"it calls {holder.__name__}.{name}(): call it outside")
+    return None
+
+
+def _written_in_python(frame: FrameType) -> Effect | None:
+    """What a function of Python does that is called as those are that write."""
+    if frame.f_code.co_name == "write":
+        stream = next(iter(frame.f_locals.values()), None)
+        return _PRINTS if stream is not None and (stream is sys.stdout or stream is sys.stderr) else None
+    return _LOGS if frame.f_globals.get("__name__") == "logging" else None
+
+
+def _place(frame: FrameType | None, effect: Effect) -> str:
+    """The user's line that a call comes from; empty where this package makes it for itself, or code is loaded."""
+    caller: FrameType | None = None
+    while frame is not None:
+        library = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if library in _LOADING:
+            return ""
+        if caller is None and library not in sys.stdlib_module_names:
+            caller = frame
+        frame = frame.f_back
+    if caller is None or not (effect.passing or is_theirs(caller.f_code.co_filename)):
+        return ""
+    users = users_frame(caller)
+    return "" if users is None else f"{os.path.basename(users.f_code.co_filename)}:{users.f_lineno}"

@@ -1,0 +1,237 @@
+"""One way through a traced function: a program, and when it is what the function does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _dtypes, _runtime
+from .._modes import grad_on, inference_mode_on
+from .._records import site_of
+from .._runtime import silent
+from .._tape import AccumulateGrad
+from .._trace import Called, Graded, Ran, Slot, Trace, Written
+from .._views import edits_of
+from ._facts import flattened, writes_of
+from ._memory import MemoryPlan, let_go, memory_plan
+from ._surroundings import Surroundings
+from ._traced_code import Plan, Refused, Writer, count_edits
+
+
+class Variant:
+    """One way through a function: its instructions, and when they are what the function does."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        results: Sequence[Any],
+        make: Callable[[list[Any]], Any],
+        passes: Sequence[str],
+        around: Surroundings,
+    ) -> None:
+        self.around = around
+        slots = [trace.slot_of(t) for t in results]
+        self._shows = _shows_outside(trace, results)
+        self.plan = Plan(trace, slots, passes)
+        self._writer = Writer(self.plan)
+        self.source, self._program = self._writer.source, self._writer.program
+        self.trace, self._slots, self._make = trace, slots, make
+        self.required: set[Slot] = set()
+        """The arguments that require grad."""
+        self.given: Any = None
+        self.returned: Any = None
+        instructions = list(flattened(trace.instructions))
+        self.captured = list(trace.captured.values())
+        self._known = [(t._array, t._node is not None) for t in self.captured]
+        leaves = [t._node for t in self.captured if t._node.__class__ is AccumulateGrad]
+        self._hooks = [(leaf, leaf.hooks, leaf.post_hooks) for leaf in leaves]
+        self._grads: list[tuple[Any, Any, int]] = []
+        own = {id(t): i for i, t in enumerate(self.captured) if not around.names(t)}
+        seen: set[int] = set()
+        for graded in [i for i in instructions if isinstance(i, Graded)]:
+            if id(graded.tensor) not in seen and not graded.cleared:
+                self._grads.append((graded.tensor._node, graded.before, own.get(id(graded.before), -1)))
+            seen.add(id(graded.tensor))
+        places = {slot: ("argument", i) for i, slot in enumerate(trace.arguments)}
+        places |= {slot: ("captured", i) for i, slot in enumerate(trace.captured)}
+        self._edited = [place for slot, place in places.items() if slot in self._writer.edited]
+        self._leads_back = not grad_on() or any([t._node is not None for t in results])
+        self.recorded = any([t._node is not None for t in results]) and not any(map(self._trains, instructions))
+        self._steps = any([isinstance(i, Ran) for i in self.plan.instructions])
+        self._places = [places.get(slot) for slot in slots]
+        self._went: Any = None  # the branch that went another way at the last call
+        let_go(trace)
+
+    def _trains(self, instruction: Any) -> bool:
+        """Whether an instruction belongs to a training step, whose results have no history."""
+        if isinstance(instruction, Written):
+            written = [self.trace.captured.get(slot) for slot in self.plan.family(instruction.target)]
+            return any([t is not None and t.requires_grad for t in written])
+        return isinstance(instruction, (Graded, Ran))
+
+    def arrays(self) -> list[np.ndarray] | None:
+        """The arrays of what was captured; None where something is not as it was."""
+        self._went = None
+        if not self.around.unchanged():
+            return None
+        for node, before, place in self._grads:
+            grad = node.grad
+            if grad is not before and (place < 0 or grad is None):
+                return None
+            if place >= 0:  # an optimizer's zero_grad() may have let another tensor come to be the gradient
+                self.captured[place] = grad
+        for leaf, hooks, post_hooks in self._hooks:
+            if leaf.hooks is not hooks or leaf.post_hooks is not post_hooks:
+                return None
+        found = []
+        for tensor, (known, required) in zip(self.captured, self._known):
+            array = tensor._array
+            if array is not known and (
+                array.shape != known.shape or array.dtype is not known.dtype or array.strides != known.strides
+            ):
+                return None
+            if (tensor._node is not None) is not required:
+                return None
+            found.append(array)
+        return found
+
+    def difference(self) -> str:
+        """Why the last call was not of this variant, in words."""
+        if others := self.around.others():
+            return f"{others[0]} is another one"
+        if self._went is None:
+            return "a gradient, a hook, or the layout of a tensor that the block uses is another one"
+        kind, site = self._went.kind, site_of(self._went.mark)
+        what = (
+            "a branch over a tensor's value"
+            if kind == "bool"
+            else f"a tensor's value that becomes Python's by {kind}()"
+        )
+        if site is None:
+            return f"{what} is another one"
+        known = site.expression and site.file.startswith("<")  # such as a cell's, whose name says nothing
+        return f"{what}, {site.expression}{'' if known else f' at {site.short}'}, is another one"
+
+    def run(self, tensors: Sequence[Any], captured: list[np.ndarray]) -> tuple[Any, ...] | None:
+        """The results, in a tuple; None where a branch goes another way; () where the function itself is to be called:
+        for the history of its results, for views of what is outside, or for an error, which it explains."""
+        if self._shows or (self.recorded and grad_on()):
+            return ()
+        written = [tensors[i] if kind == "argument" else self.captured[i] for kind, i in self._edited]
+        if any([(e := edits_of(t)).watchers is not None or e.inference or _is_computed(t) for t in written]):
+            return ()
+        arrays = [t._array for t in tensors]
+        try:
+            found = self._stepped(arrays, captured) if self._steps else silent(self._program, arrays, captured)
+        except Exception as error:
+            if self._can_begin_again(error):
+                return ()
+            count_edits({id(edits_of(t)): t for t in written}.values())
+            error.add_note("It failed within a compiled program: what that had written before stays written.")
+            raise
+        if found.__class__ is int:
+            self._went = self.plan.instructions[found]
+            return None
+        if written:
+            count_edits({id(edits_of(t)): t for t in written}.values())
+        made: dict[int, Any] = {}
+        for array, place in zip(found, self._places):
+            if id(array) not in made:
+                made[id(array)] = self._wrapped(array, place, tensors)
+        return (self._make([made[id(array)] for array in found]),)
+
+    def _can_begin_again(self, error: Exception) -> bool:
+        """Whether the program failed before it changed anything."""
+        at = error.__traceback__
+        while at is not None and at.tb_frame.f_code is not self._program.__code__:
+            at = at.tb_next
+        first = self._writer.first_effect
+        return at is not None and (first is None or at.tb_lineno <= first)
+
+    def _stepped(self, arrays: list[Any], captured: list[Any]) -> Any:
+        """Run a program that calls others: those are called outside of the quiet context, as they may enter it."""
+        program = self._program(arrays, captured)
+        found = silent(next, program)
+        while found.__class__ is tuple:
+            function, given = found
+            found = silent(program.send, function(*given))
+        return found
+
+    def _wrapped(self, array: np.ndarray, place: Any, tensors: Sequence[Any]) -> Any:
+        if place is None:
+            return _runtime.wrap(array)
+        return tensors[place[1]] if place[0] == "argument" else self.captured[place[1]]
+
+    def memory(self) -> MemoryPlan:
+        """See ``Traced.memory_plan``."""
+        required = {s for s, t in self.trace.captured.items() if t._node is not None} | self.required
+        return memory_plan(self.plan, self._slots, required if self._leads_back else set())
+
+
+class Kind:
+    """What arguments, and modes, a variant ran with: whether others are alike is seen faster than a key is made of them."""
+
+    def __init__(self, tensors: Sequence[Any]) -> None:
+        arrays = [t._array for t in tensors]
+        self.layouts = [(a.shape, a.dtype, a.strides) for a in arrays]
+        self.modes = grad_on(), inference_mode_on.get(), _dtypes.default()
+        self.plain = len({*map(id, arrays)}) == len(arrays) and all([t._node is None for t in tensors])
+
+    def fits(self, args: Sequence[Any]) -> bool:
+        """Whether these are alike; those that require grad, or are given twice, are not looked at."""
+        if not self.plain or len(args) != len(self.layouts):
+            return False
+        before: Any = None
+        for tensor, (shape, dtype, strides) in zip(args, self.layouts):
+            if tensor.__class__ is not _runtime.Tensor or tensor._node is not None:
+                return False
+            array = tensor._array
+            if array is before or array.dtype is not dtype or array.shape != shape or array.strides != strides:
+                return False
+            before = array
+        if len(args) > 2 and len({id(t._array) for t in args}) != len(args):
+            return False
+        return (grad_on(), inference_mode_on.get(), _dtypes.default()) == self.modes
+
+
+def _is_computed(tensor: Any) -> bool:
+    """Whether a tensor has a history, to which a write into it belongs."""
+    return tensor._node is not None and tensor._node.__class__ is not AccumulateGrad
+
+
+def _shows_outside(trace: Trace, results: Sequence[Any]) -> bool:
+    """Whether a result shares memory with what was there before, and is not that itself."""
+    outside = {*trace.arguments, *trace.captured}
+    memory = {trace._owners[slot] for slot in outside}
+    slots = [trace.slot_of(t) for t in results if t._array.size]
+    return any([slot not in outside and trace._owners[slot] in memory for slot in slots])
+
+
+def drop_own_gradients(trace: Trace, results: Sequence[Any]) -> None:
+    """Leave out gradients of leaves that the block made; refuse those that the caller sees, on other tensors each time."""
+    seen = {*trace.arguments, *[trace.slot_of(t) for t in results]} - {*trace.captured}
+    kept: list[Any] = []
+    for instruction in trace.instructions:
+        slot = trace._slots.get(id(instruction.tensor._array)) if isinstance(instruction, Graded) else None
+        if slot in seen:
+            raise Refused(
+                "an argument, or a result, gets a gradient: detach() it, and return what torch.autograd.grad gives"
+            )
+        if slot is None or slot in trace.captured:
+            kept.append(instruction)
+    trace.instructions = kept
+
+
+def text_of(variant: Variant) -> str:
+    """A program's instructions, with shapes and dtypes of what each gives."""
+    lines = []
+    for slot, tensor in variant.trace.captured.items():
+        lines.append(f"{slot!r} captured, of shape {list(tensor.shape)}")
+    for instruction in variant.plan.instructions:
+        made = [variant.trace.arrays[s] for s in writes_of(instruction)] if isinstance(instruction, Called) else []
+        said = ", ".join([f"{a.dtype.name}{list(a.shape)}" for a in made])
+        lines.append(f"{instruction!r}" + f"  # {said}" * bool(said))
+    lines.append(f"return {', '.join([repr(s) for s in variant.plan.results])}")
+    return "\n".join(lines)
