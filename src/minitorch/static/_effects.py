@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
@@ -22,14 +23,13 @@ _PRINTS = Effect("it prints, which a program does not: print outside what it ret
 _WARNS = Effect("it warns, which a program does not: warn outside")
 _LOGS = Effect("it writes a log, which a program does not: log outside what it returns")
 _STREAMS = Effect("it reads or writes a stream: do that outside, and pass what was read as an argument", True)
-_FUNCTIONS = {
-    ("builtins", "print"): _PRINTS,
-    ("builtins", "input"): Effect("it calls input(): read before, and pass what was read as an argument"),
-    ("_io", "open"): Effect("it calls open(): read before, and pass what was read as an argument", True),
-    ("_warnings", "warn"): _WARNS,
-    ("_warnings", "warn_explicit"): _WARNS,
+_FUNCTIONS: dict[Any, Effect] = {
+    print: _PRINTS,
+    input: Effect("it calls input(): read before, and pass what was read as an argument"),
+    open: Effect("it calls open(): read before, and pass what was read as an argument", True),
+    warnings.warn: _WARNS,
+    warnings.warn_explicit: _WARNS,
 }
-"""Functions of C, by module and name."""
 _HARMLESS = {"fspath", "getpid"}
 """What ``os`` tells that stays as it is."""
 _LOADING = {"importlib", "_frozen_importlib", "linecache", "inspect"}
@@ -39,7 +39,7 @@ _LOADING = {"importlib", "_frozen_importlib", "linecache", "inspect"}
 class Effects:
     """Notices such calls in its ``with`` block, wherever they are made: in the function, its helpers, or a library.
 
-    What C calls, such as ``map(print, …)``, is not seen; `Surroundings` asks `effect_of` what it finds by name.
+    What C calls, such as ``map(print, …)``, is not seen; `Surroundings` asks `effect_of` where code hands such a function on.
 
     Attributes
     ----------
@@ -53,18 +53,18 @@ class Effects:
         self.said, self.surely = "", False
 
     def __enter__(self) -> Effects:
-        self._before: Any = sys.getprofile()
-        if hasattr(self._before, "disable"):  # cProfile's, which cannot be set again as a function is
-            self._before.disable()
+        before: Any = sys.getprofile()
+        self._before = before
+        if hasattr(before, "disable"):  # cProfile's, which cannot be set again as a function is
+            before.disable()
         sys.setprofile(self._see)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        sys.setprofile(None)
-        if hasattr(self._before, "enable"):
-            self._before.enable()
-        elif self._before is not None:
-            sys.setprofile(self._before)
+        before = self._before
+        sys.setprofile(None if hasattr(before, "enable") else before)
+        if hasattr(before, "enable"):
+            before.enable()
 
     def _see(self, frame: FrameType, event: str, called: Any) -> None:
         if event == "c_call":
@@ -73,9 +73,10 @@ class Effects:
             effect = _written_in_python(frame)
         else:
             return
-        if effect is not None and not self.surely and (not effect.passing or not self.said):
-            if place := _place(frame, effect):
-                self.said, self.surely = f"{effect.said} ({place})", not effect.passing
+        if effect is None or self.surely or (effect.passing and self.said):
+            return
+        if place := _place(frame, effect):
+            self.said, self.surely = f"{effect.said} ({place})", not effect.passing
 
 
 def effect_of(called: Any) -> Effect | None:
@@ -87,7 +88,7 @@ def effect_of(called: Any) -> Effect | None:
             return Effect(f"it calls time.{name}(): call it outside")
         if module in ("posix", "nt") and name not in _HARMLESS:
             return Effect(f"it calls os.{name}(): call it outside")
-        return _FUNCTIONS.get((module, name))
+        return _FUNCTIONS.get(called)
     if isinstance(holder, io.IOBase):
         if holder is sys.stdout or holder is sys.stderr:
             return _PRINTS

@@ -72,30 +72,37 @@ def _of_library(holder: Any) -> bool:
 
 
 class Names(NamedTuple):
-    """The names in a function's code: of globals and of attributes, and of attributes that it sets."""
+    """The names in a function's code: of globals and of attributes, of attributes that it sets, and of what is read to be
+    called at once, or not: there, attributes begin with a dot."""
 
     globals: frozenset[str]
     attributes: frozenset[str]
     stored: frozenset[str]
+    called: frozenset[str]
+    handed: frozenset[str]
 
 
 @functools.cache
 def names_in(code: types.CodeType) -> Names:
     """The names in a code, and in those of the functions that are made in it."""
-    variables, attributes, stored = set(), set(), set()
+    found: Any = Names._make([set() for _ in Names._fields])
+    calls = False
     for instruction in dis.get_instructions(code):
-        if instruction.opname.endswith(("_GLOBAL", "_NAME")):
-            variables.add(instruction.argval)
-        elif instruction.opname.endswith(("_ATTR", "_METHOD")):
-            attributes.add(instruction.argval)
-            if instruction.opname == "STORE_ATTR":
-                stored.add(instruction.argval)
-        elif isinstance(instruction.argval, types.CodeType):
-            inner = names_in(instruction.argval)
-            variables |= inner.globals
-            attributes |= inner.attributes
-            stored |= inner.stored
-    return Names(frozenset(variables), frozenset(attributes), frozenset(stored))
+        name, kind = instruction.argval, instruction.opname
+        if kind.endswith(("_GLOBAL", "_NAME", "_ATTR", "_METHOD")):
+            is_global = kind.endswith(("_GLOBAL", "_NAME"))
+            (found.globals if is_global else found.attributes).add(name)
+            if kind == "STORE_ATTR":
+                found.stored.add(name)
+            # For a call's sake there is a "NULL" in argrepr, of a module in the line before its function's.
+            calls = kind == "LOAD_METHOD" or instruction.argrepr != name or (kind == "LOAD_ATTR" and calls)
+            (found.called if calls else found.handed).add(name if is_global else f".{name}")
+            continue
+        calls = False
+        if isinstance(name, types.CodeType):
+            for names, inner in zip(found, names_in(name)):
+                names |= inner
+    return Names(*map(frozenset, found))
 
 
 class Surroundings:
@@ -125,12 +132,19 @@ class Surroundings:
         self._seen: dict[int, Any] = {}
         self._names: set[str] = set()
         self._stored: set[str] = set()
+        self._called: set[str] = set()
+        self._handed: set[str] = set()
+        self._effects: list[tuple[str, str]] = []
         self._holders: list[tuple[Any, Any, str]] = []
         self._tensors: list[tuple[Any, Any, Any, str]] = []
         self._todo: list[tuple[Any, str]] = [(root, _name(root)) for root in roots[:1]]
         self._todo += [(root, "an argument") for root in roots[1:]]
         self._todo += [(tensor, "an argument") for tensor in arguments]
         self._walk()
+        for path, effect in self._effects:  # what is called by name is seen when it is called
+            name = path[max(path.rfind("."), 0) :]
+            if name in self._handed or name not in self._called:
+                self.refused = self.refused or effect
         for held in (self._seen, self._holders, self._names, self._stored):
             held.clear()
 
@@ -263,7 +277,7 @@ class Surroundings:
         elif isinstance(value, types.MethodType):
             self._todo += [(value.__self__, path.rpartition(".")[0] or "self"), (value.__func__, path)]
         elif isinstance(value, functools.partial):
-            self._todo += [(value.func, path), (value.args, path), (value.keywords, path)]
+            self._todo += [(value.func, f"{path}.func"), (value.args, path), (value.keywords, path)]
         elif hasattr(value, "__wrapped__"):  # a cache's function, one that is traced
             self._todo.append((value.__wrapped__, path))
         elif isinstance(value, (list, tuple, dict, set, deque)):
@@ -287,7 +301,8 @@ class Surroundings:
         elif isinstance(value, types.BuiltinFunctionType):
             effect = effect_of(value)
             if effect is not None and not effect.passing:
-                self.refused = effect.said
+                self._effects.append((path, effect.said))
+                self._seen.pop(id(value))  # each way to it counts
             self._todo.append((value.__self__, path))  # a method's object
         elif isinstance(value, (Generator, Row, Choice)):
             pass  # programs draw from the one, and rows do not change
@@ -319,6 +334,8 @@ class Surroundings:
         names = names_in(function.__code__)
         self._names |= names.attributes
         self._stored |= names.stored
+        self._called |= names.called
+        self._handed |= names.handed
         for name in names.globals:
             if name in function.__globals__:
                 self._place(function.__globals__, name, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -359,8 +359,9 @@ def _with_slots(given: Any) -> Any:
 
 def check_passes(passes: Sequence[str]) -> None:
     """Refuse what are no names of passes."""
-    if isinstance(passes, str):
-        raise TypeError(f"passes must be a list of names, such as passes=[{passes!r}], not a str")
+    if isinstance(passes, str) or not isinstance(passes, Collection):
+        example = passes if isinstance(passes, str) else PASSES[-1]
+        raise TypeError(f"passes must be a list of names, such as passes=[{example!r}], not {type(passes).__name__}")
     if unknown := [name for name in passes if name not in PASSES]:
         said = nearest(str(unknown[0]), PASSES) or f"; there are {', '.join(map(repr, PASSES))}"
         raise ValueError(f"passes: there is none called {unknown[0]!r}{said}")

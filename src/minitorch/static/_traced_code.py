@@ -114,8 +114,8 @@ def has_effects(instruction: Any, plan: Plan) -> bool:
 
 class Writer:
     """The lines of a program and the names that they use; ``program(A, C)`` takes the arrays of arguments and of what was
-    captured, and returns those of the results, or the number of a guard that fails.  Where it calls what changes more than tensors, it
-    is a generator: it yields that with its arguments and is sent what it returned, and yields what others return."""
+    captured, and returns those of the results, or the number of a guard that fails.  Where it calls what changes more than
+    tensors, it is a generator: it yields that with its arguments, is sent what it returned, and yields what others return."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.trace = plan, plan.trace

@@ -104,15 +104,13 @@ class Variant:
         if self._went is None:
             return "a gradient, a hook, or the layout of a tensor that the block uses is another one"
         kind, site = self._went.kind, site_of(self._went.mark)
-        what = (
-            "a branch over a tensor's value"
-            if kind == "bool"
-            else f"a tensor's value that becomes Python's by {kind}()"
-        )
+        what, does = "a branch over a tensor's value", "goes another way"
+        if kind != "bool":
+            what, does = f"a tensor's value that becomes Python's by {kind}()", "is another one"
         if site is None:
-            return f"{what} is another one"
+            return f"{what} {does}"
         known = site.expression and site.file.startswith("<")  # such as a cell's, whose name says nothing
-        return f"{what}, {site.expression}{'' if known else f' at {site.short}'}, is another one"
+        return f"{what}, {site.expression}{'' if known else f' at {site.short}'}, {does}"
 
     def run(self, tensors: Sequence[Any], captured: list[np.ndarray]) -> tuple[Any, ...] | None:
         """The results, in a tuple; None where a branch goes another way; () where the function itself is to be called:
