@@ -18,8 +18,6 @@ import time
 import types
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
-from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,7 +46,7 @@ _REGISTRIES = {"_parameter_names", "_buffer_names", "_module_names", "_non_persi
 """What modules keep of their members' names: they change only together with the members."""
 
 _ANY_ATTRIBUTE = {"getattr", "setattr", "vars", "__dict__"}
-_MISSING: Any = object()
+MISSING: Any = object()
 
 
 def is_plain(value: Any) -> bool:
@@ -110,6 +108,12 @@ class Surroundings:
 
     Attributes
     ----------
+    cells, named, slots : list of tuple
+        Variables of closures, values by name in a namespace, and attributes of objects: where each stands, and what it was.
+    contents : list of (container, tuple)
+        Containers, and the items that they had.
+    arrays : list of (ndarray, bytes)
+        NumPy arrays, and the bytes that they had.
     memory : dict of int to ndarray
         By ``id``, the arrays that own the memory of the tensors that are reached.
     refused : str
@@ -120,11 +124,11 @@ class Surroundings:
         self.roots = roots  # which are known by their ids
         self.memory: dict[int, np.ndarray] = {}
         self.refused = ""
-        self._cells: list[tuple[types.CellType, Any]] = []
-        self._named: list[tuple[Any, str, Any]] = []
-        self._slots: list[tuple[Any, str, Any]] = []
-        self._contents: list[tuple[Any, tuple[Any, ...]]] = []
-        self._arrays: list[tuple[np.ndarray, bytes]] = []
+        self.cells: list[tuple[types.CellType, Any]] = []
+        self.named: list[tuple[Any, str, Any]] = []
+        self.slots: list[tuple[Any, str, Any]] = []
+        self.contents: list[tuple[Any, tuple[Any, ...]]] = []
+        self.arrays: list[tuple[np.ndarray, bytes]] = []
         self._paths: dict[Any, str] = {}
         self._random: list[tuple[str, Any, bytes]] = [
             (path, source, _state(source)) for path, source in (("random", random), ("np.random", np.random))
@@ -153,47 +157,23 @@ class Surroundings:
         return any([tensor is other for other, *_ in self._tensors])
 
     # -- later ---------------------------------------------------------------------------------------------------------
-    @functools.cached_property
-    def _flat(self) -> tuple[list[int], list[Any], list[Any]]:
-        """The containers' sizes, what iterates over them, and all their items: they are compared at each call."""
-        kept = [values for _, values in self._contents]
-        return [*map(len, kept)], [_items(container) for container, _ in self._contents], [*chain.from_iterable(kept)]
-
-    def unchanged(self) -> bool:
-        """Whether everything is as it was."""
-        for cell, value in self._cells:
-            if _held(cell) is not value and not alike(_held(cell), value):
-                return False
-        for names, name, value in self._named:
-            if (found := names.get(name, _MISSING)) is not value and not alike(found, value):
-                return False
-        for holder, name, value in self._slots:
-            if (found := getattr(holder, name, _MISSING)) is not value and not alike(found, value):
-                return False
-        counts, views, items = self._flat
-        if [*map(len, views)] != counts or not all(map(is_, chain.from_iterable(views), items)):
-            for container, values in self._contents:
-                if len(container) != len(values) or not all(map(alike, _items(container), values)):
-                    return False
-        return all([array.tobytes() == seen for array, seen in self._arrays])
-
     def changes(self) -> list[str]:
         """What is not as it was, in words; which generators of random numbers have drawn, too."""
         return [*self.others(), *[path for path, source, state in self._random if _state(source) != state]]
 
     def others(self) -> list[str]:
         """What is not as it was, in words."""
-        found = [self._paths[id(cell)] for cell, value in self._cells if not alike(_held(cell), value)]
-        for names, name, value in self._named:
-            if not alike(names.get(name, _MISSING), value):
+        found = [self._paths[id(cell)] for cell, value in self.cells if not alike(held(cell), value)]
+        for names, name, value in self.named:
+            if not alike(names.get(name, MISSING), value):
                 found.append(self._paths[id(names), name])
-        for holder, name, value in self._slots:
-            if not alike(getattr(holder, name, _MISSING), value):
+        for holder, name, value in self.slots:
+            if not alike(getattr(holder, name, MISSING), value):
                 found.append(self._paths[id(holder), name])
-        for container, values in self._contents:
-            if len(container) != len(values) or not all(map(alike, _items(container), values)):
+        for container, values in self.contents:
+            if len(container) != len(values) or not all(map(alike, items_of(container), values)):
                 found.append(self._paths[id(container)])
-        return found + [self._paths[id(array)] for array, seen in self._arrays if array.tobytes() != seen]
+        return found + [self._paths[id(array)] for array, seen in self.arrays if array.tobytes() != seen]
 
     def __enter__(self) -> Surroundings:
         """The call begins: the youngest generation will be what it makes."""
@@ -327,8 +307,8 @@ class Surroundings:
     def _function(self, function: types.FunctionType, path: str) -> None:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             self._paths[id(cell)] = name
-            self._cells.append((cell, _held(cell)))
-            self._todo.append((_held(cell), name))
+            self.cells.append((cell, held(cell)))
+            self._todo.append((held(cell), name))
         if _of_library(function.__globals__):
             return
         names = names_in(function.__code__)
@@ -351,14 +331,14 @@ class Surroundings:
         """A value by its name in a namespace."""
         if (id(names), name) not in self._paths:
             self._paths[id(names), name] = path
-            self._named.append((names, name, names[name]))
+            self.named.append((names, name, names[name]))
             self._todo.append((names[name], path))
 
     def _slot(self, holder: Any, name: str, path: str) -> None:
-        value = getattr(holder, name, _MISSING)
-        if value is not _MISSING and (id(holder), name) not in self._paths:
+        value = getattr(holder, name, MISSING)
+        if value is not MISSING and (id(holder), name) not in self._paths:
             self._paths[id(holder), name] = f"{path}.{name}"
-            self._slots.append((holder, name, value))
+            self.slots.append((holder, name, value))
             self._todo.append((value, f"{path}.{name}"))
 
     def _container(self, container: Any, path: str) -> None:
@@ -367,9 +347,9 @@ class Surroundings:
                 f"it reads {path}, {_a(container)} of {len(container)} items: pass it as a tensor, or as an argument"
             )
             return
-        values = tuple(_items(container))
+        values = tuple(items_of(container))
         self._paths[id(container)] = path
-        self._contents.append((container, values))
+        self.contents.append((container, values))
         keys = container if isinstance(container, dict) else range(len(values))
         for key, value in zip(keys, values):
             if not is_plain(value) and key not in _REGISTRIES:
@@ -380,7 +360,7 @@ class Surroundings:
             self.refused = f"it reads {path}, a large NumPy array, which may change: pass it as a tensor"
             return
         self._paths[id(array)] = path
-        self._arrays.append((array, array.tobytes()))
+        self.arrays.append((array, array.tobytes()))
         memory = owner(array)
         self.memory[id(memory)] = memory
 
@@ -391,7 +371,7 @@ class Surroundings:
             return
         for held in (value.param_groups, *[group["params"] for group in value.param_groups]):
             self._paths[id(held)] = f"{path}.param_groups"
-            self._contents.append((held, tuple(held)))
+            self.contents.append((held, tuple(held)))
         for tensor in [t for group in value.param_groups for t in group["params"]]:
             self._todo.append((tensor, path))
         for state in value.state.values():
@@ -433,7 +413,7 @@ class Surroundings:
         for name in names:
             if name not in attributes and (id(attributes), name) not in self._paths:
                 self._paths[id(attributes), name] = f"{path}.{name}"
-                self._named.append((attributes, name, _MISSING))
+                self.named.append((attributes, name, MISSING))
 
     def _member(self, names: Any, name: str, path: str) -> None:
         if (id(names), name) in self._paths:
@@ -474,14 +454,14 @@ def _slots_of(kind: Any) -> Sequence[str]:
     return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
-def _held(cell: types.CellType) -> Any:
+def held(cell: types.CellType) -> Any:
     try:
         return cell.cell_contents
     except ValueError:
-        return _MISSING
+        return MISSING
 
 
-def _items(container: Any) -> Any:
+def items_of(container: Any) -> Any:
     return container.values() if isinstance(container, dict) else container
 
 

@@ -16,11 +16,12 @@ from .._pytree import tree_flatten, tree_unflatten
 from .._tape import AccumulateGrad
 from .._trace import Slot, Trace
 from ._effects import Effects
+from ._guards import fits
 from ._memory import MemoryPlan
 from ._surroundings import Surroundings, is_plain
 from ._text import nearest
 from ._traced_code import PASSES, Refused
-from ._variant import Kind, Variant, drop_own_gradients, text_of
+from ._variant import Variant, drop_own_gradients, text_of
 
 _MOST = 16
 """How many variants there are of a function for one kind of arguments; beyond, it runs as it is written."""
@@ -52,7 +53,7 @@ class Traced:
         self.notes: list[str] = []
         self._variants: dict[Any, list[Variant]] = {}
         self._refused: dict[Any, str] = {}
-        self._latest: tuple[Kind, Variant] | None = None
+        self._latest: tuple[Callable[[Sequence[Any]], Any], Variant] | None = None
         self._name = getattr(function, "__name__", type(function).__name__)
         self._tries: dict[Any, int] = {}
         self._said_many = False
@@ -68,8 +69,8 @@ class Traced:
         if observers:  # which are to see the operations themselves
             return self.function(*args, **kwargs)
         if self._latest is not None and not kwargs:
-            kind, variant = self._latest
-            captured = variant.arrays() if kind.fits(args) else None
+            fitting, variant = self._latest
+            captured = variant.arrays() if fitting(args) else None
             out = None if captured is None else variant.run(args, captured)
             if out is not None:
                 return out[0] if out else self.function(*args, **kwargs)
@@ -89,7 +90,7 @@ class Traced:
                 out = variant.run(tensors, captured)
                 if out is not None:
                     if tensors is args:
-                        self._latest = Kind(tensors), variant
+                        self._latest = fits(tensors), variant
                     return out[0] if out else self.function(*args, **kwargs)
         if key in self._refused or (variants is None and self._many()):
             return self.function(*args, **kwargs)

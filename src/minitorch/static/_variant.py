@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, _runtime
-from .._modes import grad_on, inference_mode_on
+from .._modes import grad_on
 from .._records import site_of
-from .._runtime import silent
+from .._runtime import silent, wrap
 from .._tape import AccumulateGrad
 from .._trace import Called, Graded, Ran, Slot, Trace, Written
 from .._views import edits_of
 from ._facts import flattened, writes_of
+from ._guards import arrays_if_unchanged
 from ._memory import MemoryPlan, let_go, memory_plan
 from ._surroundings import Surroundings
 from ._traced_code import Plan, Refused, Writer, count_edits
@@ -44,16 +44,14 @@ class Variant:
         self.returned: Any = None
         instructions = list(flattened(trace.instructions))
         self.captured = list(trace.captured.values())
-        self._known = [(t._array, t._node is not None) for t in self.captured]
-        leaves = [t._node for t in self.captured if t._node.__class__ is AccumulateGrad]
-        self._hooks = [(leaf, leaf.hooks, leaf.post_hooks) for leaf in leaves]
-        self._grads: list[tuple[Any, Any, int]] = []
+        grads: list[tuple[Any, Any, int]] = []
         own = {id(t): i for i, t in enumerate(self.captured) if not around.names(t)}
         seen: set[int] = set()
         for graded in [i for i in instructions if isinstance(i, Graded)]:
             if id(graded.tensor) not in seen and not graded.cleared:
-                self._grads.append((graded.tensor._node, graded.before, own.get(id(graded.before), -1)))
+                grads.append((graded.tensor._node, graded.before, own.get(id(graded.before), -1)))
             seen.add(id(graded.tensor))
+        self.arrays = arrays_if_unchanged(around, self.captured, grads)
         places = {slot: ("argument", i) for i, slot in enumerate(trace.arguments)}
         places |= {slot: ("captured", i) for i, slot in enumerate(trace.captured)}
         self._edited = [place for slot, place in places.items() if slot in self._writer.edited]
@@ -61,6 +59,7 @@ class Variant:
         self.recorded = any([t._node is not None for t in results]) and not any(map(self._trains, instructions))
         self._steps = any([isinstance(i, Ran) for i in self.plan.instructions])
         self._places = [places.get(slot) for slot in slots]
+        self._fresh = len({*slots}) == len(slots) and not any(self._places)  # results are new tensors, each another one
         self._went: Any = None  # the branch that went another way at the last call
         let_go(trace)
 
@@ -71,37 +70,11 @@ class Variant:
             return any([t is not None and t.requires_grad for t in written])
         return isinstance(instruction, (Graded, Ran))
 
-    def arrays(self) -> list[np.ndarray] | None:
-        """The arrays of what was captured; None where something is not as it was."""
-        self._went = None
-        if not self.around.unchanged():
-            return None
-        for node, before, place in self._grads:
-            grad = node.grad
-            if grad is not before and (place < 0 or grad is None):
-                return None
-            if place >= 0:  # an optimizer's zero_grad() may have let another tensor come to be the gradient
-                self.captured[place] = grad
-        for leaf, hooks, post_hooks in self._hooks:
-            if leaf.hooks is not hooks or leaf.post_hooks is not post_hooks:
-                return None
-        found = []
-        for tensor, (known, required) in zip(self.captured, self._known):
-            array = tensor._array
-            if array is not known and (
-                array.shape != known.shape or array.dtype is not known.dtype or array.strides != known.strides
-            ):
-                return None
-            if (tensor._node is not None) is not required:
-                return None
-            found.append(array)
-        return found
-
     def difference(self) -> str:
         """Why the last call was not of this variant, in words."""
         if others := self.around.others():
             return f"{others[0]} is another one"
-        if self._went is None:
+        if self._went is None or self.arrays() is None:
             return "a gradient, a hook, or the layout of a tensor that the block uses is another one"
         kind, site = self._went.kind, site_of(self._went.mark)
         what, does = "a branch over a tensor's value", "goes another way"
@@ -118,7 +91,9 @@ class Variant:
         if self._shows or (self.recorded and grad_on()):
             return ()
         written = [tensors[i] if kind == "argument" else self.captured[i] for kind, i in self._edited]
-        if any([(e := edits_of(t)).watchers is not None or e.inference or _is_computed(t) for t in written]):
+        if written and any(
+            [(e := edits_of(t)).watchers is not None or e.inference or _is_computed(t) for t in written]
+        ):
             return ()
         arrays = [t._array for t in tensors]
         try:
@@ -134,11 +109,15 @@ class Variant:
             return None
         if written:
             count_edits({id(edits_of(t)): t for t in written}.values())
+        return (self._make([*map(wrap, found)] if self._fresh else self._tensors(found, tensors)),)
+
+    def _tensors(self, found: Sequence[np.ndarray], tensors: Sequence[Any]) -> list[Any]:
+        """The results, where some are the same, or what the function was given or has captured."""
         made: dict[int, Any] = {}
         for array, place in zip(found, self._places):
             if id(array) not in made:
                 made[id(array)] = self._wrapped(array, place, tensors)
-        return (self._make([made[id(array)] for array in found]),)
+        return [made[id(array)] for array in found]
 
     def _can_begin_again(self, error: Exception) -> bool:
         """Whether the program failed before it changed anything."""
@@ -159,39 +138,13 @@ class Variant:
 
     def _wrapped(self, array: np.ndarray, place: Any, tensors: Sequence[Any]) -> Any:
         if place is None:
-            return _runtime.wrap(array)
+            return wrap(array)
         return tensors[place[1]] if place[0] == "argument" else self.captured[place[1]]
 
     def memory(self) -> MemoryPlan:
         """See ``Traced.memory_plan``."""
         required = {s for s, t in self.trace.captured.items() if t._node is not None} | self.required
         return memory_plan(self.plan, self._slots, required if self._leads_back else set())
-
-
-class Kind:
-    """What arguments, and modes, a variant ran with: whether others are alike is seen faster than a key is made of them."""
-
-    def __init__(self, tensors: Sequence[Any]) -> None:
-        arrays = [t._array for t in tensors]
-        self.layouts = [(a.shape, a.dtype, a.strides) for a in arrays]
-        self.modes = grad_on(), inference_mode_on.get(), _dtypes.default()
-        self.plain = len({*map(id, arrays)}) == len(arrays) and all([t._node is None for t in tensors])
-
-    def fits(self, args: Sequence[Any]) -> bool:
-        """Whether these are alike; those that require grad, or are given twice, are not looked at."""
-        if not self.plain or len(args) != len(self.layouts):
-            return False
-        before: Any = None
-        for tensor, (shape, dtype, strides) in zip(args, self.layouts):
-            if tensor.__class__ is not _runtime.Tensor or tensor._node is not None:
-                return False
-            array = tensor._array
-            if array is before or array.dtype is not dtype or array.shape != shape or array.strides != strides:
-                return False
-            before = array
-        if len(args) > 2 and len({id(t._array) for t in args}) != len(args):
-            return False
-        return (grad_on(), inference_mode_on.get(), _dtypes.default()) == self.modes
 
 
 def _is_computed(tensor: Any) -> bool:

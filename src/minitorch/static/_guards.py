@@ -1,0 +1,146 @@
+"""What is asked before each run of a program, written out as one Python function, as the program is.
+
+Each question takes a few bytecodes where a loop over lists of them takes calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from .. import _dtypes, _runtime
+from .._modes import grad_on, inference_mode_on
+from .._tape import AccumulateGrad
+from ._surroundings import MISSING, Surroundings, alike, held, items_of
+
+_MANY = 64
+"""Containers of more items are gone through, not written out."""
+
+
+class Guards:
+    """Questions, with the objects that they are about; ``written`` makes a function of them."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._scope: dict[str, Any] = {
+            "__name__": None, "__builtins__": __builtins__, "MISSING": MISSING,
+            "alike": alike, "same_layout": same_layout, "same_items": same_items, "held": held,
+        }  # fmt: skip
+
+    def name(self, value: Any) -> str:
+        """A name for an object."""
+        name = f"o{len(self._scope)}"
+        self._scope[name] = value
+        return name
+
+    def unless(self, *conditions: str) -> None:
+        """A program cannot run where none of these is so."""
+        self.lines.append(f"if {' and '.join([f'not ({c})' for c in conditions])}: return None")
+
+    def surroundings(self, around: Surroundings) -> None:
+        """Whether what a function reads by name is what it was."""
+        for cell, value in around.cells:
+            self._is(f"held({self.name(cell)})" if value is MISSING else f"{self.name(cell)}.cell_contents", value)
+        for names, name, value in around.named:
+            self._is(f"{self.name(names)}.get({name!r}, MISSING)", value)
+        for holder, name, value in around.slots:
+            self._is(f"getattr({self.name(holder)}, {name!r}, MISSING)", value)
+        for container, values in around.contents:
+            self._items(container, values)
+        for array, seen in around.arrays:
+            self.unless(f"{self.name(array)}.tobytes() == {self.name(seen)}")
+
+    def _is(self, found: str, value: Any) -> None:
+        wanted = self.name(value)
+        self.unless(f"{found} is {wanted}", f"alike({found}, {wanted})")
+
+    def _items(self, container: Any, values: Sequence[Any]) -> None:
+        now, before = self.name(container), self.name(values)
+        if len(values) > _MANY:
+            self.unless(f"same_items({now}, {before})")
+            return
+        items = [f"x{n}" for n in range(len(values))]
+        self.lines.append(f"[{', '.join(items)}] = {now}{'.values()' * isinstance(container, dict)}")
+        if values:
+            same = " and ".join([f"{item} is {self.name(value)}" for item, value in zip(items, values)])
+            self.unless(same, f"all(map(alike, [{', '.join(items)}], {before}))")
+
+    def captured(self, tensors: list[Any], grads: Sequence[tuple[Any, Any, int]]) -> None:
+        """Whether tensors are as they were; lets a leaf's gradient be the one that it has now, where a program reads it."""
+        holder = self.name(tensors)
+        found = {place: f"{holder}[{place}]" for _, _, place in grads if place >= 0}
+        for node, before, place in grads:
+            grad = f"{self.name(node)}.grad"
+            if place < 0:
+                self.unless(f"{grad} is {self.name(before)}")
+            else:  # an optimizer's zero_grad() may have let another tensor come to be the gradient
+                self.lines.append(f"{found[place]} = {grad}")
+                self.unless(f"{found[place]} is not None")
+        for n, tensor in enumerate(tensors):
+            name, array = found.get(n) or self.name(tensor), self.name(tensor._array)
+            self.lines.append(f"a{n} = {name}._array")
+            self.unless(f"a{n} is {array}", f"same_layout(a{n}, {array})")
+            self.unless(f"{name}._node is {'not ' * (tensor._node is not None)}None")
+            if tensor._node.__class__ is AccumulateGrad:
+                self._hooks(tensor._node)
+
+    def _hooks(self, leaf: AccumulateGrad) -> None:
+        name, hooks, post_hooks = self.name(leaf), self.name(leaf.hooks), self.name(leaf.post_hooks)
+        self.unless(f"{name}.hooks is {hooks} and {name}.post_hooks is {post_hooks}")
+
+    def arguments(self, tensors: Sequence[Any]) -> None:
+        """Whether ``args`` are tensors like these, without history and each given once, in the modes that are on now."""
+        arrays = [t._array for t in tensors]
+        self.lines.append(f"[{', '.join([f't{n}' for n in range(len(arrays))])}] = args")
+        for n, array in enumerate(arrays):
+            self.unless(f"t{n}.__class__ is {self.name(_runtime.Tensor)} and t{n}._node is None")
+            self.lines.append(f"a{n} = t{n}._array")
+            alike = f"a{n}.shape == {array.shape} and a{n}.strides == {array.strides}"
+            self.unless(f"a{n}.dtype is {self.name(array.dtype)} and {alike}")
+        if len(arrays) > 1:
+            self.unless(f"len({{{', '.join([f'id(a{n})' for n in range(len(arrays))])}}}) == {len(arrays)}")
+        for mode in (grad_on, inference_mode_on.get, _dtypes.default):
+            self.unless(f"{self.name(mode)}() is {self.name(mode())}")
+
+    def written(self, parameters: str, result: str) -> Callable[..., Any]:
+        """The questions as a function that gives None where something is not as it was."""
+        lines = [f"def guards({parameters}):", "    try:", *["        " + line for line in self.lines]]
+        lines += [f"        return {result}"]
+        lines += ["    except (AttributeError, ValueError):  # it is not there any more, or has more or fewer items"]
+        lines += ["        return None"]
+        exec(compile("\n".join(lines), "<guards>", "exec"), self._scope)
+        guards: Callable[..., Any] = self._scope["guards"]
+        return guards
+
+
+def arrays_if_unchanged(
+    around: Surroundings, tensors: list[Any], grads: Sequence[tuple[Any, Any, int]]
+) -> Callable[[], list[np.ndarray] | None]:
+    """A function that gives the arrays of what was captured; None where something is not as it was."""
+    guards = Guards()
+    guards.surroundings(around)
+    guards.captured(tensors, grads)
+    return guards.written("", f"[{', '.join([f'a{n}' for n in range(len(tensors))])}]")
+
+
+def fits(tensors: Sequence[Any]) -> Callable[[Sequence[Any]], bool | None]:
+    """A function that tells whether arguments are like these, faster than a key is made of them."""
+    guards = Guards()
+    guards.arguments(tensors)
+    plain = len({id(t._array) for t in tensors}) == len(tensors) and all([t._node is None for t in tensors])
+    return guards.written("args", str(plain))
+
+
+def same_layout(array: np.ndarray, known: np.ndarray) -> bool:
+    """Whether an array has another's shape, dtype and strides."""
+    return array.shape == known.shape and array.dtype is known.dtype and array.strides == known.strides
+
+
+def same_items(container: Any, values: Sequence[Any]) -> bool:
+    """Whether a container has these items."""
+    if len(container) != len(values):
+        return False
+    return all(map(is_, items_of(container), values)) or all(map(alike, items_of(container), values))
