@@ -7,8 +7,7 @@ the identity of the array, which is not held by it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 from typing import Any
 from weakref import ref
 
@@ -20,6 +19,23 @@ def owner(array: np.ndarray) -> np.ndarray:
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
+
+
+class Entry(ref):  # type: ignore[type-arg]
+    """What is known of one array: a weak reference to it, with the value and the key of the map that it is in."""
+
+    __slots__ = ("key", "value")
+    key: int
+    value: Any
+
+
+def forgetting(pop: Callable[[int, None], object]) -> Callable[[Entry], None]:
+    """What takes an entry out when its array dies."""
+
+    def forget(entry: Entry) -> None:
+        pop(entry.key, None)
+
+    return forget
 
 
 class ByArray:
@@ -41,9 +57,9 @@ class ByArray:
     __slots__ = ("entries", "forget")
 
     def __init__(self) -> None:
-        self.entries: dict[int, tuple[Any, ref[np.ndarray]]] = {}
-        """By the ``id`` of an array its value, and what forgets it; what knows this class may read and write it."""
-        self.forget: Any = self.entries.pop
+        self.entries: dict[int, Entry] = {}
+        """By the ``id`` of an array; what knows this class may read it, and put in ``Entry(array, forget)`` with its key."""
+        self.forget = forgetting(self.entries.pop)
 
     def __del__(self) -> None:
         self.entries.clear()  # which the entries refer to
@@ -51,19 +67,23 @@ class ByArray:
     def get(self, array: np.ndarray, default: Any = None) -> Any:
         """The array's value, or *default*."""
         entry = self.entries.get(id(array))
-        return default if entry is None else entry[0]
+        return default if entry is None else entry.value
 
     def __getitem__(self, array: np.ndarray) -> Any:
-        return self.entries[id(array)][0]
+        return self.entries[id(array)].value
 
     def __setitem__(self, array: np.ndarray, value: Any) -> None:
         key = id(array)  # the entry is forgotten when the array dies, before another one may get its address
-        self.entries[key] = value, ref(array, partial(self.forget, key))
+        entry = self.entries.get(key)
+        if entry is None:
+            self.entries[key] = entry = Entry(array, self.forget)
+            entry.key = key
+        entry.value = value
 
     def pop(self, array: np.ndarray, default: Any = None) -> Any:
         """Take the array's value out."""
         entry = self.entries.pop(id(array), None)
-        return default if entry is None else entry[0]
+        return default if entry is None else entry.value
 
     def clear(self) -> None:
         """Forget all."""
@@ -77,7 +97,7 @@ class ByArray:
 
     def items(self) -> Iterator[tuple[np.ndarray, Any]]:
         """The arrays that are there, each with its value."""
-        for value, reference in tuple(self.entries.values()):
-            array = reference()
+        for entry in tuple(self.entries.values()):
+            array = entry()
             if array is not None:
-                yield array, value
+                yield array, entry.value

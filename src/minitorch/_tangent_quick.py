@@ -8,13 +8,12 @@ the common case in one function without loops and without Tensors around the tan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
-from weakref import ref
 
 import numpy as np
 
 from . import _codegen
+from ._identity import Entry
 from ._modes import active_levels, grad_on, observers
 from ._op import Row
 from ._records import observe, observing, show
@@ -32,9 +31,10 @@ def quick_way(row: Row) -> Callable[[Row, Any, Any, Any], None]:
         return shown
     if rule is None or rule.kind == "view":
         made: Any = constant if rule is None else view
+        row.again = taken_again(row)
     else:
         names: dict[str, Any] = {"tangent": rule.function, "ndarray": np.ndarray, "again": getattr(raw, row.name)}
-        names |= {"ref": ref, "partial": partial, "raw": raw, "quiet": quiet, "fit": fit, "grad_on": grad_on}
+        names |= {"Entry": Entry, "raw": raw, "quiet": quiet, "fit": fit, "grad_on": grad_on}
         names |= {"plain": plain, "show": show, "observe": observe, "observing": observing}
         names |= {"observers": observers, "alone": alone, "active_levels": active_levels, "__name__": None}
         names |= rule.functions
@@ -62,30 +62,27 @@ def view(row: Row, out: Any, inputs: Any, params: Any) -> None:
     if observers != alone or len(levels := active_levels()) != 1 or observing() is True:
         observe(row, out, inputs, params)
         return
-    level, base, array = levels[0], inputs[0]._array, out._array
-    entry = level.find(id(base))
-    if entry is None:
+    (level,), base, array = levels, inputs[0]._array, out._array
+    if (entry := level.find(id(base))) is None:
         alias = inputs[0]._alias
         if alias is None or alias.parent is None or level.of(inputs[0]) is None:
             return
-    elif entry[0] is None or array is base:  # where nothing was squeezed, say
+        entry = level.find(id(base))
+    elif entry.value is None or array is base:  # where nothing was squeezed, say
         return
     key = id(array)
-    level.entries[key] = (base, row, params, grad_on()), ref(array, partial(level.forget, key))
+    level.entries[key] = taken = Entry(array, level.forget)
+    taken.key, taken.value = key, (entry, out._alias)
 
 
 # -- what the source calls ---------------------------------------------------------------------------------------------
-def plain(level: Any, found: Any) -> Any:
+def plain(found: Any) -> Any:
     """The ndarray of what a level keeps as a tangent; None for a constant, False where there is a history, or may be."""
     if found.__class__ is tuple:
-        base, row, params, _ = found
-        if (found := level.find(id(base))[0]).__class__ is not np.ndarray:
-            found = plain(level, found)
-            if found is None or found is False:
-                return found
-        if row.again is None:
-            row.again = taken_again(row)
-        return row.again(found, params)
+        base, view = found
+        if (found := base.value).__class__ is not np.ndarray and ((found := plain(found)) is None or found is False):
+            return found
+        return view.row.again(found, view.params)
     if found is None:
         return None
     if found._node is None and (
@@ -117,18 +114,18 @@ def _lines(row: Row, rule: Rule) -> Iterator[str]:
     yield "if observers != alone or len(levels := active_levels()) != 1 or observing() is True:"
     yield "    return observe(row, out, inputs, params)"
     yield f"{', '.join(f'{i}_x' for i in row.inputs)}, = inputs"
-    yield "level = levels[0]"
+    yield "(level,) = levels"
     yield "find = level.find"
     for i in moving:
         yield f"if ({i}_t := find(id({i}_x._array))) is not None:"
-        yield f"    {i}_t = {i}_t[0]"
-        yield f"    if {i}_t.__class__ is not ndarray and ({i}_t := plain(level, {i}_t)) is False:"
+        yield f"    {i}_t = {i}_t.value"
+        yield f"    if {i}_t.__class__ is not ndarray and ({i}_t := plain({i}_t)) is False:"
         yield "    " + SHOWN
         yield f"elif (alias := {i}_x._alias) is not None and alias.parent is not None and level.of({i}_x) is not None:"
         yield SHOWN
     yield f"if {' and '.join(f'{i}_t is None' for i in moving)}:"
     yield "    return"
-    yield "array, layout = out._array, out._layout"
+    yield "array = out._array"
     yield "dtype = array.dtype"
     if "dtype" in row.params:  # which may be one of whole numbers
         yield "if dtype.kind != 'f':"
@@ -136,6 +133,8 @@ def _lines(row: Row, rule: Rule) -> Iterator[str]:
     yield "if out._node is not None and grad_on():"
     yield SHOWN
     if rule.fits:
+        if row.elementwise:
+            yield "layout = out._layout"
         for i in moving:
             alike = f"{i}_t.dtype is dtype" + f" and {i}_t.shape == array.shape" * row.elementwise
             known = f" and ({i}_x._layout is not layout or layout is None)" * row.elementwise
@@ -151,7 +150,8 @@ def _lines(row: Row, rule: Rule) -> Iterator[str]:
     owned += " and found.strides == array.strides" + " and found.shape == array.shape" * (not row.elementwise)
     yield f"if {owned} and found.base is None:"
     yield "    key = id(array)"
-    yield "    level.entries[key] = found, ref(array, partial(level.forget, key))"
+    yield "    level.entries[key] = entry = Entry(array, level.forget)"
+    yield "    entry.key, entry.value = key, found"
     yield "elif found is not None:"
     yield f"    level.raw_result(out, found, ({', '.join(f'{i}_t' for i in moving)},))"
 

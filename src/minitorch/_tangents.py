@@ -11,14 +11,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
-from weakref import ref
 
 import numpy as np
 
-from ._identity import ByArray
-from ._layouts import layout_of
+from . import _runtime
+from ._identity import ByArray, Entry, forgetting
 from ._modes import Observer, active_levels, grad_on, levels, observers, set_grad_enabled
 from ._op import Row, rows
 from ._records import observing, show
@@ -32,8 +30,8 @@ from .ops import subscript  # noqa: F401  (its rows)
 class Level(ByArray):
     """One level: from arrays to their tangents, each laid out in memory as its array is.
 
-    These are Tensors, or None for constants.  ``_tangent_quick`` keeps less until somebody asks: an ndarray, or of a view what
-    it was taken of and how, ``(array, row, params, recorded)``.
+    These are Tensors, or None for constants.  ``_tangent_quick`` keeps less until somebody asks: an ndarray, or of a view the
+    entry of what it was taken of and its ``View``.
 
     Attributes
     ----------
@@ -46,9 +44,8 @@ class Level(ByArray):
     __slots__ = ("find", "outer")
 
     def __init__(self, outer: tuple[Level, ...] = ()) -> None:
-        self.outer = outer
-        self.entries = entries = dict[int, Any]()
-        self.find, self.forget = entries.get, entries.pop
+        self.entries = entries = dict[int, Entry]()
+        self.outer, self.find, self.forget = outer, entries.get, forgetting(entries.pop)
 
     def of(self, tensor: Any) -> Any:
         """A tensor's tangent, a Tensor; None for a constant."""
@@ -56,21 +53,19 @@ class Level(ByArray):
         if entry is None:
             view = tensor._alias
             return None if view is None or view.parent is None else self._of_view(tensor)
-        found = entry[0]
-        return self._settled(tensor._array, found) if found.__class__ in (np.ndarray, tuple) else found
+        return self._settled(entry) if entry.value.__class__ in (np.ndarray, tuple) else entry.value
 
-    def _settled(self, array: np.ndarray, found: Any) -> Any:
+    def _settled(self, entry: Entry) -> Any:
         """The tangent of an array, of which less is kept."""
+        found = entry.value
         if found.__class__ is np.ndarray:
-            tangent = wrap(found)
+            entry.value = wrap(found)
         else:
-            base, row, params, recorded = found
-            above = self[base]
-            above = self._settled(base, above) if above.__class__ in (np.ndarray, tuple) else above
-            with computing(self.outer), set_grad_enabled(recorded):
-                tangent = None if above is None else row.call(above, *params)
-        self[array] = tangent
-        return tangent
+            base, view = found
+            above = self._settled(base) if base.value.__class__ in (np.ndarray, tuple) else base.value
+            with computing(self.outer), set_grad_enabled(view.__class__ is not UnrecordedView):
+                entry.value = None if above is None else view.row.call(above, *view.params)
+        return entry.value
 
     def _of_view(self, tensor: Any) -> Any:
         """The tangent of a view that was taken before its base had one: the same view of the base's."""
@@ -216,12 +211,10 @@ class Tangents(Observer):
                     level[array] = traced.clone(there)
 
 
-_alias = rows["alias"].call
+_ALIAS = rows["alias"]
 _forward = Tangents()
 alone.append(_forward)
 _lock = threading.Lock()
-_PLAIN: Any = (Edits, View)
-"""The aliases of tensors whose views are plain ones."""
 _count = 0
 
 
@@ -292,22 +285,28 @@ def leave(level: Level) -> None:
 def dual(level: Level, primal: Any, tangent: Any) -> Any:
     """A view of a tensor that has this tangent; a constant at this level where that is None."""
     alias: Any = primal._alias
-    if (
-        primal._node is None
-        and (alias is None or (alias.__class__ in _PLAIN and (alias.parent is None or alias.seen == alias.edits.count)))
-        and len(observers) == 1
-        and not level.outer
-    ):  # as the row does, where nobody looks and nothing is recorded
-        array = primal._array.view()
-        out = wrap(array)
-        out._layout = primal._layout or layout_of(primal)
-        edits = edits_of(primal) if alias is None else alias if alias.parent is None else alias.edits
+    edits: Edits | None
+    if alias is None:
+        edits = edits_of(primal)
+    elif alias.parent is None:
+        edits = alias if alias.__class__ is Edits else None
+    else:
+        edits = alias.edits if alias.__class__ is View and alias.seen == alias.edits.count else None
+    if primal._node is None and edits is not None and not level.outer and len(observers) == 1:
+        # as the row does, where nobody looks and nothing is recorded
+        out = _runtime.new_tensor()
+        out._array = array = primal._array.view()
+        out._node, out._layout = None, primal._layout
         out._alias = view = View() if grad_on() else UnrecordedView()
-        view.edits, view.parent, view.row, view.params = edits, primal, _alias.row, ()
-        view.index, view.seen = None, edits.count
+        view.edits = edits
+        view.parent = primal
+        view.row = _ALIAS
+        view.params = ()
+        view.index = None
+        view.seen = edits.count
     else:
         with computing(level.outer):
-            out = _alias(primal)
+            out = _ALIAS.call(primal)
         array = out._array
     if tangent is not None:
         given = tangent._array
@@ -315,7 +314,8 @@ def dual(level: Level, primal: Any, tangent: Any) -> Any:
             level.put(out, tangent)
             return out
     key = id(array)
-    level.entries[key] = tangent, ref(array, partial(level.forget, key))
+    level.entries[key] = entry = Entry(array, level.forget)
+    entry.key, entry.value = key, tangent
     return out
 
 

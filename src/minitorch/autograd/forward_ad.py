@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from .. import _modes, _runtime, _tangents
+from .._layouts import layout_of
 from .._modes import ModeDecorator
 from .._tangents import Level
 
@@ -101,7 +102,10 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
     check_dual("make_dual()", tensor, tangent)
-    if (tensor._alias is not None or id(tensor._array) in entered.entries) and entered.of(tensor) is not None:
+    alias = tensor._alias
+    if ((alias is not None and alias.parent is not None) or id(tensor._array) in entered.entries) and entered.of(
+        tensor
+    ) is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
         )
@@ -132,8 +136,8 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
 def check_dual(name: str, tensor: Any, tangent: Any) -> None:
     """Refuse what can be no primal and tangent."""
     try:
-        one, two = tensor._array, tangent._array
-        if one.dtype.kind == two.dtype.kind == "f" and one.shape == two.shape:
+        one, two = tensor._layout or layout_of(tensor), tangent._layout or layout_of(tangent)
+        if (one is two or one[0] == two[0]) and one[1].kind == two[1].kind == "f":
             return
     except AttributeError:  # no Tensor
         pass
@@ -174,7 +178,7 @@ class dual_level(ModeDecorator):
         return enter_dual_level()
 
     def __exit__(self, *exc: object) -> None:
-        exit_dual_level(level=0)
+        exit_dual_level()
 
 
 class _set_fwd_grad_enabled(ModeDecorator):
