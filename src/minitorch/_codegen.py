@@ -22,17 +22,24 @@ LOCALS = frozenset(
         "alias",
         "edges",
         "edits",
+        "entry",
         "expects",
+        "find",
+        "found",
         "g",
         "given",
         "kernel",
         "kind",
         "layout",
+        "level",
+        "levels",
         "node",
         "nodes",
         "out",
+        "place",
         "retain",
         "row",
+        "term",
         "view",
     ]
 )
@@ -63,8 +70,11 @@ def called_by_formulas(row: Row) -> Callable[..., Any]:
     return lambda *arrays, **params: kernel(*arrays, **params)[0]
 
 
-def source(row: Row) -> str:
-    """Two functions: ``recorder(inputs, params)`` and ``backward(node, g, F, edges, retain)``."""
+def source(row: Row, observed: Iterable[str] | None = None) -> str:
+    """Two functions: ``recorder(inputs, params)`` and ``backward(node, g, F, edges, retain)``.
+
+    Where there are observers, the recorder tells them, or does what *observed* says.
+    """
     inputs = [argument(i) for i in row.inputs]
     signature = [*inputs, *(name + default for name, default in row.params.items())]
     if row.elementwise:
@@ -72,6 +82,7 @@ def source(row: Row) -> str:
     lines = [f"def recorder({', '.join(signature)}):"]
     writer = variadic_lines if row.variadic else view_lines if row.view is True and not row.outputs else recorder_lines
     lines += indented(writer(row))
+    lines += indented(["if observers:", *indented(observed or [told(row)]), "return out"])
     if row.formulas:
         lines += ["", "def backward(node, g, F, edges, retain):", *indented(backward_lines(row))]
     else:
@@ -91,6 +102,21 @@ def compiled(source: str, name: str) -> CodeType:
     return compile(source, file, "exec")
 
 
+def operands(row: Row) -> str:
+    """The tuple of a recorder's inputs."""
+    return f"tuple({row.inputs[0]})" if row.variadic else f"({', '.join(map(argument, row.inputs))},)"
+
+
+def given(row: Row) -> str:
+    """The tuple of a recorder's parameters."""
+    return f"({', '.join(row.params)}{',' if row.params else ''})"
+
+
+def told(row: Row, name: str = "observe", out: str = "out") -> str:
+    """The call that shows a recorder's call to observers."""
+    return f"{name}(row, {out}, {operands(row)}, {given(row)})"
+
+
 def indented(lines: Iterable[str], by: int = 4) -> Iterator[str]:
     return (" " * by + line for line in lines)
 
@@ -102,8 +128,6 @@ def recorder_lines(row: Row) -> Iterator[str]:
     arrays = [f"{i}_array" for i in row.inputs]
     active = list(row.formulas)
     nodes = [f"{i}_node" for i in active]
-    operands = f"({', '.join(inputs)},)"
-    params = f"({', '.join(row.params)}{',' if row.params else ''})"
     for name, (default, _) in row.rarely.items():
         yield f"if {name} {'is not' if default is None else '!='} {default!r}:"
         yield f"    return with_{name}({', '.join(inputs)}, {name}, out=out)"
@@ -117,18 +141,18 @@ def recorder_lines(row: Row) -> Iterator[str]:
         yield from parameter_lines(name, row.declared[name])
     if row.elementwise:
         yield "if out is not None:"
-        yield f"    return into(out, row, {operands}, {params})"
+        yield f"    return into(out, row, {operands(row)}, {given(row)})"
     yield "try:"
     for i, array in zip(inputs, arrays):
         yield f"    {array} = {i}._array"
     yield "except AttributeError:"
-    yield f"    return without_tensors(row, {operands}, {params})"
+    yield f"    return without_tensors(row, {operands(row)}, {given(row)})"
     for i, node in zip(active, nodes):
         a = argument(i)
         known = f"(alias := {a}._alias) is None or alias.parent is None or alias.seen == alias.edits.count"
         yield f"{node} = {a}._node if {known} else current_node({a})"
     yield from settling_lines(row, first, rest, arrays, nodes)
-    yield from kernel_lines(row, operands, arrays)
+    yield from kernel_lines(row, arrays)
     if active:
         yield f"if {' and '.join(f'{n} is None' for n in nodes)} or not grad_on():"
         yield "    node = None" if row.outputs else "    out._node = None"
@@ -136,7 +160,7 @@ def recorder_lines(row: Row) -> Iterator[str]:
         yield from indented(node_lines(row, active, nodes))
     else:
         yield "node = None" if row.outputs else "out._node = None"
-    yield from closing_lines(row, operands, params)
+    yield from closing_lines(row)
 
 
 def parameter_lines(name: str, declared: str) -> Iterator[str]:
@@ -175,7 +199,7 @@ def settling_lines(row: Row, first: str, rest: list[str], arrays: list[str], nod
             yield "    layout = None"
 
 
-def kernel_lines(row: Row, operands: str, arrays: list[str]) -> Iterator[str]:
+def kernel_lines(row: Row, arrays: list[str]) -> Iterator[str]:
     """Call the kernel; a ufunc's ``out=...`` keeps 0-d results ndarrays, and is left out where the result is not 0-d."""
     call = ", ".join([*arrays, *(f"{p}={p}" for p in row.params)])
     target = "out_arrays" if row.outputs else "out._array = out_array"
@@ -193,7 +217,7 @@ def kernel_lines(row: Row, operands: str, arrays: list[str]) -> Iterator[str]:
         yield f"    {target} = kernel({call})" if row.view else f"    {target} = quiet(kernel, {call})"
     yield "except Exception as error:"
     params = "{" + ", ".join(f"{p!r}: {p}" for p in row.params) + "}"
-    yield f"    {target} = rescued(error, row, {operands}, ({', '.join(arrays)},), {params})"
+    yield f"    {target} = rescued(error, row, {operands(row)}, ({', '.join(arrays)},), {params})"
     if not row.outputs:
         if "aside" in row.kept:
             yield "out._array = out_array = out_arrays[0]"
@@ -264,29 +288,25 @@ def shown_outputs(row: Row) -> str:
     return "out_arrays" if row.outputs is True else f"out_arrays[:{row.outputs}]"
 
 
-def closing_lines(row: Row, operands: str, params: str) -> Iterator[str]:
-    """Make views of what shares memory, tell the observers, return."""
+def closing_lines(row: Row) -> Iterator[str]:
+    """Make views of what shares memory."""
     first = argument(row.inputs[0])
     if row.outputs and row.view:
-        yield f"out = views_of(node, out_arrays, {first}, row, {params})"
+        yield f"out = views_of(node, out_arrays, {first}, row, {given(row)})"
     elif row.outputs:
         yield f"out = outputs_of(node, {shown_outputs(row)})"
     elif row.view:
         yield f"if shares_memory(out_array, {row.inputs[0]}_array):"
-        yield f"    attach_view(out, {first}, row, {params})"
-    yield "if observers:"
-    yield f"    observe(row, out, {operands}, {params})"
-    yield "return out"
+        yield f"    attach_view(out, {first}, row, {given(row)})"
 
 
 def view_lines(row: Row) -> Iterator[str]:
     """A recorder of views: as making one costs more than the kernel, each field is stored once, and no layout is interned."""
-    params = f"({', '.join(row.params)}{',' if row.params else ''})"
     yield "try:"
     yield "    self_array, alias = input._array, input._alias"
     yield "except AttributeError:"
     yield "    raise not_a_tensor(row, (input,), Tensor) from None"
-    yield from kernel_lines(row, "(input,)", ["self_array"])
+    yield from kernel_lines(row, ["self_array"])
     yield "self_node, kind = input._node, View"
     yield "if alias is None:"
     yield "    edits = edits_of(input)"
@@ -308,19 +328,14 @@ def view_lines(row: Row) -> Iterator[str]:
     yield "view.edits = edits"
     yield "view.parent = input"
     yield "view.row = row"
-    yield f"view.params = {params}"
+    yield f"view.params = {given(row)}"
     yield "view.index = None"
     yield "view.seen = edits.count"
-    yield "if observers:"
-    yield f"    observe(row, out, (input,), {params})"
-    yield "return out"
 
 
 def variadic_lines(row: Row) -> Iterator[str]:
     """A recorder whose inputs are one list of tensors."""
     name = row.inputs[0]
-    operands = f"tuple({name})"
-    params = f"({', '.join(row.params)}{',' if row.params else ''})"
     yield f"{name}_array, nodes, dtypes, expects = [], [], set(), None"
     yield "try:"
     yield f"    for t in {name}:"
@@ -328,11 +343,11 @@ def variadic_lines(row: Row) -> Iterator[str]:
     yield "        dtypes.add(array.dtype)"
     yield "        nodes.append(t._node if t._alias is None or t._alias.parent is None else current_node(t))"
     yield "except AttributeError:"
-    yield f"    raise not_a_tensor(row, {operands}, Tensor) from None"
+    yield f"    raise not_a_tensor(row, {operands(row)}, Tensor) from None"
     if row.broadcasts:
         yield "if len(dtypes) > 1:"
         yield f"    {name}_array, expects = promote(*{name}_array), layouts(*{name})"
-    yield from kernel_lines(row, operands, [f"{name}_array"])
+    yield from kernel_lines(row, [f"{name}_array"])
     yield "if not any(nodes) or not grad_on():"
     yield "    node = None" if row.outputs else "    out._node = None"
     yield "else:"
@@ -342,7 +357,7 @@ def variadic_lines(row: Row) -> Iterator[str]:
     shapes = f"node.saved_{name}_shape = {name}_array.shape"
     body = [f"node.saved_{name}_shape = [a.shape for a in {name}_array]" if line == shapes else line for line in body]
     yield from indented(body)
-    yield from closing_lines(row, operands, params)
+    yield from closing_lines(row)
 
 
 def backward_lines(row: Row) -> Iterator[str]:

@@ -63,7 +63,7 @@ class Row:
         self.numbers: bool | str = True
         self.tangent: Any = None
         self.rule: Any = None  # what forward mode goes by, once it went: see _tangent_rules and _tangent_quick
-        self.quick: Any = None
+        self.quick = False
         self.again: Any = None
         self.instead: dict[str, Callable[..., Any]] = {}
         self.rarely: dict[str, tuple[Any, Callable[..., Any]]] = {}

@@ -1,22 +1,22 @@
 """The quick way of forward mode: one level, nothing recorded, nobody else who looks.
 
-``quick_way(row)`` writes out what the row's recording function calls in place of ``_records.observe``: the tangents of the
-inputs are looked up, the row's formulas are called on ndarrays, what they give is kept.  It does what ``_tangents`` does, for
-the common case in one function without loops and without Tensors around the tangents, and leaves to it what is uncommon.
+``write_quick_way(row)`` writes the row's recording functions again, with what they do where there are observers: the tangents
+of the inputs are looked up, the row's formulas are called on ndarrays, what they give is kept.  That is what ``_tangents``
+does, for the common case without calls, loops and Tensors around the tangents; to it is left what is uncommon.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from . import _codegen
 from ._identity import Entry
-from ._modes import active_levels, grad_on, observers
+from ._modes import active_levels
 from ._op import Row
-from ._records import observe, observing, show
+from ._records import observing, show
 from ._runtime import quiet, raw
 from ._tangent_rules import Rule, fit, rule_of, summed
 
@@ -24,55 +24,31 @@ alone: list[Any] = []
 """The observer of forward mode: what ``observers`` is where nobody else looks.  Learnt from ``_tangents``."""
 
 
-def quick_way(row: Row) -> Callable[[Row, Any, Any, Any], None]:
-    """The function for a row; its recording functions call it from now on."""
+def write_quick_way(row: Row) -> None:
+    """Write a row's recording functions again, with what forward mode does where nobody else observes."""
     rule = rule_of(row)
-    if rule is not None and (row.variadic or row.outputs or (rule.recorded and rule.kind != "view")):
-        return shown
-    if rule is None or rule.kind == "view":
-        made: Any = constant if rule is None else view
-        row.again = taken_again(row)
+    if rule is None:
+        lines: Iterable[str] = ["if observers != alone:", f"    {_codegen.told(row)}"]
+    elif row.variadic or row.outputs or (rule.recorded and rule.kind != "view"):
+        return
     else:
-        names: dict[str, Any] = {"tangent": rule.function, "ndarray": np.ndarray, "again": getattr(raw, row.name)}
-        names |= {"Entry": Entry, "raw": raw, "quiet": quiet, "fit": fit, "grad_on": grad_on}
-        names |= {"plain": plain, "show": show, "observe": observe, "observing": observing}
-        names |= {"observers": observers, "alone": alone, "active_levels": active_levels, "__name__": None}
-        names |= rule.functions
-        source = "\n".join(["def quick(row, out, inputs, params):", *_codegen.indented(_lines(row, rule))]) + "\n"
-        exec(_codegen.compiled(source, f"{row.name}, quick tangent"), names)
-        made = names["quick"]
+        lines = _view_lines(row) if rule.kind == "view" else _lines(row, rule)
+    names: dict[str, Any] = {} if rule is None else {"tangent": rule.function} | rule.functions
+    names |= {
+        "Entry": Entry,
+        "active_levels": active_levels,
+        "again": getattr(raw, row.name),
+        "alone": alone,
+        "fit": fit,
+    }
+    names |= {"ndarray": np.ndarray, "observing": observing, "plain": plain, "quiet": quiet, "show": show}
+    row.again = taken_again(row)
+    code = _codegen.compiled(_codegen.source(row, lines), f"{row.name}, with tangents")
     for variant in (row.recorder, row.operator):
-        variant.__globals__["observe"] = made
-    return made
-
-
-def shown(row: Row, out: Any, inputs: Any, params: Any) -> None:
-    """What a row does that has no quick way."""
-    show(row, out if out.__class__ is tuple else (out,), inputs, params)
-
-
-def constant(row: Row, out: Any, inputs: Any, params: Any) -> None:
-    """The quick way of a row without derivative: its result has no tangent."""
-    if observers != alone:
-        observe(row, out, inputs, params)
-
-
-def view(row: Row, out: Any, inputs: Any, params: Any) -> None:
-    """That of a view: its tangent is the same view of its base's, and is taken when it is wanted."""
-    if observers != alone or len(levels := active_levels()) != 1 or observing() is True:
-        observe(row, out, inputs, params)
-        return
-    (level,), base, array = levels, inputs[0]._array, out._array
-    if (entry := level.find(id(base))) is None:
-        alias = inputs[0]._alias
-        if alias is None or alias.parent is None or level.of(inputs[0]) is None:
-            return
-        entry = level.find(id(base))
-    elif entry.value is None or array is base:  # where nothing was squeezed, say
-        return
-    key = id(array)
-    level.entries[key] = taken = Entry(array, level.forget)
-    taken.key, taken.value = key, (entry, out._alias)
+        scope = variant.__globals__
+        scope.update(names)
+        exec(code, scope)
+        variant.__code__ = scope["recorder"].__code__
 
 
 # -- what the source calls ---------------------------------------------------------------------------------------------
@@ -106,52 +82,66 @@ def taken_again(row: Row) -> Callable[[np.ndarray, tuple[Any, ...]], np.ndarray]
 
 
 # -- the source --------------------------------------------------------------------------------------------------------
-SHOWN = "    return show(row, (out,), inputs, params)"
+def _shown(row: Row) -> list[str]:
+    return [f"    {_codegen.told(row, 'show', '(out,)')}", "    return out"]
+
+
+def _level_lines(row: Row) -> Iterator[str]:
+    """The one level that is there and looks."""
+    yield "if observers != alone or len(levels := active_levels()) != 1 or observing() is True:"
+    yield f"    {_codegen.told(row)}"
+    yield "    return out"
+    yield "(level,) = levels"
+
+
+def _view_lines(row: Row) -> Iterator[str]:
+    """A view's tangent is the same view of its base's, and is taken when it is wanted."""
+    yield from _level_lines(row)
+    yield "if (entry := level.find(id(self_array))) is None:"
+    yield "    if alias is not None and alias.parent is not None and level.of(input) is not None:"
+    yield "        entry = level.find(id(self_array))"
+    yield "elif entry.value is None or out_array is self_array:  # where nothing was squeezed, say"
+    yield "    return out"
+    yield "if entry is not None:"
+    yield "    place = id(out_array)"
+    yield "    level.entries[place] = found = Entry(out_array, level.forget)"
+    yield "    found.key, found.value = place, (entry, view)"
 
 
 def _lines(row: Row, rule: Rule) -> Iterator[str]:
     moving = [row.inputs[place] for place in rule.places]
-    yield "if observers != alone or len(levels := active_levels()) != 1 or observing() is True:"
-    yield "    return observe(row, out, inputs, params)"
-    yield f"{', '.join(f'{i}_x' for i in row.inputs)}, = inputs"
-    yield "(level,) = levels"
+    yield from _level_lines(row)
     yield "find = level.find"
     for i in moving:
-        yield f"if ({i}_t := find(id({i}_x._array))) is not None:"
+        tensor = _codegen.argument(i)
+        yield f"if ({i}_t := find(id({tensor}._array))) is not None:"
         yield f"    {i}_t = {i}_t.value"
         yield f"    if {i}_t.__class__ is not ndarray and ({i}_t := plain({i}_t)) is False:"
-        yield "    " + SHOWN
-        yield f"elif (alias := {i}_x._alias) is not None and alias.parent is not None and level.of({i}_x) is not None:"
-        yield SHOWN
+        yield from _codegen.indented(_shown(row))
+        yield f"elif (alias := {tensor}._alias) is not None and alias.parent is not None and level.of({tensor}) is not None:"
+        yield from _shown(row)
     yield f"if {' and '.join(f'{i}_t is None' for i in moving)}:"
-    yield "    return"
-    yield "array = out._array"
-    yield "dtype = array.dtype"
+    yield "    return out"
     if "dtype" in row.params:  # which may be one of whole numbers
-        yield "if dtype.kind != 'f':"
-        yield "    return"
+        yield "if out_array.dtype.kind != 'f':"
+        yield "    return out"
     yield "if out._node is not None and grad_on():"
-    yield SHOWN
-    if rule.fits:
-        if row.elementwise:
-            yield "layout = out._layout"
-        for i in moving:
-            alike = f"{i}_t.dtype is dtype" + f" and {i}_t.shape == array.shape" * row.elementwise
-            known = f" and ({i}_x._layout is not layout or layout is None)" * row.elementwise
-            yield f"if {i}_t is not None{known} and not ({alike}):"
-            yield f"    {i}_t = fit(raw, {i}_t, array, {row.elementwise})"
+    yield from _shown(row)
+    for i in moving if rule.fits else []:
+        alike = f"{i}_t.dtype is out_array.dtype" + f" and {i}_t.shape == out_array.shape" * row.elementwise
+        known = f" and (layout is None or {_codegen.argument(i)}._layout is not layout)" * row.elementwise
+        yield f"if {i}_t is not None{known} and not ({alike}):"
+        yield f"    {i}_t = fit(raw, {i}_t, out_array, {row.elementwise})"
     yield "try:"
     yield from _codegen.indented(_found_lines(row, rule, moving))
     yield "except (RuntimeError, FloatingPointError):  # another thread is there, NumPy raises, or the rule says why it cannot"
-    yield SHOWN
-    owned = " and ".join(
-        ["found.__class__ is ndarray", *(f"found is not {i}_t" for i in moving), "found.dtype is dtype"]
-    )
-    owned += " and found.strides == array.strides" + " and found.shape == array.shape" * (not row.elementwise)
-    yield f"if {owned} and found.base is None:"
-    yield "    key = id(array)"
-    yield "    level.entries[key] = entry = Entry(array, level.forget)"
-    yield "    entry.key, entry.value = key, found"
+    yield from _shown(row)
+    yield "if (found.__class__ is ndarray and found.base is None and found.dtype is out_array.dtype"
+    yield f"    and found.strides == out_array.strides{' and found.shape == out_array.shape' * (not row.elementwise)}"
+    yield f"    and {' and '.join(f'found is not {i}_t' for i in moving)}):"
+    yield "    place = id(out_array)"
+    yield "    level.entries[place] = entry = Entry(out_array, level.forget)"
+    yield "    entry.key, entry.value = place, found"
     yield "elif found is not None:"
     yield f"    level.raw_result(out, found, ({', '.join(f'{i}_t' for i in moving)},))"
 
@@ -161,30 +151,31 @@ def _found_lines(row: Row, rule: Rule, moving: list[str]) -> Iterator[str]:
     calls = _terms(row, rule)
     if not calls:
         given = f"({', '.join(f'{i}_t' for i in moving)},)"
-        arrays = f"({', '.join(f'{i}_x._array' for i in row.inputs)},)"
-        yield f"found = quiet(tangent, raw, {given}, {arrays}, params, array)"
-        return
-    if row.params:
-        yield f"{', '.join(row.params)}, = params"
-    if len(calls) == 1:
+        arrays = f"({', '.join(f'{_codegen.argument(i)}._array' for i in row.inputs)},)"
+        yield f"found = quiet(tangent, raw, {given}, {arrays}, {_codegen.given(row)}, out_array)"
+    elif len(calls) == 1:
         yield f"found = {next(iter(calls.values()))}"
+    elif len(calls) == 2:
+        (one, first), (two, second) = calls.items()
+        yield f"found = {second} if {one}_t is None else {first} if {two}_t is None else {first} + {second}"
     else:
         yield from summed(row, calls, "found")
 
 
 def _terms(row: Row, rule: Rule) -> dict[str, str]:
     """For each input the call that gives its term, where all terms are known to be one call each."""
+    arrays = {i: f"{_codegen.argument(i)}._array" for i in row.inputs}
     if rule.kind == "multilinear" or (rule.kind == "linear" and len(row.formulas) == 1):
         params = [f"{p}={p}" for p in row.params]
         return {
-            i: f"quiet(again, {', '.join([*(f'{i}_t' if j == i else f'{j}_x._array' for j in row.inputs), *params])})"
+            i: f"quiet(again, {', '.join([*(f'{i}_t' if j == i else arrays[j] for j in row.inputs), *params])})"
             for i in row.inputs
             if i in row.formulas
         }
     if rule.kind not in ("formulas", "written"):
         return {}
-    values = {i: f"{i}_x._array" for i in row.inputs} | {f"{i}_shape": f"{i}_x._array.shape" for i in row.inputs}
-    values |= {p: p for p in row.params} | {"result": "array"}
+    values = arrays | {f"{i}_shape": f"{array}.shape" for i, array in arrays.items()}
+    values |= {p: p for p in row.params} | {"result": "out_array"}
     calls = {}
     for i, function in rule.functions.items():
         reads = _codegen.parameters(function)[2:]

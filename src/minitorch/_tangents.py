@@ -19,9 +19,9 @@ from . import _runtime
 from ._identity import ByArray, Entry, forgetting
 from ._modes import Observer, active_levels, grad_on, levels, observers, set_grad_enabled
 from ._op import Row, rows
-from ._records import observing, show
+from ._records import show
 from ._runtime import made, raw, silent, traced, wrap
-from ._tangent_quick import alone, followed, quick_way
+from ._tangent_quick import alone, followed, write_quick_way
 from ._tangent_rules import Rule, fit, rule_of
 from ._views import Edits, UnrecordedView, View, edits_of, path_to, root_of, take_step
 from .ops import subscript  # noqa: F401  (its rows)
@@ -160,13 +160,10 @@ class Tangents(Observer):
     lifts = parts = True
 
     def direct(self, row: Any, out: Any, inputs: tuple[Any, ...], params: tuple[Any, ...]) -> None:
-        there = active_levels()
-        if not there or row.__class__ is not Row:  # a custom Function sees to it itself
-            return
-        if len(there) == 1 and observing() is not True:
-            row.quick = row.quick or quick_way(row)
-            row.quick(row, out, inputs, params)
-        else:
+        if active_levels() and row.__class__ is Row:  # a custom Function sees to it itself
+            if not row.quick:
+                row.quick = True
+                write_quick_way(row)
             show(row, out if out.__class__ is tuple else (out,), inputs, params)
 
     def active(self) -> bool:
