@@ -221,7 +221,8 @@ def kernel_lines(row: Row, arrays: list[str]) -> Iterator[str]:
     if not row.outputs:
         if "aside" in row.kept:
             yield "out._array = out_array = out_arrays[0]"
-        yield "out._alias = None"
+        if row.view is not True:
+            yield "out._alias = None"
         yield f"out._layout = {'layout' if row.elementwise and row.formulas else 'None'}"
 
 

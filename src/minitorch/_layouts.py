@@ -38,7 +38,8 @@ def layout_of(tensor: Any) -> Layout:
     """The tensor's layout, remembered on it."""
     layout: Layout = tensor._layout
     if layout is None:
-        tensor._layout = layout = intern_layout(tensor._array)
+        array = tensor._array
+        tensor._layout = layout = _layouts.get((array.shape, array.dtype)) or intern_layout(array)
     return layout
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import numpy as np
+from numpy import ndarray
 
 from . import _codegen
 from ._identity import Entry
@@ -41,7 +41,7 @@ def write_quick_way(row: Row) -> None:
         "alone": alone,
         "fit": fit,
     }
-    names |= {"ndarray": np.ndarray, "observing": observing, "plain": plain, "quiet": quiet, "show": show}
+    names |= {"ndarray": ndarray, "observing": observing, "plain": plain, "quiet": quiet, "show": show}
     row.again = taken_again(row)
     code = _codegen.compiled(_codegen.source(row, lines), f"{row.name}, with tangents")
     for variant in (row.recorder, row.operator):
@@ -56,7 +56,7 @@ def plain(found: Any) -> Any:
     """The ndarray of what a level keeps as a tangent; None for a constant, False where there is a history, or may be."""
     if found.__class__ is tuple:
         base, view = found
-        if (found := base.value).__class__ is not np.ndarray and ((found := plain(found)) is None or found is False):
+        if (found := base.value).__class__ is not ndarray and ((found := plain(found)) is None or found is False):
             return found
         return view.row.again(found, view.params)
     if found is None:
@@ -74,10 +74,10 @@ def followed(tensor: Any) -> bool:
     return tensor._node is not None or (view is not None and view.parent is not None and view.seen != view.edits.count)
 
 
-def taken_again(row: Row) -> Callable[[np.ndarray, tuple[Any, ...]], np.ndarray]:
+def taken_again(row: Row) -> Callable[[ndarray, tuple[Any, ...]], ndarray]:
     """A function that takes the view once more: of an array, with the parameters in a tuple."""
     given = ", ".join(["array", *(f"{name}=params[{n}]" for n, name in enumerate(row.params))])
-    made: Callable[..., np.ndarray] = eval(f"lambda array, params: kernel({given})", {"kernel": row.kernel})
+    made: Callable[..., ndarray] = eval(f"lambda array, params: kernel({given})", {"kernel": row.kernel})
     return made
 
 
