@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .elementary import expm1
-from .special import BLOCK, ERF_TANH, FEW, blockwise, constants, erfc, polynomial
+from .special import BLOCK, FEW, blockwise, constants, erfc, logit, logits, polynomial
 
 Array: TypeAlias = np.ndarray
 
@@ -32,11 +32,8 @@ _LEVEL = {4: 17.0, 8: 37.0}
 _WHERE = 1024
 _LOGADDEXP = 256
 
-# float32's normal distribution function is 1 / (1 + exp(x p(x^2))), from erf(z) = tanh(z q(z^2)) at z = x / sqrt(2).
-_NORMAL_32 = constants(
-    tuple([-math.sqrt(2) * value / 2 ** (len(ERF_TANH) - 1 - index) for index, value in enumerate(ERF_TANH)]),
-    np.float32,
-)
+# float32's normal distribution function is 1 / (1 + exp(-x L(x^2))).
+_NORMAL_32 = logits(-1.0)
 _SQRT_HALF = math.sqrt(0.5)
 _DENSITY = {size: np.full((), 1 / math.sqrt(2 * math.pi), f"f{size}") for size in _SIZES}
 _MINUS_HALF = {size: np.full((), -0.5, f"f{size}") for size in _SIZES}
@@ -297,7 +294,7 @@ def gelu(x: Array, approximate: str = "none") -> list[Array]:
 
 
 def _normal_share_32(x: Array, out: Array) -> None:
-    polynomial(_NORMAL_32, np.multiply(x, x), out)
+    logit(_NORMAL_32, np.multiply(x, x), out)
     _logistic(x, out)
 
 

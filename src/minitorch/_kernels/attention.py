@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .reduce import number
+from .reduce import number, ones
 from .softmax import _SOFTMAX_BOUNDS, _column, _within, softmax
 
 Array: TypeAlias = np.ndarray
@@ -86,7 +86,7 @@ def attention_backward(
         if by_query is not None or by_key is not None:
             came = np.multiply(g, factor)
             slopes = np.matmul(came, v.swapaxes(2, 3))
-            slopes -= np.vecdot(came, output)[..., None]
+            slopes -= np.matmul(came * output, ones(output.dtype.char, output.shape[3]))[..., None]
             slopes *= share
             if by_query is not None:
                 np.matmul(slopes, k, by_query)
