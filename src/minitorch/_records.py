@@ -181,7 +181,8 @@ class Cut:
     ----------
     kind : str
         ``detach``, ``data``, ``item``, ``tolist``, ``numpy``, ``no_grad``, ``inference_mode``; or the name of an operation that
-        has no derivative, such as ``argmax``, or that takes values only, such as ``tensor``.
+        has no derivative, such as ``argmax``, or that takes values only, such as ``tensor``; of a custom Function that marks a
+        result as non-differentiable, ``Name.apply``.
     mark : tuple or None
         Where: see ``site``.
     name : str or None
@@ -194,6 +195,8 @@ class Cut:
         The cuts that its values had come through.
     certain : bool
         False where numbers or an array came back as a tensor: the values may be those that left before, or may not.
+    loses : bool
+        Whether a derivative is lost: False of an operation that has none.
     moment : int
         When.
     """
@@ -203,6 +206,7 @@ class Cut:
         "before",
         "certain",
         "kind",
+        "loses",
         "mark",
         "mode_mark",
         "moment",
@@ -213,9 +217,9 @@ class Cut:
     )
 
     def __init__(
-        self, kind: str, mark: Any, tensors: list[Any], before: tuple[Cut, ...] = (), certain: bool = True
+        self, kind: str, mark: Any, tensors: Any, before: Any = (), certain: bool = True, loses: bool = True
     ) -> None:
-        self.kind, self.mark, self.certain, self.moment = kind, mark, certain, next_moment()
+        self.kind, self.mark, self.certain, self.loses, self.moment = kind, mark, certain, loses, next_moment()
         self.mode_mark = mode_place.get() if kind in _MODES else None
         self.name = next((name for t in tensors if (name := name_of(t))), None)
         self.shape = tuple(tensors[0]._array.shape) if tensors else None
@@ -432,9 +436,11 @@ def observe(row: Any, out: Any, inputs: tuple[Any, ...], params: tuple[Any, ...]
         mark = (code, frame.f_lasti, module_path(), _calls(frame)) if _stacks else (code, frame.f_lasti, module_path())
         cuts = cuts_of(inputs) if _cut else ()
         node = out[0]._node if out.__class__ is tuple else out._node
-        if node is None:
-            _note_results(out if out.__class__ is tuple else (out,), inputs, row, mark, cuts)
-        else:
+        if node is None or out.__class__ is tuple:  # of several, some may be no part of the graph
+            outputs = out if out.__class__ is tuple else (out,)
+            _note_results([t for t in outputs if t._node is None], inputs, row, mark, cuts)
+            node = next((t._node for t in outputs if t._node is not None), None)
+        if node is not None:
             if node.__class__ is Output:
                 node = node.edges[0]
             extras = node.extras
@@ -454,7 +460,7 @@ def observe(row: Any, out: Any, inputs: tuple[Any, ...], params: tuple[Any, ...]
 def show(row: Any, outputs: tuple[Any, ...], inputs: tuple[Any, ...], params: tuple[Any, ...]) -> None:
     """Show a call to the observers that are active, whose own operations are not shown."""
     if (within := observing()) is not True:
-        call = Call(row, inputs, params, outputs, outputs[0]._node if outputs else None, False)
+        call = Call(row, inputs, params, outputs, next((t._node for t in outputs if t._node is not None), None), False)
         for observer in tuple(observers):
             if observer.active() and (observer.parts or not within):
                 observer.recorded(call)
@@ -525,12 +531,16 @@ def unobserved() -> Iterator[None]:
 
 def _note_results(outputs: Any, inputs: Any, row: Any, mark: Any, cuts: tuple[Cut, ...]) -> None:
     """Mark results that no gradient goes through."""
-    lost = [t for t in inputs if getattr(t, "_node", None) is not None]
-    if lost:
-        cuts = (*cuts, Cut(mode_now() or op_name(row), mark, lost))
-    notes = mark, distinct(cuts)
+    tensors = [t for t in inputs if hasattr(t, "_node")] if outputs else []
+    lost = [t for t in tensors if t._node is not None]
+    custom, given = isinstance(row, type), [root_of(t) for t in tensors if t._node is None]
     for tensor in outputs:
-        tensor._notes = notes
+        found = cuts
+        if lost and not (custom and any([root_of(tensor) is root for root in given])):  # it is not handed on as it is
+            marked = custom and tensor._array.dtype.kind == "f"
+            kind = mode_now() or op_name(row) + ".apply" * marked
+            found = (*cuts, Cut(kind, mark, lost, loses=marked or kind in _MODES))
+        tensor._notes = mark, distinct(found)
 
 
 def distinct(cuts: tuple[Cut, ...]) -> tuple[Cut, ...]:

@@ -59,7 +59,7 @@ def note_severed(name: str, tensor: Any, inputs: tuple[Any, ...]) -> None:
         mark = mark_at(getframe(1))
         cuts, lost = cuts_of(inputs), [t for t in inputs if t._node is not None]
         if lost:
-            cuts = (*cuts, Cut(mode_now() or name, mark, lost))
+            cuts = (*cuts, Cut(mode_now() or name, mark, lost, loses=bool(mode_now())))
         tensor._notes = mark, distinct(cuts)
 
 

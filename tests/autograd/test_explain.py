@@ -116,6 +116,18 @@ def cut_by_parameter(h: Any) -> Any:
     return nn.Parameter(h)
 
 
+class Marks(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, h: Any) -> Any:
+        result = h * 2
+        ctx.mark_non_differentiable(result)
+        return h.sum(), result
+
+
+def cut_by_marking(h: Any) -> Any:
+    return Marks.apply(h)[1]
+
+
 CUTTERS = {
     "detach": cut_by_detach,
     "data": cut_by_data,
@@ -127,6 +139,7 @@ CUTTERS = {
     "argsort": cut_by_argsort,
     "tensor": cut_by_tensor,
     "Parameter": cut_by_parameter,
+    "Marks.apply": cut_by_marking,
 }
 
 

@@ -59,6 +59,8 @@ class WhyNone(Case):
                 "whether the numbers that came back as a tensor are those that left the graph: numbers have no history"
             )
         says = _CUTS.get(first.kind, f"{first.kind} has no derivative: no gradient goes back through it")
+        if first.kind.endswith(".apply"):
+            says = f"{first.kind}(...) returned it marked with ctx.mark_non_differentiable: no gradient goes back through it"
         if first.kind in _MODES and first.mode_mark is not None and first.mode_site is None:
             says = f"what is called there runs under {first.kind} itself (sample() of distributions does, rsample() does not)"
         summary = (

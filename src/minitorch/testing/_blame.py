@@ -18,7 +18,7 @@ from .._records import Cut
 from .._runtime import raw, wrap
 from .._tape import Outputs
 from ..autograd._differences import Array
-from ..autograd._subject import Subject, tuple_of
+from ..autograd._subject import Subject, tuple_of, vjp
 from ..autograd.function import FunctionNode
 from ..autograd.tape import Entry
 from ._compare import Comparison, compare
@@ -59,10 +59,11 @@ class Step(NamedTuple):
 def blame_first_order(subject: Subject, found: Comparison) -> Blame:
     """What makes first derivatives wrong: the first node whose gradient is wrong, else a hook, else a call that cuts."""
     with Recording() as recording:
-        outputs, _ = subject.call()
+        outputs, wanted = subject.call()
     cuts = recording.cuts(outputs)
     lost = not found.analytic[:, found.wrong.any(axis=0)].any()
-    blame = (_cut(cuts) if lost else None) or blame_node(recording) or _hook(recording) or _cut(cuts)
+    blame = (_cut(cuts) if lost else None) or blame_node(recording)
+    blame = blame or _hook(subject, recording, outputs, wanted) or _cut(cuts)
     return blame or misbehaving(recording) or _cast(recording) or Blame("none", NOTHING, "")
 
 
@@ -104,10 +105,26 @@ def blame_node(recording: Recording, custom: bool = False) -> Blame | None:
     return None
 
 
-def _hook(recording: Recording) -> Blame | None:
-    for entry in recording:
+def _hook(subject: Subject, recording: Recording, outputs: Sequence[Any], wanted: Sequence[Any]) -> Blame | None:
+    """The first hook of the backward pass without which the gradient of this call is another."""
+    vectors = subject.split(np.random.default_rng(6).normal(size=subject.base.size))
+    chosen = [outputs[o] for o in subject.which]
+
+    def without(*hooks: dict[Any, Any]) -> bool:
+        before = subject.joined(vjp(chosen, wanted, vectors))
+        for kept in hooks:
+            kept.clear()
+        return not np.array_equal(before, subject.joined(vjp(chosen, wanted, vectors)), equal_nan=True)
+
+    for entry in reversed(list(recording)):
         if entry.hooks:
-            return Blame("hook", f"a hook on {entry.name} changes the gradient", str(entry.site or ""))
+            extras: Any = entry.node.extras  # type: ignore[union-attr]
+            if without(*[o.hooks for o in extras.outputs.values()], extras.prehooks, extras.posthooks):
+                return Blame("hook", f"a hook on {entry.name} changes the gradient", str(entry.site or ""))
+    for place, tensor in enumerate(wanted):
+        hooks = getattr(tensor._node, "hooks", None)
+        if hooks and place < len(subject.variables) and without(hooks):
+            return Blame("hook", f"a hook on input {subject.variables[place]} changes the gradient", "")
     return None
 
 
@@ -127,7 +144,12 @@ def _cut(cuts: Sequence[Cut]) -> Blame | None:
     if not cuts:
         return None
     first, *others = list(dict.fromkeys([(described(c), str(c.site or "")) for c in cuts]))
-    return Blame("cut", *first, f"also: {'; '.join([f'{n} at {s}' for n, s in others[:3]])}" if others else "")
+    details = []
+    if cuts[0].kind.endswith(".apply"):
+        details.append("it marks what it returns with ctx.mark_non_differentiable, and that has a derivative")
+    if others:
+        details.append(f"also: {'; '.join([f'{n} at {s}' for n, s in others[:3]])}")
+    return Blame("cut", *first, "\n    ".join(details))
 
 
 def steps(recording: Recording) -> Iterator[Step]:
@@ -186,7 +208,7 @@ def own_jacobian(step: Step) -> tuple[Array, Array] | Blame | None:
     floats = [i for i, (_, dtype) in enumerate(layouts) if dtype is not None and dtype.kind == "f"]
     sizes = [math.prod(layouts[i][0]) for i in floats]
     starts = np.cumsum([0, *[step.inputs[place].size for place in sorted(step.edges)]])
-    weights = _weights(sum(sizes))
+    weights = _weights(np.repeat([_in_graph(step, i) for i in floats], sizes))
     jacobian = np.zeros((len(weights), int(starts[-1])))
     try:
         for row, weight in enumerate(weights):
@@ -221,6 +243,10 @@ def wrong_gradient(step: Step, own: tuple[Array, Array] | None) -> Blame | None:
     if found is None or found.agrees:
         return None
     detail = _seen(found)
+    seen = dict(misbehaviour(step.entry.node)) if _is_custom(step) else {}
+    for kind in ("mutation", "determinism", "linearity"):  # then there is no one gradient to speak of
+        if kind in seen:
+            return _blame(step, "function", seen[kind])
     if _stale(step.subject(), own[1], found):
         detail = (
             "a value that it kept was changed since, unseen (through .data, detach() or NumPy, or by another call): from "
@@ -235,7 +261,7 @@ def _stale(subject: Subject, weights: Array, found: Comparison) -> bool:
     if found.numeric.shape != (len(weights), sum(subject.sizes)):
         return False
     subject.point()
-    fresh = np.array([subject.joined(subject.vjp(subject.split(w))) for w in weights])
+    fresh = np.array([subject.joined(subject.vjp(subject.split(-2 * w))) / -2 for w in weights])
     near = 2 * found.error + 1e-2 * np.maximum(np.abs(fresh), np.abs(found.numeric))
     return bool((np.abs(fresh - found.numeric) <= near)[found.wrong].all())
 
@@ -269,9 +295,20 @@ class _Summed(Subject):
         self.precision = subject.precision
 
 
-def _weights(size: int) -> Array:
-    """Each of few outputs by itself, random sums of many."""
-    return np.eye(size) if size <= _LARGE else np.random.default_rng(3).normal(size=(4, size))
+def _weights(counted: Array) -> Array:
+    """Each of few outputs by itself, random sums of many; 0 for those that do not count."""
+    places = np.flatnonzero(counted)
+    if places.size > _LARGE:
+        return np.random.default_rng(3).normal(size=(4, counted.size)) * counted
+    rows = np.zeros((places.size, counted.size))
+    rows[np.arange(places.size), places] = 1
+    return rows
+
+
+def _in_graph(step: Step, number: int) -> bool:
+    """Whether an output has a gradient: a custom Function may mark some that have none."""
+    outputs = step.entry.outputs
+    return not _is_custom(step) or outputs is None or outputs[number]._node is not None
 
 
 def _reproduced(step: Step, outputs: Sequence[Any]) -> bool:
@@ -360,7 +397,7 @@ def wrong_second_order(step: Step) -> Blame | None:
         total = len(first.arguments)
         second = Subject(gradient, [*first.arguments, *vectors], [*places, *range(total, total + len(vectors))])
         second.point()
-        weights = _weights(second.base.size)
+        weights = _weights(np.ones(second.base.size))
         with Recording() as recording:
             outputs, _ = second.call()
         cuts = recording.cuts(outputs)

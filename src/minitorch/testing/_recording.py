@@ -11,11 +11,10 @@ from .. import _runtime
 from .._anomaly import record_sites
 from .._records import Cut, history, notes_of
 from .._views import current_node
-from ..autograd.function import FunctionNode
 from ..autograd.tape import Tape
 
-_LEAVING = ("detach", "detach_", "data", "item", "tolist", "numpy", "no_grad", "inference_mode")
-"""Kinds of cuts that lose a derivative; the others are operations that have none."""
+_OF_DATA = ("as_tensor", "asarray", "from_numpy", "tensor")
+"""Functions of the package that take values."""
 
 
 class Recording(Tape):
@@ -77,11 +76,11 @@ class Recording(Tape):
         """
         tensors = [t for t in outputs if isinstance(t, _runtime.Tensor)]
         roots = [node for t in tensors if (node := current_node(t)) is not None]
-        functions = [entry.node.function for entry in self if isinstance(entry.node, FunctionNode)]
+        functions: list[Any] = [entry.row for entry in self if isinstance(entry.row, type)]
         own = {f.__code__ for c in functions for f in (c.forward, c.setup_context)}
         met = [*history(roots)[1], *[cut for t in tensors for cut in notes_of(t)[1]], *self._sites.left]
         every = dict.fromkeys([c for cut in met for c in (*cut.before, cut)])
-        chosen = [cut for cut in every if cut.kind in _LEAVING and cut.certain]  # what came back is among what left
+        chosen = [cut for cut in every if cut.loses and cut.certain]  # what came back is among what left
         return [cut for cut in chosen if cut.mark is None or cut.mark[0] not in own]
 
     def writer(self) -> Any:
@@ -93,4 +92,6 @@ def described(cut: Cut) -> str:
     """A cut in words."""
     if cut.kind in ("no_grad", "inference_mode"):
         return f"an operation under {cut.kind}"
-    return ".data" if cut.kind == "data" else f"{cut.kind}()"
+    if cut.kind == "data":
+        return ".data"
+    return f"torch.{cut.kind}()" if cut.kind in _OF_DATA else f"{cut.kind}()"

@@ -1,0 +1,157 @@
+"""What is named as the cause of a wrong gradient."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+import minitorch as torch
+from minitorch.testing import GradientReport, check_gradients
+
+F64 = torch.float64
+
+
+def point() -> Any:
+    return torch.tensor([0.5, 2.0, -1.0], dtype=F64)
+
+
+def report_of(fn: Any, *inputs: Any, **options: Any) -> GradientReport:
+    """The report of a function that is wrong."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = check_gradients(fn, *(inputs or (point(),)), raise_exception=False, **options)
+    assert not report.ok
+    return report
+
+
+COPIES: dict[str, tuple[Any, str]] = {
+    "tensor": (lambda x: torch.tensor(x) * x, "torch.tensor()"),
+    "tensor of a list": (lambda x: torch.tensor([x[0], x[1], x[2]]) * x, "torch.tensor()"),
+    "tensor alone": (lambda x: torch.tensor(x) * 2, "torch.tensor()"),
+    "tensor that requires grad": (lambda x: torch.tensor(x, requires_grad=True) * x, "torch.tensor()"),
+    "as_tensor of a list": (lambda x: torch.as_tensor([x[0], x[1], x[2]]) * x, "torch.as_tensor()"),
+    "asarray of a list": (lambda x: torch.asarray([x[0], x[1], x[2]]) * x, "torch.asarray()"),
+    "new_tensor": (lambda x: x.new_tensor(x) * x, "new_tensor()"),
+    "Parameter": (lambda x: torch.nn.Parameter(x) * x, "Parameter()"),
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_what_copies_values_is_named(name: str) -> None:
+    fn, call = COPIES[name]
+    failure = report_of(fn).failures[0]
+    assert failure.blame is not None
+    assert (failure.blame.kind, failure.blame.name) == ("cut", call)
+    assert __file__ in failure.blame.site
+
+
+def test_operations_without_a_derivative_are_no_cuts() -> None:
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+    for rest in (lambda x: x.argmax(), lambda x: x > 0, lambda x: x.sort().indices, lambda x: torch.frexp(x)[1]):
+        (failure,) = report_of(lambda x, rest=rest: Doubled.apply(x) * (1 + rest(x)), point() * 0.6).failures
+        assert failure.blame is not None
+        assert failure.blame.name == "DoubledBackward"
+
+
+def marked(several: bool, first: bool = True) -> Any:
+    """A Function that marks a sine as non-differentiable; with a cosine, before or behind it."""
+
+    class Marking(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            y = x.sin()
+            ctx.mark_non_differentiable(y)
+            ctx.save_for_backward(x)
+            both = (y, x.cos()) if first else (x.cos(), y)
+            return both if several else y
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return -gradients[first] * x.sin() if several else gradients[0] * x.cos()
+
+    return Marking
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: marked(False).apply(x),
+        lambda x: marked(False).apply(x) * x,
+        lambda x: marked(True).apply(x),
+        lambda x: marked(True, False).apply(x),
+        lambda x: marked(True).apply(x)[0] * x,
+    ],
+)
+def test_a_function_that_marks_what_has_a_derivative_is_named(call: Any) -> None:
+    failure = report_of(call).failures[0]
+    assert failure.blame is not None
+    assert (failure.blame.kind, failure.blame.name) == ("cut", "Marking.apply()")
+    assert "ctx.mark_non_differentiable" in failure.blame.detail
+    assert __file__ in failure.blame.site
+
+
+def test_what_a_function_marks_rightly_is_not_blamed() -> None:
+    class Levels(torch.autograd.Function):
+        """Rounded values, which have no derivative, and a sine whose gradient is doubled."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            levels = x.round()
+            ctx.mark_non_differentiable(levels)
+            ctx.save_for_backward(x)
+            return levels, x.sin()
+
+        @staticmethod
+        def backward(ctx: Any, unused: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return 2 * g * x.cos()
+
+    failure = report_of(lambda x: Levels.apply(x)[1], point() / 8 + 0.1).failures[0]
+    assert failure.blame is not None
+    assert (failure.blame.kind, failure.blame.name) == ("node", "LevelsBackward")
+    assert __file__ in failure.blame.site
+    assert "gives 1.9" in failure.blame.detail
+
+
+def test_tensors_that_pass_through_a_hooked_module_are_not_cut_there() -> None:
+    class Pair(torch.nn.Module):
+        def forward(self, x: Any, y: Any) -> Any:
+            return x * y
+
+    def hooked(x: Any) -> Any:
+        module = Pair()
+        module.register_full_backward_hook(lambda *_: None)
+        return module(x, torch.ones(3, dtype=F64)) * x.detach()
+
+    failure = report_of(hooked).failures[0]
+    assert failure.blame is not None
+    assert failure.blame.name == "detach()"
+    assert "apply" not in str(failure)
+
+
+@pytest.mark.parametrize("on", ["a result", "an input"])
+def test_only_a_hook_that_changes_the_gradient_is_named(on: str) -> None:
+    def hooked(x: Any, change: bool) -> Any:
+        y = x.sin()
+        y.register_hook(lambda g: None)
+        (y if on == "a result" else x).register_hook(lambda g: g * 3 if change else g)
+        return y.exp() * (1.0 if change else x.detach())
+
+    failure = report_of(lambda x: hooked(x, True)).failures[0]
+    assert failure.blame is not None
+    named = "a hook on SinBackward0" if on == "a result" else "a hook on input 0"
+    assert (failure.blame.kind, failure.blame.name) == ("hook", f"{named} changes the gradient")
+    failure = report_of(lambda x: hooked(x, False)).failures[0]
+    assert failure.blame is not None
+    assert failure.blame.name == "detach()"
