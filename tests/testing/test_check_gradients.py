@@ -309,17 +309,6 @@ def test_errors_next_to_the_point() -> None:
     assert "raises at every point next to the given one" in str(failing(strict, point(), skip=("determinism",)))
 
 
-def test_slow_functions() -> None:
-    def slow(x: Any) -> Any:
-        import time
-
-        time.sleep(0.05)
-        return (x * x).sum()
-
-    assert "Pass fast=True" in str(failing(slow, point(), time_limit=0.1))
-    assert check_gradients(slow, point(), time_limit=0.1, fast=True).ok
-
-
 def test_options() -> None:
     with pytest.raises(ValueError, match="order must be 1 or 2"):
         check_gradients(torch.sin, point(), order=3)

@@ -231,11 +231,12 @@ class Subject:
         outputs, wanted = self.point()
         return vjp([outputs[o] for o in self.which], wanted, vectors, create_graph, several)
 
-    def rows(self) -> Array:
-        """The analytic Jacobian: an output element a row, a variable's element a column."""
+    def rows(self, before_each: Callable[[], None] = lambda: None) -> Array:
+        """The analytic Jacobian: an output element a row, for which *before_each* is called, a variable's element a column."""
         self.point()
         jacobian = np.zeros((self.base.size, sum(self.sizes)))
         for row in range(self.base.size):
+            before_each()
             self.backwards += 1
             jacobian[row] = self.joined(self.vjp(self.unit(row, -2.0))) / -2  # 1 hides a g that is left out, squared, …
         return jacobian

@@ -25,6 +25,7 @@ from ._compare import Comparison, compare
 from ._patterns import pattern_of
 from ._recording import Recording, described
 from ._report import Blame
+from ._time import Timed
 
 _LARGE = 64
 """Of a node with more output elements, random sums are looked at; with more input elements, random directions."""
@@ -53,7 +54,7 @@ class Step(NamedTuple):
     def subject(self) -> Subject:
         """The operation by itself, at the values it had."""
         arguments = [wrap(a) if isinstance(a, np.ndarray) else a for a in self.inputs]
-        return Subject(self.call, arguments, sorted(self.edges))
+        return Subject(Timed(self.call), arguments, sorted(self.edges))
 
 
 def blame_first_order(subject: Subject, found: Comparison) -> Blame:
@@ -395,7 +396,7 @@ def wrong_second_order(step: Step) -> Blame | None:
             return tuple([wrap(np.zeros_like(w._array)) if g is None else g for g, w in zip(found, wanted)])
 
         total = len(first.arguments)
-        second = Subject(gradient, [*first.arguments, *vectors], [*places, *range(total, total + len(vectors))])
+        second = Subject(Timed(gradient), [*first.arguments, *vectors], [*places, *range(total, total + len(vectors))])
         second.point()
         weights = _weights(np.ones(second.base.size))
         with Recording() as recording:

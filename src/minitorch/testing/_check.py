@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,7 +14,7 @@ from .. import _runtime
 from .._differentiate import grad
 from .._modes import enable_grad
 from .._views import current_node
-from ..autograd._differences import SMOOTH, Array, Behaviour
+from ..autograd._differences import Array
 from ..autograd._subject import ChangedShape, Subject, tuple_of
 from . import _not_a_number, _rounding
 from ._blame import (
@@ -26,15 +25,19 @@ from ._blame import (
     blame_second_order,
     blame_writing,
 )
-from ._compare import Comparison, Point, TooSlow, compare, groups, numbers
+from ._compare import Comparison, along_all, changed, compare, compared_along, groups, random_directions, severity
 from ._kinks import CANCELLING, cancelling, documented, moved
 from ._patterns import pattern_of
 from ._properties import PROPERTIES, Setting, distance
-from ._report import Blame, Failure, GradientError, GradientReport
+from ._report import Blame, Failure, GradientError, GradientReport, described
+from ._time import OutOfTime, Timed, at_most, in_time, left, said
 from ._verdict import along
 
 CHECKS = ("values", *PROPERTIES, "second_order", "reference")
 """The names of all checks."""
+_NOT_FAST = ("expanded", "scalars", "broadcasting")
+_FAST = 20
+"""The most calls that ``fast=True`` needs where nothing is wrong."""
 
 
 class _Stop(Exception):
@@ -85,7 +88,8 @@ def check_gradients(
     seed : int
         Of the random vectors.
     time_limit : float, optional
-        Seconds that the finite differences may take.
+        Seconds that all of it may take.  What could not be checked by then is named, and is a failure where nothing else is.  A
+        call of *fn* that has begun is not interrupted.
     raise_exception : bool
         Whether a failure raises; otherwise look at the report's ``ok`` and ``failures``.
 
@@ -111,14 +115,12 @@ def check_gradients(
     False
     """
     if not callable(fn):
-        raise TypeError(f"check_gradients(): fn must be a function or a Module, not {_described(fn)}")
+        raise TypeError(f"check_gradients(): fn must be a function or a Module, not {described(fn)}")
     _options(order, kinks, skip)
     name = getattr(fn, "__name__", type(fn).__name__)
     check = _Check(fn, inputs, order, fast, kinks, reference, parameters, skip, seed, time_limit, name)
-    with (
-        contextlib.suppress(_Stop),
-        np.errstate(all="ignore"),
-    ):  # what moves beyond the range is not finite, and known as that
+    # what moves beyond the range is not finite, and known as that
+    with contextlib.suppress(_Stop), np.errstate(all="ignore"), at_most(check.time_limit):
         check.run()
     report = check.finished()
     if raise_exception and not report.ok:
@@ -154,17 +156,17 @@ class _Check:
         time_limit: float | None,
         name: str,
     ) -> None:
-        self.fn, self.inputs, self.order, self.fast, self.kinks = fn, inputs, order, fast, kinks
-        self.reference, self.skip, self.seed = reference, skip, seed
+        self.fn, self.inputs, self.order, self.fast, self.kinks = Timed(fn), inputs, order, fast, kinks
+        self.reference, self.skip, self.seed = None if reference is None else Timed(reference), skip, seed
         self.time_limit = math.inf if time_limit is None else time_limit
         self.report = GradientReport(name)
         tensors = [i for i, a in enumerate(inputs) if isinstance(a, _runtime.Tensor) and a._array.dtype.kind == "f"]
         chosen = [i for i in tensors if inputs[i].requires_grad] or tensors
         if parameters is None and hasattr(fn, "parameters"):
             parameters = [p for p in fn.parameters() if p.requires_grad]
-        self.subject = Subject(fn, inputs, chosen, tuple(parameters or ()))
+        self.subject = Subject(self.fn, inputs, chosen, tuple(parameters or ()))
         self.rng = np.random.default_rng(seed)
-        self.seconds = 0.0
+        self.current = "values"
         self.others: list[Subject] = []
 
     # -- reporting
@@ -172,6 +174,7 @@ class _Check:
         """Whether a check is to be made; it is noted if so."""
         if check in self.skip:
             return False
+        self.current = check
         self.report.checks.append(check)
         return True
 
@@ -194,32 +197,75 @@ class _Check:
 
     # -- checking
     def run(self) -> None:
-        """Make all checks."""
-        self.first_call()
-        if self.wants("determinism"):
-            self.same_again()
-        if self.wants("values"):
-            self.values()
-        setting = self.setting()
+        """Make all checks that there is time for."""
+        try:
+            self.first_call()
+            if self.wants("determinism"):
+                self.same_again()
+            if self.wants("values"):
+                self.values()
+            setting = self.setting()
+            self.properties(setting)
+            if self.reference is not None and self.wants("reference"):
+                self.against_reference(setting)
+            if self.order > 1 and self.wants("second_order") and not self.unsteady():
+                self.second_order()
+        except OutOfTime:
+            self.out_of_time()
+
+    def properties(self, setting: Setting) -> None:
+        """Check what holds beyond the values."""
         for name, holds in PROPERTIES.items():
+            if self.fast and name in _NOT_FAST:
+                continue
             if name == "determinism":
                 if name in self.skip:
                     continue
+                self.current = name
             elif name in self.report.checks or not self.wants(name):  # made with the values
-                continue
-            if self.fast and name in ("expanded", "scalars", "broadcasting"):
-                self.report.checks.remove(name)
                 continue
             try:
                 wrong = holds(setting)
             except Exception as error:
                 wrong = f"raised {type(error).__name__}: {error}"
             if wrong:
-                self.fail(name, wrong, blame=blame_property(self.subject, name))
-        if self.reference is not None and self.wants("reference"):
-            self.against_reference(setting)
-        if self.order > 1 and self.wants("second_order") and not self.unsteady():
-            self.second_order()
+                self.fail(name, wrong, blame=self.blamed(blame_property, self.subject, name))
+
+    def blamed(self, look: Callable[..., Blame | None], *args: Any) -> Blame | None:
+        """What is to blame for a failure, if there is time to find it."""
+        try:
+            return look(*args)
+        except OutOfTime:
+            return self.unknown()
+
+    def unknown(self, more: str = "") -> Blame:
+        """What is said where there was no time to find what is to blame."""
+        return Blame("none", f"what is to blame was not found in {said(self.time_limit)}{more}. {self._remedy()}", "")
+
+    def out_of_time(self) -> None:
+        """Say what was not checked."""
+        left_out = {*self.report.checks, *self.skip, *(_NOT_FAST if self.fast else ())} - {self.current}
+        left_out |= {"second_order"} if self.order == 1 else set()
+        left_out |= {"reference"} if self.reference is None else set()
+        missing = [name for name in CHECKS if name not in left_out]
+        self.report.checks = [name for name in self.report.checks if name not in missing]
+        text = (
+            f"{said(self.time_limit)} are too short to check {', '.join(missing)}: a call of the function takes "
+            f"{said(self.fn.seconds)}. {self._remedy()}"
+        )
+        if self.report.failures:
+            self.report.notes.append(text)
+        else:
+            self.too_slow(self.current, text)
+
+    def too_slow(self, check: str, text: str) -> None:
+        """Note that nothing is known, as the time was up or would be."""
+        self.report.checkable, self.report.too_slow = False, True
+        self.fail(check, text)
+
+    def _remedy(self) -> str:
+        ways = "smaller inputs, or a larger time_limit="
+        return f"Pass {ways}" if self.fast else f"Pass fast=True ({_FAST} calls), {ways}"
 
     def unsteady(self) -> bool:
         """Whether something failed that second derivatives would only repeat, or they have nothing to be compared with."""
@@ -230,11 +276,10 @@ class _Check:
         """Evaluate once: what cannot be checked is said here."""
         subject = self.subject
         if not subject.arrays:
-            kinds = ", ".join([_described(a) for a in self.inputs]) or "nothing"
+            kinds = ", ".join([described(a) for a in self.inputs]) or "nothing"
             self.stop(
                 "values", f"there is no input to differentiate with respect to: got {kinds}; give tensors of floats"
             )
-        start = time.perf_counter()
         try:
             outputs, _ = subject.point()
         except Exception as error:
@@ -245,7 +290,6 @@ class _Check:
             if not remedy:
                 raise
             self.stop("mutation", f"{type(error).__name__}: {error}{remedy}")
-        self.seconds = time.perf_counter() - start
         for number, output in enumerate(outputs):
             if not isinstance(output, _runtime.Tensor):
                 what = "return tensors, not what .item() or numpy() gives"
@@ -254,7 +298,7 @@ class _Check:
                 elif isinstance(output, (dict, list, tuple)):
                     what = "return the tensors in it as one tuple"
                 self.stop(
-                    "values", f"the function must return tensors, but output {number} is {_described(output)}: {what}"
+                    "values", f"the function must return tensors, but output {number} is {described(output)}: {what}"
                 )
         if not subject.which:
             kinds = ", ".join([str(t.dtype) for t in outputs]) or "nothing"
@@ -268,13 +312,11 @@ class _Check:
     def same_again(self) -> None:
         """The function must give the same for the same."""
         subject = self.subject
-        start = time.perf_counter()
         try:
             again = subject.values(subject.arrays)
         except ChangedShape as error:
             again = None
             text = str(error)
-        self.seconds = min(self.seconds, time.perf_counter() - start)
         if again is not None:
             far = distance(again, subject.base, 0.0)
             text = f"{far}" if far else ""
@@ -292,14 +334,21 @@ class _Check:
             if self.fast and self.projections():
                 return
             if sum(subject.sizes) * subject.base.size > 2**26:
-                raise TooSlow
+                self.stop(
+                    "values",
+                    f"finite differences would take too long: {subject.base.size} output elements by {sum(subject.sizes)} "
+                    f"input elements are too many to look at each. Pass fast=True ({_FAST} calls) or smaller inputs",
+                )
             analytic = self.rows()
             calls = 2 * len(groups(analytic))
-            if calls * self.seconds > self.time_limit:
-                self.stop("values", self._too_slow(calls))
-            found = compare(subject, analytic, time.monotonic() + self.time_limit)
-        except TooSlow:
-            self.stop("values", self._too_slow(2 * sum(subject.sizes)))
+            if calls * self.fn.seconds > left():
+                self.too_slow(
+                    "values",
+                    f"finite differences would take too long: {calls} calls of {said(self.fn.seconds)} each, and of "
+                    f"{said(self.time_limit)} there are {said(left())} left. {self._remedy()}",
+                )
+                raise _Stop
+            found = compare(subject, analytic)
         except ChangedShape as error:
             self.stop(
                 "values",
@@ -325,17 +374,11 @@ class _Check:
     def rows(self) -> Array:
         """The analytic Jacobian; where backward raises, nothing more can be checked."""
         try:
-            return self.subject.rows()
+            return self.subject.rows(in_time)
         except Exception as error:
             text = f"backward raised {type(error).__name__}: {error}"
-            self.stop("values", text, blame=blame_raising(self.subject))
+            self.stop("values", text, blame=self.blamed(blame_raising, self.subject))
             raise
-
-    def _too_slow(self, calls: int) -> str:
-        return (
-            f"finite differences would take too long: {calls} calls of {self.seconds:.2g} s each, and the limit is "
-            f"{self.time_limit:g} s. Pass fast=True (20 calls), smaller inputs, or a larger time_limit="
-        )
 
     def projections(self) -> bool:
         """Compare derivatives along random directions, of random sums of the outputs; whether all agree."""
@@ -347,42 +390,28 @@ class _Check:
             except Exception:
                 return False  # what is wrong is said where all entries are looked at
             subject.backwards += 1
-            directions = self.directions(subject)
+            directions = random_directions(subject, self.rng)
             flat = np.concatenate([d.ravel() for d in directions])
             behaviour, wrong = along(subject, directions, np.array([gradient @ flat]), vectors[None])
             if wrong.any():
                 return False
             if behaviour is not None and behaviour.kind[0]:
-                self.report.kinks += _along(behaviour, gradient @ flat)
+                self.report.kinks += along_all(behaviour, gradient @ flat)
         return True
-
-    def directions(self, subject: Subject) -> list[Array]:
-        """A random direction, each element of the size of what it moves."""
-        return [
-            self.rng.choice([-1.0, 1.0], a.shape) * self.rng.uniform(0.5, 1, a.shape) * subject.scales(v)
-            for v, a in enumerate(subject.arrays)
-        ]
 
     def mismatch(self, found: Comparison) -> None:
         """Say what is wrong: which output and input, the worst entries, the pattern, what is to blame."""
         subject = self.subject
-        blame = blame_first_order(subject, found)
-        if blame.kind == "none" and np.isnan(found.analytic[found.wrong]).any():
-            made = _not_a_number.maker(subject)
-            blame = blame if made is None else made.blame
-        if blame.kind == "none":
-            blame = blame_writing(subject) or blame
-        if blame.kind == "none" and (names := cancelling(subject)):
-            self.report.kinks += [replace(p, kind=CANCELLING) for p in found.mistakes]
-            self.report.notes.append(
-                f"the kinks of {' and '.join(dict.fromkeys(names))} cancel here: each has the slope of one of its sides, and "
-                "together they have none of the function's, as in PyTorch. Next to the point the gradient is right"
-            )
+        try:
+            blame = self.culprit(found)
+        except OutOfTime:
+            blame = self.unknown(", nor whether kinks of several operations cancel here")
+        if blame is None:
             return
         for output, variable in found.blocks():
             rows, columns = found.block(output, variable)
             points = [p for p in found.mistakes if (p.output, p.input) == (output, variable)]
-            points.sort(key=lambda p: -_severity(p))
+            points.sort(key=lambda p: -severity(p))
             wrong = int(found.wrong[rows, columns].sum())
             total = found.wrong[rows, columns].size
             place = subject.which.index(output)
@@ -401,6 +430,24 @@ class _Check:
                 blame=blame,
                 points=points[:5],
             )
+
+    def culprit(self, found: Comparison) -> Blame | None:
+        """What is to blame for wrong values; None where kinks cancel, which is noted."""
+        subject = self.subject
+        blame = blame_first_order(subject, found)
+        if blame.kind == "none" and np.isnan(found.analytic[found.wrong]).any():
+            made = _not_a_number.maker(subject)
+            blame = blame if made is None else made.blame
+        if blame.kind == "none":
+            blame = blame_writing(subject) or blame
+        if blame.kind == "none" and (names := cancelling(subject)):
+            self.report.kinks += [replace(p, kind=CANCELLING) for p in found.mistakes]
+            self.report.notes.append(
+                f"the kinks of {' and '.join(dict.fromkeys(names))} cancel here: each has the slope of one of its sides, and "
+                "together they have none of the function's, as in PyTorch. Next to the point the gradient is right"
+            )
+            return None
+        return blame
 
     def not_a_number(self, found: Comparison) -> None:
         """Say of NaNs at kinks what they are: PyTorch's own value for an operation there, or made by several."""
@@ -468,7 +515,7 @@ class _Check:
             (own,) = _rounding.of_points(lambda at: [subject.values(at)], subject.arrays, unit)
             (its,) = _rounding.of_points(lambda at: [other.values(at)], subject.arrays, unit)
             far = distance(subject.base, other.base, 2.0**12 * unit, own + its)
-        blame = blame_for_reference(subject, not far)
+        blame = self.blamed(blame_for_reference, subject, not far)
         if far:
             self.fail("reference", f"the function's values differ from the reference's ({far})", blame=blame)
             return
@@ -528,7 +575,7 @@ class _Check:
             self.fail("second_order", f"the gradient cannot be recorded: {type(error).__name__}: {error}")
             return
         for _ in range(1 if self.fast else 3):
-            directions = self.directions(second)
+            directions = random_directions(second, self.rng)
             try:
                 analytic, behaviour, wrong = compared_along(second, directions)
             except Exception as error:
@@ -539,7 +586,7 @@ class _Check:
             if wrong.any():
                 assert behaviour is not None
                 points = [changed(second, row, analytic[row], behaviour) for row in map(int, np.flatnonzero(wrong))]
-                points.sort(key=lambda p: -_severity(p))
+                points.sort(key=lambda p: -severity(p))
                 variables = sorted({p.output for p in points})
                 picked = analytic[None, wrong], behaviour.value[None, wrong], 2 * behaviour.error[None, wrong]
                 self.fail(
@@ -549,7 +596,7 @@ class _Check:
                     "backward says (output: the gradient's entry)",
                     points=points[:5],
                     pattern=pattern_of(*picked, (), (int(wrong.sum()),)),
-                    blame=blame_second_order(subject, gradients),
+                    blame=self.blamed(blame_second_order, subject, gradients),
                 )
                 return
 
@@ -560,47 +607,9 @@ class _Check:
         return not compared_along(other, directions)[2].any()
 
 
-def compared_along(subject: Subject, directions: Sequence[Array]) -> tuple[Array, Behaviour | None, Array]:
-    """The products of directions with a symmetric Jacobian from the left, the derivative along them, and where they differ."""
-    analytic = subject.joined(subject.vjp([d.astype(float) for d in directions]))
-    subject.backwards += 1
-    behaviour, wrong = along(subject, directions, analytic)
-    if wrong.any() and behaviour is not None:
-        floors = np.repeat(_rounding.at_point(subject, directions), subject.sizes)
-        wrong &= ~(np.abs(analytic - behaviour.value) <= floors)
-    if wrong.any() and behaviour is not None and (smooth := wrong & (behaviour.kind == SMOOTH)).any():
-        wrong &= ~(smooth & (np.abs(analytic - behaviour.value) <= _rounding.near_point(subject, directions)))
-    return analytic, behaviour, wrong
-
-
 def _zeros_like(tensor: Any) -> Any:
     return _runtime.wrap(np.zeros_like(tensor._array))
 
 
-def changed(subject: Subject, row: int, analytic: float, behaviour: Behaviour) -> Point:
-    """An element of a gradient, and how it changes along a direction."""
-    variable, index = subject.input_of(row)
-    return Point(variable, index, -1, (), float(analytic), *numbers(behaviour, row))
-
-
-def _along(behaviour: Any, analytic: float) -> list[Point]:
-    return [Point(-1, (), -1, (), float(analytic), *numbers(behaviour, 0))]
-
-
-def _severity(point: Point) -> float:
-    apart = abs(point.analytic - point.numeric)
-    return math.inf if math.isnan(apart) else apart / (point.error + 1e-30)
-
-
 def _shape(shape: tuple[int, ...]) -> str:
     return str(tuple(shape))
-
-
-def _described(value: Any) -> str:
-    if isinstance(value, _runtime.Tensor):
-        return f"a tensor of {value.dtype}"
-    return (
-        f"{value!r} ({type(value).__name__})"
-        if value is None or isinstance(value, (int, float))
-        else type(value).__name__
-    )

@@ -12,6 +12,7 @@ from ..autograd._subject import Subject
 from ._blame import Step, compared, own_jacobian, site_of, steps
 from ._compare import Point, compare
 from ._recording import Recording
+from ._time import in_time
 
 _AT_BOUNDS = "clamp clamp_min clamp_max"
 _BOUNDS_TOO = "clamp_tensors clamp_low clamp_high"
@@ -79,7 +80,7 @@ def cancelling(subject: Subject) -> list[str]:
 def _right_beside(subject: Subject, seed: int) -> bool:
     """Whether gradients are right at a point nearby."""
     other = moved(subject, np.random.default_rng(seed))
-    return compare(other, other.rows()).agrees
+    return compare(other, other.rows(in_time)).agrees
 
 
 def moved(subject: Subject, rng: np.random.Generator) -> Subject:

@@ -20,7 +20,7 @@ import minitorch
 
 from .. import nn
 from .._tensor import Tensor
-from ..autograd import _subject
+from . import _time
 from ._check import CHECKS, check_gradients
 from ._literals import literal, module_lines
 from ._report import Failure, GradientError, GradientReport
@@ -123,7 +123,8 @@ def property_test(
     derandomize : bool, optional
         Whether each run draws the same; by default where the environment variable ``CI`` is set.
     time_limit : float
-        Seconds after which no more is drawn, nor shrunk.  One check may take as long again.
+        Seconds after which no more is drawn, checked, nor shrunk; a call of *fn* that has begun is not interrupted.  Of a
+        failure, the check that is reported is made once more.
 
     Returns
     -------
@@ -146,7 +147,7 @@ def property_test(
     10
     """
     options = {"order": order, "fast": fast, "kinks": kinks, "reference": reference, "parameters": parameters}
-    options |= {"skip": skip, "time_limit": time_limit}
+    options["skip"] = skip
     run = Run(fn, arguments, options, allow, time_limit)
     return run.run(max_examples, seed, derandomize)
 
@@ -190,7 +191,7 @@ class Run:
         time_limit: float,
         progress: Callable[[PropertyReport], None] = lambda report: None,
     ) -> None:
-        defaults = {"order": 1, "fast": False, "kinks": "between", "reference": None, "skip": (), "time_limit": 60.0}
+        defaults = {"order": 1, "fast": False, "kinks": "between", "reference": None, "skip": ()}
         if not callable(fn):
             raise TypeError(f"property_test(): fn must be a function or a Module, not {fn!r} ({type(fn).__name__})")
         check_gradients(_same, minitorch.ones(1), **{k: options[k] for k in ("order", "kinks", "skip")}, fast=True)
@@ -239,12 +240,15 @@ class Run:
 
     def check(self, drawn: tuple[Any, ...]) -> None:
         """Check the gradients at one draw."""
-        if time.monotonic() - self.start > self.time_limit:
+        left = self.start + self.time_limit - time.monotonic()
+        if left <= 0 and (self.report.draws or self.report.outside):
             raise _OutOfTime
         inputs = tuple([v for a in drawn for v in (a if isinstance(a, Arguments) else (a,))])
         try:
-            found = self.check_at(inputs)
+            found = self.check_at(inputs, left)
         except Exception as error:
+            if _too_slow(error) and self.report.draws:  # there would have been time for a smaller one
+                raise _OutOfTime from None
             if not isinstance(error, GradientError) and isinstance(error, self.allow):
                 self.report.outside += 1
                 self.refusal = error
@@ -252,34 +256,39 @@ class Run:
             if not self.failures:
                 self.report.draws += 1
             self.failures.append((inputs, error))
-            raise _Wrong.of(error) from None
+            raise _OutOfTime if _too_slow(error) else _Wrong.of(error) from None
         if not self.failures:
             self.report.draws += 1
             self.report.kinks += len(found.kinks)
             self.report.evaluations += found.evaluations
             self.progress(self.report)
 
-    def check_at(self, inputs: tuple[Any, ...]) -> GradientReport:
+    def check_at(self, inputs: tuple[Any, ...], time_limit: float) -> GradientReport:
         """Check the gradients at some inputs."""
         parameters = self.parameters
         if models := [a for a in inputs if isinstance(a, nn.Module)]:
             parameters = (*(parameters or ()), *[p for m in models for p in m.parameters()])
-        return check_gradients(self.fn, *inputs, parameters=parameters, **self.options)
+        return check_gradients(self.fn, *inputs, parameters=parameters, time_limit=time_limit, **self.options)
 
     def error(self) -> PropertyError:
         """What is wrong at the smallest inputs: those that Hypothesis ran last, or the shortest where the time was up."""
         inputs, error = self.failures[-1]
         if self.report.stopped:
             inputs, error = min(self.failures, key=lambda failure: len(literal(failure[0])))
-        note = (
-            "\nThe same inputs did not fail when they were checked again: the function is random, or keeps something from "
-            "call to call. Draw random numbers outside and pass them in."
-        )
-        try:
-            self.check_at(inputs)
-        except Exception as again:  # without Hypothesis between the caller and the function
-            error, note = again, ""
-        if (random := self.random_at(inputs)) is not None:
+        note, random, options = "", None, self.options
+        if _too_slow(error):
+            options = {**options, "time_limit": self.time_limit}
+        else:
+            try:
+                self.check_at(inputs, self.time_limit)
+                note = (
+                    "\nThe same inputs did not fail when they were checked again: the function is random, or keeps something "
+                    "from call to call. Draw random numbers outside and pass them in."
+                )
+            except Exception as again:  # without Hypothesis between the caller and the function
+                error = error if _too_slow(again) else again
+            random = self.random_at(inputs)
+        if random is not None:
             report, note = random, ""
         elif isinstance(error, GradientError):
             report = error.report
@@ -289,7 +298,7 @@ class Run:
             report.failures.append(Failure("call", _raised(self.report.name, error)))
         if report.failures[0].text.startswith("no output is finite"):
             note += "\nIf these inputs are outside the function's domain, draw others: tensors(elements=st.floats(0.1, 4.0))"
-        test = written_out(self.fn, inputs, self.options, bool(self.parameters), self.made)
+        test = written_out(self.fn, inputs, options, bool(self.parameters), self.made)
         made = PropertyError(report, inputs, test, self.report.draws, note)
         made.__cause__ = None if isinstance(error, GradientError) else error
         return made
@@ -298,8 +307,9 @@ class Run:
         """What is said of a random function, if it is one: next to the inputs, as random numbers may be multiplied by a 0."""
         moved = [a.detach() + 1 if isinstance(a, Tensor) and a.is_floating_point() else a for a in inputs]
         others = tuple([check for check in CHECKS if check != "determinism"])
+        limit = self.time_limit
         try:
-            found = check_gradients(self.fn, *moved, skip=others, fast=True, raise_exception=False)
+            found = check_gradients(self.fn, *moved, skip=others, fast=True, time_limit=limit, raise_exception=False)
         except Exception:
             return None
         return found if found.failed("determinism") else None
@@ -309,10 +319,14 @@ def _same(x: Any) -> Any:
     return x
 
 
+def _too_slow(error: Exception) -> bool:
+    return isinstance(error, GradientError) and error.report.too_slow
+
+
 def _raised(name: str, error: Exception) -> str:
     kind = type(error).__name__
     frames = traceback.extract_tb(error.__traceback__)
-    if isinstance(error, TypeError) and frames[-1].filename == _subject.__file__:  # it was not even entered
+    if isinstance(error, TypeError) and frames[-1].filename == _time.__file__:  # it was not even entered
         return f"{name} cannot be called with these inputs: {error}. Give one strategy, or shape, for each of its arguments"
     return (
         f"{name} raised {kind}: {error}. Where that means that the inputs are outside its domain, draw others "
@@ -343,8 +357,7 @@ def written_out(
     elif parameters:
         called.append("parameters=...  # to be filled in")
     for name, value in options.items():
-        if name != "time_limit":
-            called.append(f"{name}={preamble.expression(value, name) if callable(value) else literal(value)}")
+        called.append(f"{name}={preamble.expression(value, name) if callable(value) else literal(value)}")
     call = f"check_gradients({', '.join(called)})"
     if len(call) > 100:
         call = "check_gradients(\n" + "".join([f"    {argument},\n" for argument in called]) + ")"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .. import _runtime
 from ..autograd.gradcheck import GradcheckError
 from ._compare import Comparison, Point
 
@@ -127,6 +128,8 @@ class GradientReport:
         What else is to be known of values that were accepted.
     checkable : bool
         Whether there was anything to compare: False for what returns no tensor, is random, or has no value here.
+    too_slow : bool
+        Whether that is so as the time was up.
     """
 
     name: str
@@ -138,6 +141,7 @@ class GradientReport:
     comparison: Comparison | None = None
     notes: list[str] = field(default_factory=list)
     checkable: bool = True
+    too_slow: bool = False
 
     @property
     def ok(self) -> bool:
@@ -182,3 +186,14 @@ def table(points: Sequence[Point]) -> str:
 
 def _at(index: tuple[int, ...]) -> str:
     return f"[{', '.join(map(str, index))}]" if index else ""
+
+
+def described(value: Any) -> str:
+    """What a value is, in words."""
+    if isinstance(value, _runtime.Tensor):
+        return f"a tensor of {value.dtype}"
+    return (
+        f"{value!r} ({type(value).__name__})"
+        if value is None or isinstance(value, (int, float))
+        else type(value).__name__
+    )
