@@ -179,7 +179,7 @@ def _check_failed(case: Sample, number: int) -> str:
     """The check that fails in one of the attempts."""
     function, at, options = _attempts(case)[number]
     with _yes_or_no():
-        report = check_gradients(function, *at, raise_exception=False, **options)
+        report = check_gradients(function, *at, time_limit=None, raise_exception=False, **options)
     return "" if report.ok else report.failures[0].check
 
 

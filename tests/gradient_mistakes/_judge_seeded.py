@@ -24,7 +24,12 @@ def checked(mistake: Mistake) -> GradientReport:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return check_gradients(
-            fn, *inputs, order=mistake.blame.order, reference=mistake.reference, raise_exception=False
+            fn,
+            *inputs,
+            order=mistake.blame.order,
+            reference=mistake.reference,
+            time_limit=None,
+            raise_exception=False,
         )
 
 
@@ -75,7 +80,11 @@ def false_alarms(function: Correct, draws: range) -> list[str]:
             warnings.simplefilter("ignore")
             try:
                 report = check_gradients(
-                    function.fn, *function.draw(generator), order=function.order, raise_exception=False
+                    function.fn,
+                    *function.draw(generator),
+                    order=function.order,
+                    time_limit=None,
+                    raise_exception=False,
                 )
             except Exception as error:
                 found.append(f"{function.name}, draw {draw}: {type(error).__name__}: {error}")
