@@ -118,25 +118,32 @@ def lstm_states(
     return np.multiply(curved, gate[:, 3 * a :], state), cell
 
 
+def squashing_slopes(gates: np.ndarray, curved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The slopes of what squashed the gates; what the hidden state's gradient is multiplied with for that by the cell."""
+    a, one = curved.shape[1], number(curved.dtype.char, 1.0)
+    slopes = np.subtract(one, gates)
+    new = slopes[:, 2 * a : 3 * a]
+    rest = new.copy()
+    slopes *= gates
+    new += rest  # n (1 - n) + (1 - n), of a tanh
+    through = np.multiply(curved, curved)
+    np.subtract(one, through, through)
+    through *= gates[:, 3 * a :]
+    return slopes, through
+
+
 def lstm_slopes(gates: np.ndarray, curved: np.ndarray, cells_before: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What the gradients by the cell are multiplied with for those by its gates; from the hidden state into the cell.
 
     (For the last gate it is the gradient by the hidden state.)
     """
-    a, one = curved.shape[1], number(curved.dtype.char, 1.0)
-    slopes = gates * gates
-    np.subtract(gates, slopes, slopes)
+    slopes, through = squashing_slopes(gates, curved)
+    a = curved.shape[1]
     into, forget, new, out = [slopes[:, i * a : (i + 1) * a] for i in range(4)]
-    of_new = gates[:, 2 * a : 3 * a]
-    np.multiply(of_new, of_new, new)
-    np.subtract(one, new, new)
-    into *= of_new
+    into *= gates[:, 2 * a : 3 * a]
     forget *= cells_before
     new *= gates[:, :a]
     out *= curved
-    through = np.multiply(curved, curved)
-    np.subtract(one, through, through)
-    through *= gates[:, 3 * a :]
     return slopes, through
 
 
@@ -190,16 +197,19 @@ def lstm_cell_backward(
     w_hh: np.ndarray, gates: np.ndarray, curved: np.ndarray,
 ) -> list[np.ndarray | None]:  # fmt: skip
     """The gradients of the inputs that are needed."""
-    hidden = w_hh.shape[1]
-    slopes, gc = lstm_slopes(gates, curved, cx)
+    a = w_hh.shape[1]
+    slopes, gc = squashing_slopes(gates, curved)
     gh = arriving(g, 0, hx)
     gc *= gh
     if 1 in g:
         gc += g[1]
-    by_gate = slopes.reshape(len(slopes), 4, hidden)
-    by_gate[:, :3] *= gc[:, None]
-    by_gate[:, 3] *= gh
-    gc *= gates[:, hidden : 2 * hidden]
+    factors = np.empty(gates.shape, gates.dtype)
+    np.multiply(gc, gates[:, 2 * a : 3 * a], factors[:, :a])
+    np.multiply(gc, cx, factors[:, a : 2 * a])
+    np.multiply(gc, gates[:, :a], factors[:, 2 * a : 3 * a])
+    np.multiply(gh, curved, factors[:, 3 * a :])
+    slopes *= factors
+    gc *= gates[:, a : 2 * a]
     return gathered(needed, [slopes.dot(w_hh) if needed[1] else gh, gc], slopes, slopes, self, hx, w_ih)
 
 
