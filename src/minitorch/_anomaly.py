@@ -67,7 +67,7 @@ def switch_anomaly(mode: bool, check_nan: bool = True) -> None:
         births = Births()
         _Anomaly.recording = Recording(stacks=True)
         _Anomaly.recording.start()
-        observers.extend([parents, births])
+        observers[:0] = [parents, births]
         _Anomaly.births = births
         watchers.append(_Anomaly)
     elif not mode and _Anomaly.recording is not None:

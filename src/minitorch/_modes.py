@@ -34,7 +34,10 @@ _hidden: ContextVar[tuple[bool, tuple[Any, ...]]] = ContextVar("hidden_levels", 
 inference_mode_on: ContextVar[bool] = ContextVar("inference_mode", default=False)
 
 observers: list[Any] = []
-"""What looks at every operation once it is recorded (a Tape, saved-tensor hooks, sites, inference mode).  Usually empty."""
+"""What looks at every operation once it is recorded (a Tape, saved-tensor hooks, sites, inference mode).  Usually empty.
+
+Who writes calls down is inserted in front, so that a call is known to all of them when forward mode, which is appended, reads
+its results."""
 
 
 class Observer:
@@ -49,10 +52,12 @@ class Observer:
         Whether the operations inside of an in-place one are shown, and then ``written``, instead of the in-place call.
     batches : bool
         Whether what it sees is done again, to batches.
+    pushes : bool
+        Whether it computes more of the results, tangents.
     """
 
     lifts: bool | str = False
-    parts = batches = False
+    parts = batches = pushes = False
     direct: Any = None
     """Where it is the only observer: ``direct(row, out, inputs, params)`` is called, if there is one, and no ``Call`` made."""
 
@@ -361,7 +366,7 @@ class inference_mode(ModeDecorator):
         if observers:
             self.note_place()
         if self.mode:
-            observers.append(inference_marks)
+            observers.insert(0, inference_marks)
 
     def __exit__(self, *exc: object) -> None:
         inference, grad, place, forward = self.entered.pop()

@@ -395,7 +395,7 @@ class Recording:
     def start(self) -> None:
         """Switch it on."""
         if not recordings:
-            observers.append(marker)
+            observers.insert(0, marker)
         recordings.append(self)
         _ended.clear()
         if self._wants_stacks:

@@ -37,7 +37,7 @@ def write_quick_way(row: Row) -> None:
     names |= {
         "Entry": Entry,
         "active_levels": active_levels,
-        "again": getattr(raw, row.name),
+        "again": getattr(raw, row.name, None),
         "alone": alone,
         "fit": fit,
     }

@@ -22,6 +22,7 @@ from ._modes import active_levels, enable_grad, grad_on
 from ._op import Row
 from ._runtime import raw, silent, traced, wrap
 from ._tape import Outputs
+from ._trace import with_asides
 from .ops._composition import Composition
 
 KINDS = ("composition", "formulas", "linear", "multilinear", "reduction", "transpose", "view", "written")
@@ -260,10 +261,12 @@ def plus(one: Any, two: Any) -> Any:
 
 
 def aside_of(F: Any, row: Row, inputs: Any, params: tuple[Any, ...]) -> Any:
-    """What the kernel set aside, by another run of it."""
-    made = silent(row.kernel, *[F.constant(t) for t in inputs], **dict(zip(row.params, params)))
-    aside = made[int(row.outputs) or 1 :]
-    return aside if F is raw else [wrap(array) for array in aside]
+    """What the kernel set aside, by another run of it; on Tensors one that observers see."""
+    if F is raw:
+        made = silent(row.kernel, *inputs, **dict(zip(row.params, params)))
+    else:
+        made = with_asides(row).call(*inputs, *params)
+    return made[int(row.outputs) or 1 :]
 
 
 def ones(F: Any, result: Any) -> Any:

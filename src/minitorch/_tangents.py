@@ -157,7 +157,7 @@ def computing(at: tuple[Level, ...]) -> Iterator[None]:
 class Tangents(Observer):
     """The observer of forward mode: it stands among the observers while there is a level."""
 
-    lifts = parts = True
+    lifts = parts = pushes = True
 
     def direct(self, row: Any, out: Any, inputs: tuple[Any, ...], params: tuple[Any, ...]) -> None:
         if active_levels() and row.__class__ is Row:  # a custom Function sees to it itself

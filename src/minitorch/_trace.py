@@ -400,7 +400,7 @@ class Trace(Observer):
 
     def __enter__(self) -> Trace:
         self._token = _current.set(self)
-        observers.append(self)
+        observers.insert(0, self)
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -8,7 +8,8 @@ docs/design/11-transforms.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from weakref import ref
 
@@ -17,7 +18,7 @@ import numpy as np
 from .. import _random, _runtime
 from .._identity import owner
 from .._inplace import write
-from .._modes import Observer, grad_on, no_grad, observers, set_grad_enabled
+from .._modes import Observer, active_levels, grad_on, levels, no_grad, observers, set_grad_enabled
 from .._op import rows
 from .._records import tell_parts
 from .._trace import Slot, _current, with_asides
@@ -260,11 +261,11 @@ class Examples(Observer):
         self._blocks: list[tuple[Any, int]] = []
 
     def __enter__(self) -> Examples:
-        self._outer = _current.get()
+        self._outer, self._levels = _current.get(), active_levels()
         if self.randomness != "error":
             self.drawing(_random.default_generator)
         self._token = _current.set(self)
-        observers.append(self)
+        observers.insert(0, self)
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -350,12 +351,25 @@ class Examples(Observer):
             memory = owner(tensor._array)
             self._made.append(None if any([memory is m for m in memories]) else ref(memory))
             if len(self._made) - 1 in self.apart:
-                token = _current.set(self._outer)
-                try:
+                with self._outside():
+                    for observer in tuple(observers):
+                        if (
+                            observer.pushes and observer.active()
+                        ):  # whose turn comes later: the twin is to have all it gives
+                            observer.recorded(call)
                     twin = rows["clone"].call(tensor)
-                finally:
-                    _current.reset(token)
                 self.instructions.append(Spread(self.add(tensor._array), twin))
+
+    @contextmanager
+    def _outside(self) -> Iterator[None]:
+        """Context in which operations are done as they are outside of this map."""
+        there = active_levels()
+        current, followed = _current.set(self._outer), levels.set(tuple([at for at in self._levels if at in there]))
+        try:
+            yield
+        finally:
+            levels.reset(followed)
+            _current.reset(current)
 
     def _read(self, inputs: Sequence[Any]) -> tuple[list[Any], list[bool]]:
         slots, read, cut = self._slots, [], []

@@ -55,7 +55,7 @@ class count_operations(Observer):
         self.by_name[op_name(call.row)] += 1
 
     def __enter__(self) -> count_operations:
-        observers.append(self)
+        observers.insert(0, self)
         return self
 
     def __exit__(self, *exc: object) -> None:

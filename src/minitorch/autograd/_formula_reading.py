@@ -43,7 +43,7 @@ class Watch(Observer):
 
     def __enter__(self) -> Watch:
         self._token = _watching.set(self)
-        observers.append(self)
+        observers.insert(0, self)
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -34,7 +34,7 @@ class Guard(Observer):
 
     def _switch(self, guards: list[Any]) -> None:
         observers[:] = [o for o in observers if not (isinstance(o, Guard) and o.name == self.name)]
-        observers.extend(guards)
+        observers[:0] = guards
 
     def __enter__(self) -> Guard:
         return self

@@ -358,7 +358,7 @@ class Tape(Shown, Observer):
     # -- recording a block
     def __enter__(self) -> Tape:
         self._tokens.append(_recording.set((*_recording.get(), self)))
-        observers.append(self)
+        observers.insert(0, self)
         return self
 
     def __exit__(self, *exc: object) -> None:

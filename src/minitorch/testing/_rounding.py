@@ -160,7 +160,7 @@ class Moving(Observer):
         self._by, self._thread = by, threading.get_ident()
 
     def __enter__(self) -> Moving:
-        observers.append(self)
+        observers.insert(0, self)
         return self
 
     def __exit__(self, *exc: object) -> None:
