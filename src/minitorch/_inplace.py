@@ -20,14 +20,22 @@ from ._modes import grad_on, inference_mode_on, observers
 from ._records import _observing, observe_write, tell_parts
 from ._runtime import operand, quiet, silent, wrap
 from ._tape import AccumulateGrad, Output, next_position, output_hooks
-from ._views import INFERENCE_WRITE, Edits, current_node, edited, edits_of, path_to, refusal_of, root_of, take_step
+from ._views import (
+    EXPANDED,
+    INFERENCE_WRITE,
+    Edits,
+    current_node,
+    edited,
+    edits_of,
+    path_to,
+    refusal_of,
+    root_of,
+    take_step,
+    writable,
+)
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 LEAF_VIEW = "a view of a leaf Variable that requires grad is being used in an in-place operation."
-EXPANDED = (
-    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-    "Please clone() the tensor before performing the operation."
-)
 
 
 def in_place(function: Callable[..., Any], name: str | None = None, fills: bool = False) -> Callable[..., Any]:
@@ -144,16 +152,6 @@ def _move_retained(node: Any, tensor: Any) -> None:
 def copied(array: np.ndarray) -> np.ndarray:
     """A copy that lies in memory as what ``clone`` gives: a trace writes it down as that."""
     return array.copy("C" if 0 in array.strides else "K")
-
-
-def writable(array: np.ndarray) -> bool:
-    """Whether each element has a memory place of its own (an expanded tensor's do not)."""
-    if array.flags.writeable:
-        return True
-    if array.size == 0 or any([stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape)]):
-        return False
-    array.flags.writeable = True  # NumPy makes every broadcast result read-only, also where nothing was repeated
-    return True
 
 
 def write(

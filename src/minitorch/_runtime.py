@@ -19,7 +19,18 @@ from ._records import tell_parts
 from ._stories import stale, tell_operands
 from ._tape import Node, Output, extras_of, next_position, output_node
 from ._value_notes import note_made, note_severed
-from ._views import INFERENCE_SAVED, InferenceEdits, MultipleView, UnrecordedView, View, current_node, edited, edits_of
+from ._views import (
+    EXPANDED,
+    INFERENCE_SAVED,
+    InferenceEdits,
+    MultipleView,
+    UnrecordedView,
+    View,
+    current_node,
+    edited,
+    edits_of,
+    writable,
+)
 
 if TYPE_CHECKING:
     from ._op import Row
@@ -324,6 +335,8 @@ def deliver(
         if not can_cast(result.dtype, given):
             came = scalar_name(result.dtype)
             raise refusal(f"{name}(): result type {came} can't be cast to the desired output type {scalar_name(given)}")
+    if result.size and out._array.shape == result.shape and not writable(out._array):
+        raise RuntimeError(EXPANDED)
     if observers:
         told_of(out, computed)
     if out._array.shape == result.shape:

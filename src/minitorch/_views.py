@@ -39,6 +39,10 @@ INFERENCE_WRITE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor "
     "before doing inplace update."
 )
+EXPANDED = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
 INFERENCE_SAVED = (
     "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
     "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
@@ -137,6 +141,16 @@ def edited(tensor: Any) -> None:
         edits.watchers = None
     edits.count += 1
     edits.position = next_position()
+
+
+def writable(array: np.ndarray) -> bool:
+    """Whether each element has a memory place of its own (an expanded tensor's do not)."""
+    if array.flags.writeable:
+        return True
+    if array.size == 0 or any([stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape)]):
+        return False
+    array.flags.writeable = True  # NumPy makes every broadcast result read-only, also where nothing was repeated
+    return True
 
 
 def shares_memory(array: Any, base: Any) -> bool:

@@ -10,8 +10,9 @@ import pytest
 
 import minitorch
 from minitorch import _op
-from minitorch._inplace import in_place, writable
+from minitorch._inplace import in_place
 from minitorch._runtime import wrap
+from minitorch._views import writable
 from row_calls import CHOICES, NUMBERS, Call, array_of, close, filled, law, vjp
 
 

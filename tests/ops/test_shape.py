@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minitorch as torch
-from minitorch import Tensor
+from minitorch import Tensor, static
 
 
 def arange(*shape: int) -> Any:
@@ -389,3 +389,46 @@ class TestWrongCalls:
     def test_tensor_split_wants_int64(self) -> None:
         with pytest.raises(RuntimeError, match="dtype long"):
             torch.ones(3).tensor_split(torch.tensor(1.5))
+
+
+# -- what is expanded, and views of it ---------------------------------------------------------------------------------
+SHARED = [
+    lambda a: a[:, :1].expand(3, 3).t()[1],
+    lambda a: a[:, 1:2].expand(3, 3)[:, 0],
+    lambda a: a.t()[1:2].expand(2, 3)[1:, 1:],
+    lambda a: a[::2, 1:].unfold(1, 1, 1).expand(4, 2, 2, 1)[2, :, 1],
+    lambda a: a[:, :1].expand(3, 2).diagonal(),
+]
+"""Views whose elements have a place each, though not those of what they are views of."""
+
+
+@pytest.mark.parametrize("view", SHARED)
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    "change",
+    [lambda v: v.mul_(2).add_(1), lambda v: torch.mul(v, 2, out=v).add_(1), lambda v: v.__setitem__(..., v * 2 + 1)],
+)
+def test_writes_into_parts_of_what_is_expanded(view: Any, compiled: bool, change: Any) -> None:
+    function = lambda a: change(view(a))  # noqa: E731
+    if compiled:
+        function = static.compile(function, quiet=True)
+    for _ in range(2):
+        a = torch.arange(9.0).reshape(3, 3).clone()
+        expected = [float(n) for n in range(9)]
+        for place in view(torch.arange(9).reshape(3, 3)).flatten().tolist():
+            expected[place] = 2.0 * place + 1
+        function(a)
+        assert a.flatten().tolist() == expected
+
+
+def test_writes_into_what_is_expanded_are_refused() -> None:
+    for wide in (torch.ones(3, 1).expand(3, 3), torch.ones(3, 3)[:, :1].expand(3, 3).t()):
+        for write in (lambda v: v.add_(1), lambda v: torch.add(v, 1, out=v), lambda v: torch.max(v, v, out=v)):
+            with pytest.raises(RuntimeError, match=r"refers to a single memory location\. Please clone\(\)"):
+                write(wide)
+        assert wide.tolist() == [[1.0] * 3] * 3
+
+
+def test_memory_of_another_library_may_have_gaps() -> None:
+    gaps = np.lib.stride_tricks.as_strided(np.arange(8.0), (2, 2), (32, 16))
+    assert torch.from_numpy(gaps)[:, :1].expand(2, 3).tolist() == [[0.0] * 3, [4.0] * 3]

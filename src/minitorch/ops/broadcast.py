@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, arrays_of, integers, sizes_given
+from .._identity import owner
 from .._op import op
 from .._size import Size
 
@@ -23,13 +24,18 @@ def restrided(array: np.ndarray, shape: Sequence[int], strides: Sequence[int]) -
     try:
         return np.ndarray(shape, array.dtype, array, 0, strides)
     except ValueError:
-        return np.lib.stride_tricks.as_strided(array, shape, strides, writeable=array.flags.writeable)
+        writeable, memory = array.flags.writeable, owner(array).ravel(order="K")
+    if memory.flags.owndata:  # a copy: another library's memory has gaps
+        return np.lib.stride_tricks.as_strided(array, shape, strides, writeable=writeable)
+    out = np.ndarray(shape, array.dtype, memory, array.ctypes.data - memory.ctypes.data, strides)
+    out.setflags(write=writeable)
+    return out
 
 
 def _expand_kernel(self: np.ndarray, *, size: tuple[int, ...]) -> np.ndarray:
     sizes, new, kept, repeats = _expansion(self.shape, size)
     out = restrided(self, sizes, new + (self.strides if kept is None else tuple(map(operator.mul, self.strides, kept))))
-    if repeats:  # several elements in one place: see _inplace.writable
+    if repeats:  # several elements in one place: see _views.writable
         out.setflags(write=False)
     return out
 
