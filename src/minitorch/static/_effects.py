@@ -30,9 +30,9 @@ _FUNCTIONS: dict[Any, Effect] = {
     warnings.warn: _WARNS,
     warnings.warn_explicit: _WARNS,
 }
-_HARMLESS = {"fspath", "getpid"}
+_HARMLESS = {"fspath", "getpid", "_path_normpath", "_path_splitroot", "_path_splitroot_ex"}
 """What ``os`` tells that stays as it is."""
-_LOADING = {"importlib", "_frozen_importlib", "linecache", "inspect"}
+_LOADING = {"importlib", "_frozen_importlib", "runpy", "linecache", "inspect"}
 """Libraries that read files once: modules and their source."""
 
 
@@ -87,7 +87,7 @@ def effect_of(called: Any) -> Effect | None:
         if module == "time":
             return Effect(f"it calls time.{name}(): call it outside")
         if module in ("posix", "nt") and name not in _HARMLESS:
-            return Effect(f"it calls os.{name}(): call it outside")
+            return Effect(f"it calls os.{name}(): call it outside", True)
         return _FUNCTIONS.get(called)
     if isinstance(holder, io.IOBase):
         if holder is sys.stdout or holder is sys.stderr:
