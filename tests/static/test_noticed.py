@@ -12,6 +12,7 @@ import logging
 import os
 import pstats
 import re
+import runpy
 import sys
 import time
 import uuid
@@ -142,6 +143,19 @@ def test_what_is_named_and_not_called(capsys: pytest.CaptureFixture[str]) -> Non
     assert len(program.variants) == 1
     assert program.notes[0] == "verbose is another one: traced anew"
     assert "it calls time.time()" in program.notes[1]
+
+
+def test_a_module_that_the_first_call_loads(tmp_path: Path) -> None:
+    (tmp_path / "scale.py").write_text("import os, time\nSCALE = 3.0 + 0 * time.time() * len(os.listdir('.'))")
+
+    @functools.cache
+    def scale() -> float:
+        found: float = runpy.run_path(str(tmp_path / "scale.py"))["SCALE"]
+        return found
+
+    program = static.compile(lambda x: x * scale(), quiet=True)
+    assert [program(torch.ones(1)).item() for _ in range(2)] == [3.0] * 2
+    assert (len(program.variants), program.notes) == (1, [])
 
 
 def test_a_file_that_the_first_call_reads_into_a_cache(tmp_path: Path) -> None:
@@ -374,3 +388,37 @@ def test_what_cannot_be_compiled(call: Any, value: Any) -> None:
 def test_passes_are_looked_at_where_they_are_given(passes: Any, kind: Any, said: str, call: Any) -> None:
     with pytest.raises(kind, match=said):
         call(passes)
+
+
+@pytest.mark.parametrize("ask", [torch.initial_seed, torch.seed])
+def test_the_seed_is_asked_for_at_each_call(ask: Any) -> None:
+    program = static.compile(lambda x: x + ask() % 1000, quiet=True)
+    for seed in range(3):
+        torch.manual_seed(seed)
+        found = program(torch.zeros(1)).item()
+        assert found == torch.initial_seed() % 1000
+    assert "it asks a generator for its seed" in program.notes[0]
+
+
+def test_seeds_and_states_may_be_set() -> None:
+    def function(x: Any) -> Any:
+        torch.manual_seed(3)
+        state = torch.get_rng_state()
+        first = torch.rand(2)
+        torch.set_rng_state(state)
+        return x + first - torch.rand(2) * 2
+
+    program = static.compile(function, quiet=True)
+    assert all([torch.equal(program(torch.zeros(2)), function(torch.zeros(2))) for _ in range(3)])
+    assert program.notes == []
+
+
+@pytest.mark.parametrize("call", [lambda x, y: x - y, lambda x, y: y - x, lambda x, y: torch.rsub(x, y)])
+def test_differences_of_several_dtypes(call: Any) -> None:
+    program = static.compile(call, quiet=True)
+    x, y = torch.tensor([0.1, 2.0]), torch.tensor([0.3, 1.0], dtype=torch.float64)
+    for other in (y, y, torch.tensor([1, 2])):
+        found, expected = program(x, other), call(x, other)
+        assert found.dtype == expected.dtype
+        assert torch.equal(found, expected)
+    assert len(program.variants) == 2

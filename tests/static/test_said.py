@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +134,32 @@ def test_what_nodes_do_not_have(name: str, said: str) -> None:
 def test_what_came_and_what_to_do(call: Any, kind: type[Exception], said: str) -> None:
     with pytest.raises(kind, match=said):
         call()
+
+
+def test_operators_of_arrays_and_nodes() -> None:
+    left, right = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[2.0, 1.0], [1.0, 3.0]])
+    names = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "eq", "ne", "lt", "le", "gt", "ge")
+    for call in [getattr(operator, name) for name in names]:
+        (found,) = static.Executor(call(left, x)).run({x: right})
+        np.testing.assert_array_equal(found, call(left, right))
+    assert [str(np.float32(2) * x), str(np.multiply(x, 2))] == ["(2.0*x)", "(x*2)"]
+
+
+@pytest.mark.parametrize("call", [lambda: np.exp(x), lambda: np.hypot(VALUES, x), lambda: np.add(x, 1, out=VALUES)])
+def test_functions_of_numpy_name_the_method(call: Any) -> None:
+    with pytest.raises(
+        TypeError, match=r"np\.\w+\(\) computes at once, and node x has no values yet: write its method, x\."
+    ):
+        call()
+    with pytest.raises(TypeError, match=r"no values yet: rows are in static\.rows"):
+        np.add.reduce(x)
+
+
+@pytest.mark.parametrize("name", ["max", "min", "median", "nanmedian"])
+def test_a_dimension_makes_two_results(name: str) -> None:
+    for pair in (getattr(x, name)(0), getattr(x, name)(dim=0)):
+        found = static.Executor([pair.values, pair.indices]).run({x: VALUES})
+        for value, expected in zip(found, getattr(torch.tensor(VALUES), name)(0), strict=True):
+            assert value.tolist() == expected.tolist()
+    (found,) = static.Executor(getattr(x, name)()).run({x: VALUES})
+    assert found == getattr(torch.tensor(VALUES), name)().item()

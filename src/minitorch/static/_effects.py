@@ -9,27 +9,33 @@ import warnings
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
+from .._random import Generator
 from .._records import is_theirs, users_frame
 
 
 class Effect(NamedTuple):
-    """What a call does, in words, and whether a first call alone may do it, as when it reads a file into a cache."""
+    """What a call does, in words; whether a first call alone may do it, as when it reads a file into a cache; and whether it
+    counts where this package does it, for whoever called that."""
 
     said: str
     passing: bool = False
+    through: bool = False
 
 
 _PRINTS = Effect("it prints, which a program does not: print outside what it returns")
 _WARNS = Effect("it warns, which a program does not: warn outside")
 _LOGS = Effect("it writes a log, which a program does not: log outside what it returns")
-_STREAMS = Effect("it reads or writes a stream: do that outside, and pass what was read as an argument", True)
+_STREAMS = Effect("it reads or writes a stream: do that outside, and pass what was read as an argument", True, True)
+_SEEDS = Effect("it asks a generator for its seed: ask outside, and pass the seed as an argument", through=True)
 _FUNCTIONS: dict[Any, Effect] = {
     print: _PRINTS,
     input: Effect("it calls input(): read before, and pass what was read as an argument"),
-    open: Effect("it calls open(): read before, and pass what was read as an argument", True),
+    open: Effect("it calls open(): read before, and pass what was read as an argument", True, True),
     warnings.warn: _WARNS,
     warnings.warn_explicit: _WARNS,
 }
+_IN_PYTHON = {"_log", "write", "seed", "initial_seed"}
+"""What methods of Python that do such things are called."""
 _HARMLESS = {"fspath", "getpid", "_path_normpath", "_path_splitroot", "_path_splitroot_ex"}
 """What ``os`` tells that stays as it is."""
 _LOADING = {"importlib", "_frozen_importlib", "runpy", "linecache", "inspect"}
@@ -54,7 +60,7 @@ class Effects:
 
     def __enter__(self) -> Effects:
         before: Any = sys.getprofile()
-        self._before = before
+        self._before, self._block = before, sys._getframe(1)
         if hasattr(before, "disable"):  # cProfile's, which cannot be set again as a function is
             before.disable()
         sys.setprofile(self._see)
@@ -62,6 +68,7 @@ class Effects:
 
     def __exit__(self, *exc: object) -> None:
         before = self._before
+        del self._block
         sys.setprofile(None if hasattr(before, "enable") else before)
         if hasattr(before, "enable"):
             before.enable()
@@ -69,13 +76,13 @@ class Effects:
     def _see(self, frame: FrameType, event: str, called: Any) -> None:
         if event == "c_call":
             effect = effect_of(called)
-        elif event == "call" and frame.f_code.co_name in ("_log", "write"):
+        elif event == "call" and frame.f_code.co_name in _IN_PYTHON:
             effect = _written_in_python(frame)
         else:
             return
         if effect is None or self.surely or (effect.passing and self.said):
             return
-        if place := _place(frame, effect):
+        if place := _place(frame, self._block, effect):
             self.said, self.surely = f"{effect.said} ({place})", not effect.passing
 
 
@@ -99,24 +106,26 @@ def effect_of(called: Any) -> Effect | None:
 
 
 def _written_in_python(frame: FrameType) -> Effect | None:
-    """What a function of Python does that is called as those are that write."""
-    if frame.f_code.co_name == "write":
-        stream = next(iter(frame.f_locals.values()), None)
-        return _PRINTS if stream is not None and (stream is sys.stdout or stream is sys.stderr) else None
-    return _LOGS if frame.f_globals.get("__name__") == "logging" else None
+    """What a function of Python does that is called as those are that matter."""
+    holder, name = next(iter(frame.f_locals.values()), None), frame.f_code.co_name
+    if name == "write":
+        return _PRINTS if holder is not None and (holder is sys.stdout or holder is sys.stderr) else None
+    if name == "_log":
+        return _LOGS if frame.f_globals.get("__name__") == "logging" else None
+    return _SEEDS if isinstance(holder, Generator) else None
 
 
-def _place(frame: FrameType | None, effect: Effect) -> str:
-    """The user's line that a call comes from; empty where this package makes it for itself, or code is loaded."""
+def _place(frame: FrameType | None, block: FrameType, effect: Effect) -> str:
+    """The user's line that a call in a block comes from; empty where this package makes it for itself, or code is loaded."""
     caller: FrameType | None = None
-    while frame is not None:
+    while frame is not None and frame is not block:
         library = str(frame.f_globals.get("__name__")).partition(".")[0]
         if library in _LOADING:
             return ""
         if caller is None and library not in sys.stdlib_module_names:
             caller = frame
         frame = frame.f_back
-    if caller is None or not (effect.passing or is_theirs(caller.f_code.co_filename)):
+    if caller is None or not (effect.through or is_theirs(caller.f_code.co_filename)):
         return ""
     users = users_frame(caller)
     return "" if users is None else f"{os.path.basename(users.f_code.co_filename)}:{users.f_lineno}"

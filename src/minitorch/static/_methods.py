@@ -1,17 +1,23 @@
-"""Methods of nodes: those of Tensors, each as a row's node or as one call of the function."""
+"""Methods of nodes: those of Tensors, each as a row's node or as one call of the function; and NumPy's functions of nodes."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from .. import _runtime
 from ..ops import _returns
 from ._functions import apply
+from ._nodes import constant
 from ._text import nearest
 
 _OFTEN_TENSORS = frozenset({"max", "min", "median", "nanmedian", "detach", "unique", "unique_consecutive"})
 """Methods that say that they return anything, and return Tensors."""
+_PAIRED = frozenset({"max", "min", "median", "nanmedian"})
+"""Those that return values and indices where a dimension is given."""
 
 
 def method(node: Any, name: str) -> Any:
@@ -57,8 +63,15 @@ def bound(node: Any, name: str, function: Callable[..., Any], returns: str) -> C
     made: Any = getattr(_returns, returns.removeprefix("_returns."), None) if returns.startswith("_returns.") else None
 
     def call(*args: Any, outputs: int | None = None, **kwargs: Any) -> Any:
-        if made is not None:
-            return made(apply(function, node, *args, outputs=len(made._names), **kwargs))
+        pair = made
+        if (
+            name in _PAIRED
+            and outputs is None
+            and (isinstance(next(iter(args), None), int) or {"dim", "axis"} & {*kwargs})
+        ):
+            pair = getattr(_returns, name)
+        if pair is not None:
+            return pair(apply(function, node, *args, outputs=len(pair._names), **kwargs))
         if returns.startswith("tuple") and outputs is None:
             raise TypeError(
                 f"{name}(): how many nodes it gives is not known before the graph runs: say it, {name}(..., outputs=2)"
@@ -72,3 +85,22 @@ def bound(node: Any, name: str, function: Callable[..., Any], returns: str) -> C
 
 def _names() -> list[str]:
     return [n for n in dir(_runtime.Tensor) if not n.startswith("_") and not n.endswith("_")]
+
+
+_OPERATORS: dict[Any, Callable[..., Any]] = {
+    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.true_divide: operator.truediv,
+    np.floor_divide: operator.floordiv, np.remainder: operator.mod, np.power: operator.pow, np.matmul: operator.matmul,
+    np.bitwise_and: operator.and_, np.bitwise_or: operator.or_, np.bitwise_xor: operator.xor,
+    np.equal: operator.eq, np.not_equal: operator.ne, np.less: operator.lt, np.less_equal: operator.le,
+    np.greater: operator.gt, np.greater_equal: operator.ge,
+}  # fmt: skip
+
+
+def of_ufunc(node: Any, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What NumPy's operators make of an array and a node; its other functions are refused."""
+    operator_ = _OPERATORS.get(ufunc)
+    if operator_ is not None and method == "__call__" and not kwargs:
+        return operator_(*[constant(i) if isinstance(i, (np.ndarray, np.generic)) else i for i in inputs])
+    name = ufunc.__name__
+    instead = f"write its method, x.{name}(...); " if name in _names() and method == "__call__" else ""
+    raise TypeError(f"np.{name}() computes at once, and node {node} has no values yet: {instead}{_ELSE}")

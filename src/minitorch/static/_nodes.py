@@ -21,7 +21,7 @@ class Node(Vertex):
 
     Make them with `placeholder`, `constant`, `parameter`; run them with `Executor`.  All methods of Tensors that return Tensors
     are there (``x.reshape(2, -1)``, ``x.softmax(-1)``, ``x.T``), but those that change a Tensor; what has two results gives two
-    nodes (``values, places = x.sort()``), and where their number depends on the call, it is said: ``x.max(0, outputs=2)``.
+    nodes (``values, places = x.sort()``), and where their number depends on the call, it is said: ``x.split(1, outputs=2)``.
 
     Examples
     --------
@@ -163,7 +163,11 @@ class Node(Vertex):
         return made("ge", self, other)
 
     __hash__ = object.__hash__
-    __array_ufunc__ = None
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        from ._methods import of_ufunc
+
+        return of_ufunc(self, ufunc, method, inputs, kwargs)
 
     def __getitem__(self, index: Any) -> Any:
         from ._functions import apply

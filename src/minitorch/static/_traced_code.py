@@ -326,8 +326,6 @@ class Writer:
             )
         if isinstance(ins.row, Choice) or not isinstance(ins.row, Row) or any([a is None for a in arrays]):
             return names
-        if ins.row.instead:
-            raise_if_mixed(ins.row, arrays)
         fitted = settled(ins.row, arrays)
         return [
             name if a.dtype is b.dtype else f"{name}.astype({self.name(b.dtype, 'dtype')})"
@@ -338,12 +336,6 @@ class Writer:
 def _expanded(array: np.ndarray) -> bool:
     """Whether several elements share memory."""
     return any([stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape)])
-
-
-def raise_if_mixed(row: Row, arrays: Sequence[np.ndarray]) -> None:
-    """Refuse operands of several dtypes for rows that bring them together in a way of their own."""
-    if len({a.dtype for a in arrays}) > 1 or arrays[0].dtype.kind == "b":
-        raise Refused(f"{row.name}() of operands of several dtypes")
 
 
 class Packer:
