@@ -204,7 +204,10 @@ class SizedBody(Body):
             if all([name in value.attributes for name in names]):
                 given = ", ".join([self.param(value.attributes[name]) for name in names])
                 return f"{self.copies.expression(value.kind)}({given})"
-        raise Unwritable("something that depends on sizes in a way that no expression was found for")
+        raise Unwritable(
+            "something that depends on sizes in a way that no expression was found for: leave the axis out of dynamic_axes, "
+            "and call the function on an example of each size that is needed before"
+        )
 
     def scaled(self, value: Scaled) -> str:
         """A number in proportion to a size, one over it, or a root of these."""
