@@ -90,11 +90,11 @@ class Variant:
         for the history of its results, for views of what is outside, or for an error, which it explains."""
         if self._shows or (self.recorded and grad_on()):
             return ()
-        written = [tensors[i] if kind == "argument" else self.captured[i] for kind, i in self._edited]
-        if written and any(
-            [(e := edits_of(t)).watchers is not None or e.inference or _is_computed(t) for t in written]
-        ):
-            return ()
+        written: list[Any] = []
+        if self._edited:
+            written = [tensors[i] if kind == "argument" else self.captured[i] for kind, i in self._edited]
+            if any([(e := edits_of(t)).watchers is not None or e.inference or _is_computed(t) for t in written]):
+                return ()
         arrays = [t._array for t in tensors]
         try:
             found = self._stepped(arrays, captured) if self._steps else silent(self._program, arrays, captured)
