@@ -23,7 +23,7 @@ from ._records import show
 from ._runtime import made, raw, silent, traced, wrap
 from ._tangent_quick import alone, followed, write_quick_way
 from ._tangent_rules import Rule, fit, rule_of
-from ._views import Edits, UnrecordedView, View, edits_of, path_to, root_of, take_step
+from ._views import Edits, UnrecordedView, View, edits_of, path_to, take_step
 from .ops import subscript  # noqa: F401  (its rows)
 
 
@@ -88,6 +88,12 @@ class Level(ByArray):
                 above = take_step(above, *step)
         self[tensor._array] = above
         return above
+
+    def constant_of(self, tensor: Any) -> Any:
+        """Of a tensor that has no tangent, what it is a view of: as far as that has none either, such as a dual's primal."""
+        while self.find(id(tensor._array)) is None and (view := tensor._alias) is not None and view.parent is not None:
+            tensor = view.parent
+        return tensor
 
     def put(self, tensor: Any, tangent: Any) -> None:
         """Give a tensor a tangent: the given one where it is laid out as the tensor is, else a copy that is."""
@@ -192,8 +198,8 @@ class Tangents(Observer):
                 continue
             with computing(level.outer):
                 if there is None:
-                    root = root_of(tensor)
-                    level.put(root, made(np.zeros_like(root._array)))  # which a trace may write batches into
+                    base = level.constant_of(tensor)
+                    level.put(base, made(np.zeros_like(base._array)))  # which a trace may write batches into
                     there = level.of(tensor)
                 if given is None:
                     there.zero_()

@@ -544,3 +544,17 @@ def test_inference_mode_stops_tangents() -> None:
         assert tangent(dual) == T.tolist()
     with torch.no_grad(), fwAD.dual_level():
         assert tangent(fwAD.make_dual(X, T) * 2) == [4.0, 0.0, -2.0]
+
+
+def test_a_write_into_a_primal_gives_it_a_tangent_and_leaves_its_dual_as_it_is() -> None:
+    with fwAD.dual_level():
+        dual = fwAD.make_dual(X.clone(), T)
+        for whole in (dual, dual * 2):
+            before = tangent(whole)
+            primal = fwAD.unpack_dual(whole).primal
+            part = primal[1:]
+            assert tangent(part) is None
+            primal.add_(dual)
+            assert tangent(primal) == T.tolist()
+            assert tangent(part) == T.tolist()[1:]
+            assert tangent(whole) == before
