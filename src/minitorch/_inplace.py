@@ -184,6 +184,9 @@ def write(
     inputs = tuple([_frozen(i, edits) if isinstance(i, _runtime.Tensor) else i for i in args])
     count, position = edits.count, edits.position
     edited(tensor)
+    kept = bool(observers) and any([o.keeps() for o in observers])
+    if kept:
+        _keep(tensor, twin)
     try:
         token = _observing.set(_told_of(tensor)) if observers else None
         try:
@@ -212,10 +215,8 @@ def write(
         result = out._array
     made = out._node
     if made is not None and made is not node:
-        if row is None or any([getattr(made, name) is twin for name in made.saved_names]):
-            twin._array = copied(tensor._array)  # a gradient will read the old values
-            if observers:
-                tell_parts("copied", tensor, twin._array)
+        if not kept and (row is None or any([getattr(made, name) is twin for name in made.saved_names])):
+            _keep(tensor, twin)  # a gradient will read the old values
         if made.saves_result:
             made.result_edits = (edits,)
     if observers:
@@ -251,10 +252,16 @@ def _frozen(tensor: Any, edits: Edits) -> Any:
     """An operand as it is now, if the write is about to change its memory."""
     if tensor._alias is None or tensor._alias.edits is not edits:
         return tensor
-    twin = wrap(copied(tensor._array), current_node(tensor))
+    twin = wrap(tensor._array, current_node(tensor))
+    _keep(tensor, twin)
+    return twin
+
+
+def _keep(tensor: Any, twin: Any) -> None:
+    """Have a twin keep what is about to be written over."""
+    twin._array = copied(tensor._array)
     if observers:
         tell_parts("copied", tensor, twin._array)
-    return twin
 
 
 def refuse(tensor: Any, node: Any, inputs: tuple[Any, ...], fills: bool = False) -> None:

@@ -65,6 +65,10 @@ class Observer:
         """Whether it looks at what is called here and now."""
         return True
 
+    def keeps(self) -> bool:
+        """Whether it keeps the operands of what it sees here and now, so that those are not to be written over."""
+        return False
+
     def recorded(self, call: Any) -> None:
         """A row was called."""
 

@@ -175,6 +175,11 @@ class Tangents(Observer):
     def active(self) -> bool:
         return bool(active_levels())
 
+    def keeps(self) -> bool:
+        """Where tangents are computed with operations that are recorded, or seen, themselves."""
+        there = active_levels()
+        return bool(there) and (grad_on() or len(there) > 1 or len(observers) > 1)
+
     def recorded(self, call: Any) -> None:
         row = call.row
         if row.__class__ is not Row:  # a choice, which is a constant; or a custom Function, which sees to it itself
