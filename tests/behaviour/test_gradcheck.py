@@ -372,3 +372,29 @@ class TestForwardMode:
     def test_what_is_asked_for_must_fit(self, check: Any, options: dict[str, bool], message: str) -> None:
         with pytest.raises(AssertionError, match=message):
             check(lambda x: x * 2, (vector(1.0),), **options)
+
+
+@pytest.mark.parametrize("inputs", [(), (3,), (torch.ones(2, dtype=torch.float64),)])
+def test_no_input_requires_grad(inputs: Any) -> None:
+    with pytest.raises(ValueError, match="but none of them have requires_grad=True"):
+        gradcheck(lambda *args: vector(1.0), inputs)
+
+
+@pytest.mark.parametrize("raise_exception", [False, True])
+@pytest.mark.parametrize("forward", [False, True])
+def test_shapes_that_change_with_the_inputs(forward: bool, raise_exception: bool) -> None:
+    def longer(x: Any) -> Any:
+        return torch.cat([x, x[1:]]) if x[0] > 0.5 else x * 1
+
+    with pytest.raises(AssertionError) as error:
+        gradcheck(
+            longer,
+            vector(0.5, 2.0),
+            check_forward_ad=forward,
+            check_backward_ad=not forward,
+            raise_exception=raise_exception,
+        )
+    assert type(error.value) is AssertionError
+    text = str(error.value)
+    assert text.startswith("Expected `func` to return outputs with the same shape when inputs are perturbed on index (0,)")
+    assert "by 1e-06, but got: shapes torch.Size([2]) and torch.Size([3])." in text

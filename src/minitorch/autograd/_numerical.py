@@ -11,7 +11,7 @@ from .. import _runtime
 from .._modes import active_levels, in_transform
 from .._runtime import wrap
 from ._differences import JUMP, KINK, Array, Line, examine, glance, steps_between
-from ._subject import Subject, tuple_of
+from ._subject import ChangedShape, Subject, tuple_of
 
 _METHODS = ("extrapolated", "central", "forward", "backward")
 
@@ -88,8 +88,11 @@ def numerical_jacobian(
         raise ValueError("numerical_jacobian(): expected at least one tensor of floats among the inputs, got none")
     followed = [place for place, i in enumerate(varied) if arguments[i].requires_grad]
     subject = Subject(func, arguments, varied, tolerant=False, requiring=followed)
-    with np.errstate(all="ignore"):
-        value, error = _jacobian(subject, method, step, with_error)
+    try:
+        with np.errstate(all="ignore"):
+            value, error = _jacobian(subject, method, step, with_error)
+    except ChangedShape as changed:
+        raise AssertionError(f"numerical_jacobian(): {changed}") from None
     outputs, _ = subject.point()
     if not subject.which:
         kinds = ", ".join([str(getattr(o, "dtype", type(o).__name__)) for o in outputs])

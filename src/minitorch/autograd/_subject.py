@@ -11,6 +11,7 @@ from .. import _runtime
 from .._differentiate import grad
 from .._modes import enable_grad
 from .._runtime import flagged, wrap
+from .._size import Size
 from .._value_notes import tell_read
 from .._views import current_node
 from ._differences import DOUBLE, Array, Line, Precision, precision_of, rounding_noise
@@ -18,7 +19,22 @@ from .gradcheck import tuple_of as tuple_of
 
 
 class ChangedShape(AssertionError):
-    """Outputs had another shape, number or dtype at another point."""
+    """Outputs had other shapes, or another number, at another point: *here* and *there*; None for what is no tensor."""
+
+    def __init__(self, here: Sequence[Any], there: Sequence[Any]) -> None:
+        words = [", ".join([str(shape) for shape in shapes]) for shapes in (here, there)]
+        super().__init__(
+            f"the outputs' shapes change under a perturbation of the inputs: {words[0]} here, {words[1]} next to it"
+        )
+        self.here, self.there = here, there
+
+    def as_in_gradcheck(self, how: str) -> AssertionError:
+        """What PyTorch's gradcheck raises."""
+        words = [", ".join([str(shape if shape is None else Size(shape)) for shape in shapes]) for shapes in (self.here, self.there)]
+        return AssertionError(
+            f"Expected `func` to return outputs with the same shape when inputs are perturbed{how}, but got: shapes "
+            f"{words[0]} and {words[1]}."
+        )
 
 
 class Subject:
@@ -141,10 +157,7 @@ class Subject:
         shapes = [getattr(getattr(t, "_array", None), "shape", None) for t in outputs]
         expected = [getattr(getattr(t, "_array", None), "shape", None) for t in self.point()[0]]
         if shapes != expected:
-            raise ChangedShape(
-                f"the outputs' shapes change under a perturbation of the inputs: {_listed(expected)} here, "
-                f"{_listed(shapes)} next to it"
-            )
+            raise ChangedShape(expected, shapes)
         return self.flat(outputs)
 
     # -- lines
@@ -321,7 +334,3 @@ def _floats(tensor: Any) -> bool:
 
 def _index(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple([int(i) for i in np.unravel_index(position, shape)])
-
-
-def _listed(shapes: Sequence[Any]) -> str:
-    return ", ".join([str(s) for s in shapes])

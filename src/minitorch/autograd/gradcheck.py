@@ -94,7 +94,7 @@ def gradcheck(
     ValueError
         If no input requires grad.
     AssertionError
-        If neither mode is to be checked, or batches in one that is not.
+        If neither mode is to be checked, or batches in one that is not; if the outputs' shapes change with the inputs.
 
     Examples
     --------
@@ -237,7 +237,7 @@ class _Check:
         self.variables = [i for i, a in enumerate(self.arguments) if _requires_grad(a)]
         if not self.variables:
             raise ValueError(
-                "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+                "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
             )
         for i in self.variables:
             if self.arguments[i]._array.dtype != np.float64:
@@ -279,13 +279,17 @@ class _Check:
     def difference(self, variable: int, which: Sequence[int], direction: np.ndarray) -> list[np.ndarray]:
         """Central differences of the outputs along a direction of one input, which is moved in place."""
         from ._differences import glance  # when first needed: importing the package does without
-        from ._subject import Subject
+        from ._subject import ChangedShape, Subject
 
         if self.subject is None:
             varied = [self.arguments[i] for i in self.variables]
             self.subject = Subject(self.called, (), (), varied, tolerant=False)
         directions = [direction if i == variable else None for i in self.variables]
-        differences = glance(self.subject.line(directions), self.eps).central
+        try:
+            differences = glance(self.subject.line(directions), self.eps).central
+        except ChangedShape as error:
+            moved = [tuple(map(int, index)) for index in np.argwhere(direction)]
+            raise error.as_in_gradcheck(f" on index {moved[0]} by {self.eps}" if len(moved) == 1 else "") from None
         found = dict(zip(self.subject.which, self.subject.split(differences)))
         return [found[o] for o in which]
 
