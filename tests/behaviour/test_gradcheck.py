@@ -396,5 +396,7 @@ def test_shapes_that_change_with_the_inputs(forward: bool, raise_exception: bool
         )
     assert type(error.value) is AssertionError
     text = str(error.value)
-    assert text.startswith("Expected `func` to return outputs with the same shape when inputs are perturbed on index (0,)")
+    assert text.startswith(
+        "Expected `func` to return outputs with the same shape when inputs are perturbed on index (0,)"
+    )
     assert "by 1e-06, but got: shapes torch.Size([2]) and torch.Size([3])." in text

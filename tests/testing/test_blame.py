@@ -155,3 +155,69 @@ def test_only_a_hook_that_changes_the_gradient_is_named(on: str) -> None:
     failure = report_of(lambda x: hooked(x, False)).failures[0]
     assert failure.blame is not None
     assert failure.blame.name == "detach()"
+
+
+def custom(gradient: Any) -> Any:
+    """A square whose backward is a function of x and g."""
+
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return gradient(*ctx.saved_tensors, g)
+
+    return Square
+
+
+NOT_LINEAR: dict[str, Any] = {
+    "squared": lambda x, g: 2 * x * g * g.abs(),
+    "left out": lambda x, g: 2 * x + 0 * g,
+    "clipped": lambda x, g: 2 * x * g.clamp(-1, 1),
+    "a constant": lambda x, g: 2 * x * g + 1,
+}
+
+
+@pytest.mark.parametrize("name", NOT_LINEAR)
+def test_a_backward_that_is_not_linear_is_told_as_that_first(name: str) -> None:
+    report = report_of(custom(NOT_LINEAR[name]).apply)
+    assert report.failures[0].check == "linearity"
+    for failure in report.failures:
+        assert failure.blame is not None
+        assert failure.blame.name == "SquareBackward"
+        assert failure.blame.detail.startswith("its backward is not linear in the gradient it is given")
+    assert "was changed since" not in str(report)
+    assert "pattern" not in str(report)
+
+
+def test_a_random_backward_is_told_once() -> None:
+    report = report_of(custom(lambda x, g: 2 * x * g * (torch.rand(g.shape, dtype=g.dtype) > 0.5)).apply)
+    assert report.failures[0].check == "determinism"
+    assert {failure.check for failure in report.failures} <= {"determinism", "values"}
+
+
+def test_a_gradient_that_is_wrong_without_dimensions() -> None:
+    one = custom(lambda x, g: 2 * x * g * (1 if g.ndim else 3))
+    report = report_of(one.apply)
+    assert [failure.check for failure in report.failures] == ["scalars"]
+    assert "raised" not in str(report)
+
+
+def test_once_differentiable_is_not_advised_where_it_is() -> None:
+    once = custom(lambda x, g: 2 * x * g)
+    once.backward = staticmethod(torch.autograd.function.once_differentiable(once.backward))
+    (failure,) = report_of(once.apply, order=2).failures
+    assert failure.blame is not None
+    assert failure.blame.name == "SquareBackward"
+    assert "check with order=1" in failure.blame.detail
+    assert "If nobody needs" not in failure.blame.detail
+
+
+def test_a_function_that_was_seen_to_be_wrong_is_not_called_right() -> None:
+    report = report_of(custom(lambda x, g: 2 * x * g / (x != 2).double()).apply)
+    assert [failure.check for failure in report.failures] == ["values", "finite"]
+    assert "nothing wrong was seen in it alone" not in str(report)
+    assert "it is to blame for [values], too" in str(report)

@@ -425,3 +425,72 @@ def test_a_gradient_that_only_another_kink_hides() -> None:
             return g * 0.5, None
 
     assert failing(First.apply, torch.zeros(2, dtype=F64), torch.ones(2, dtype=F64)).failed("values")
+
+
+@pytest.mark.parametrize(
+    ("fn", "options", "kind", "message"),
+    [
+        (torch.nn.ReLU, {}, TypeError, r"the class ReLU, a Module.*ReLU\(\.\.\.\)"),
+        (Scaled, {}, TypeError, r"pass Scaled\.apply"),
+        (torch.sin, {"parameters": [3]}, TypeError, r"number 0 is 3 \(int\)"),
+        (torch.sin, {"parameters": torch.ones(2)}, TypeError, r"such as \[w\], not a tensor"),
+        (torch.sin, {"parameters": [torch.ones(2, dtype=torch.int64)]}, TypeError, "tensors of floats"),
+        (torch.sin, {"parameters": torch.nn.Linear(2, 2)}, TypeError, r"pass its parameters\(\)"),
+        (torch.sin, {"reference": "sin"}, TypeError, "reference must be a function or a Module, not str"),
+        (torch.sin, {"reference": Scaled}, TypeError, "reference is the class Scaled"),
+        (torch.sin, {"seed": "a"}, TypeError, "seed must be an int"),
+        (torch.sin, {"skip": 3}, TypeError, "skip must be a sequence of names"),
+        (torch.sin, {"time_limit": 0}, ValueError, "time_limit must be a positive number of seconds, not 0"),
+        (torch.sin, {"time_limit": "long"}, TypeError, "time_limit must be a number of seconds"),
+    ],
+)
+def test_what_cannot_be_meant(fn: Any, options: dict[str, Any], kind: Any, message: str) -> None:
+    with pytest.raises(kind, match=message):
+        check_gradients(fn, point(), **options)
+
+
+def test_a_reference_that_cannot_be_compared() -> None:
+    def broken(x: Any) -> Any:
+        raise KeyError("no such thing")
+
+    text = str(failing(torch.sin, point(), reference=broken))
+    assert "[reference] the reference broken raised KeyError: 'no such thing'" in text
+    assert "must return tensors" in str(failing(torch.sin, point(), reference=lambda x: None))
+
+
+@pytest.mark.parametrize("every", [2, 3, 5, 7])
+def test_functions_that_raise_now_and_then(every: int) -> None:
+    calls = []
+
+    def unsteady(x: Any) -> Any:
+        calls.append(x)
+        if len(calls) % every == 0:
+            raise OSError("the connection was lost")
+        return x.sin()
+
+    text = str(failing(unsteady, point()))
+    assert "[determinism] the function raised OSError: the connection was lost; called again alike it did not" in text
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize(
+    ("fn", "x", "note", "vacuous"),
+    [
+        (lambda x: torch.ones(3), point(), "no output requires grad: the function returns a constant", True),
+        (
+            lambda x: (x > 0) * torch.ones(1, requires_grad=True),
+            point(),
+            "the gradient is zero, and so are all slopes",
+            True,
+        ),
+        (lambda x: x[:0], point(), "nothing was compared: the outputs have no elements", True),
+        (torch.sin, torch.zeros(0, dtype=F64), "nothing was compared: the inputs have no elements", True),
+        (torch.sin, torch.tensor([float("nan"), 1.0], dtype=F64), "1 of 2 input elements are infinite or NaN", False),
+        (torch.sqrt, torch.tensor([-1.0, 1.0], dtype=F64), "1 of 2 output elements are infinite or NaN", False),
+    ],
+)
+def test_what_was_not_compared_is_said(fn: Any, x: Any, note: str, vacuous: bool, fast: bool) -> None:
+    report = check_gradients(fn, x, fast=fast)
+    assert note in str(report)
+    assert report.vacuous is vacuous
+    assert not check_gradients(torch.sin, point(), fast=fast).notes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import os
 import subprocess
 import sys
@@ -314,3 +315,44 @@ def test_another_domain_is_proposed_only_where_no_value_is_finite() -> None:
         with pytest.raises(AssertionError, match="cannot be checked") as error:
             property_test(fn, tensors(shape=(2,)), max_examples=3)
         assert ("draw others" in str(error.value)) == proposed
+
+
+def test_draws_with_nothing_to_compare_are_counted() -> None:
+    report = property_test(torch.sin, tensors(shape=(0,)), max_examples=5)
+    assert report.vacuous == report.draws
+    assert f"nothing but zeros compared in {report.draws} draws" in str(report)
+    assert "nothing but zeros" not in str(property_test(torch.sin, tensors(shape=(2,)), max_examples=5))
+
+
+@pytest.mark.parametrize("limits", [{"time_limit": 0}, {"time_limit": -1}, {"max_examples": 0}, {"max_examples": -5}])
+def test_no_draws_at_all_are_refused(limits: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="must be a positive"):
+        property_test(torch.sin, tensors(), **limits)
+
+
+def test_containers_of_functions_and_partials_are_written_out() -> None:
+    own = {"relu": torch.relu, "cut": [lambda x: x.detach(), 2.0]}
+
+    def scaled(a: float, x: torch.Tensor, power: int = 1) -> torch.Tensor:
+        return own["cut"][0](own["relu"](x)) * x**power * a * own["cut"][1]
+
+    for fn in (functools.partial(scaled, 3.0, power=1), lambda x: scaled(1.0, x)):
+        with pytest.raises(PropertyError) as error:
+            property_test(fn, tensors(shape=(1,), dtype=torch.float64), seed=0)
+        namespace: dict[str, Any] = {}
+        exec(error.value.test, namespace)
+        (test,) = [v for n, v in namespace.items() if n.startswith("test_")]
+        with pytest.raises(AssertionError, match="cuts the path"):
+            test()
+
+
+def test_containers_of_what_cannot_be_written_are_to_be_filled_in() -> None:
+    held = {"lock": object()}
+
+    def cut(x: torch.Tensor) -> torch.Tensor:
+        return x.detach() * x * len(held)
+
+    with pytest.raises(PropertyError) as error:
+        property_test(cut, tensors(shape=(1,)), seed=0)
+    assert "# held = ...  # to be filled in: dict" in error.value.test
+    compile(error.value.test, "test", "exec")

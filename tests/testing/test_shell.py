@@ -154,7 +154,6 @@ def test_wrong_gradients(function: str, shapes: str, blamed: str, capsys: pytest
         ("writes_unseen", "to blame: mul_(), called at", "it writes into an argument; clone that first"),
         ("log", "log raised ValueError: only positive numbers", "draw others"),
         ("slow", "finite differences would take too long", "Pass fast=True"),
-        ("good", "cannot be called with these inputs", "Give one strategy, or shape, for each"),
     ],
 )
 def test_what_cannot_be_tested(function: str, what: str, remedy: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,6 +181,18 @@ def test_what_cannot_be_tested(function: str, what: str, remedy: str, capsys: py
         (["shell_package.functions:good", "--shapes", "()", "--dtype", "int64"], "invalid choice"),
         (["shell_package.functions:good", "--shapes", "()", "--elements", "nice"], "there are no elements 'nice'"),
         (["shell_package.functions:good", "--shapes", "()", "--skip", "nothing"], "there are no checks"),
+        (["shell_package.functions:good", "--shapes", "()"], "--shapes has 1 shapes, one for each input"),
+        (["shell_package.functions:good", "--shapes", ""], "--shapes has 0 shapes, one for each input"),
+        (["shell_package.functions:slow", "--shapes", "()", "--examples", "0"], "must be a positive int, not 0"),
+        (["shell_package.functions:slow", "--shapes", "()", "--examples", "-5"], "must be a positive int, not -5"),
+        (
+            ["shell_package.functions:slow", "--shapes", "()", "--time-limit", "0"],
+            "must be a positive number of seconds",
+        ),
+        (
+            ["shell_package.functions:slow", "--shapes", "()", "--time-limit", "-1"],
+            "must be a positive number of seconds",
+        ),
     ],
     ids=str,
 )

@@ -255,13 +255,14 @@ def test_hypothesis_shows_literals() -> None:
     [
         ({"layout": "backwards"}, "there is no layout 'backwards'"),
         ({"elements": "nice"}, "there are no elements 'nice'; there are ordinary, zeros"),
+        ({"elements": 3}, "elements must be a strategy of numbers, or one of ordinary"),
         ({"shape": (2, -1)}, "shape has -1"),
         ({"shape": (2.5,)}, "shape has 2.5"),
     ],
     ids=str,
 )
 def test_mistakes(options: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         tensors(**options)
 
 

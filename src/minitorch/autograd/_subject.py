@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -30,11 +31,22 @@ class ChangedShape(AssertionError):
 
     def as_in_gradcheck(self, how: str) -> AssertionError:
         """What PyTorch's gradcheck raises."""
-        words = [", ".join([str(shape if shape is None else Size(shape)) for shape in shapes]) for shapes in (self.here, self.there)]
+        words = [
+            ", ".join([str(shape if shape is None else Size(shape)) for shape in shapes])
+            for shapes in (self.here, self.there)
+        ]
         return AssertionError(
             f"Expected `func` to return outputs with the same shape when inputs are perturbed{how}, but got: shapes "
             f"{words[0]} and {words[1]}."
         )
+
+
+class Unsteady(BaseException):
+    """The function raised where, called again, it does not; not an Exception, as those mean that it has no value."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 class Subject:
@@ -151,6 +163,8 @@ class Subject:
         except Exception as error:
             if not self.tolerant:
                 raise
+            if self.refusal is None:
+                self._confirm(arrays, error)
             self.refused += 1
             self.refusal = self.refusal or error
             return np.full(self.base.size, np.nan)
@@ -159,6 +173,12 @@ class Subject:
         if shapes != expected:
             raise ChangedShape(expected, shapes)
         return self.flat(outputs)
+
+    def _confirm(self, arrays: Sequence[Array], error: Exception) -> None:
+        """Raise Unsteady where a call that raised does not when it is repeated."""
+        with contextlib.suppress(Exception):
+            self.call(arrays)
+            raise Unsteady(error)
 
     # -- lines
     def line(self, directions: Sequence[Array | None]) -> Line:

@@ -464,6 +464,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         blocked = [_blocked(r) if isinstance(r, _runtime.Tensor) else r for r in results]
         return tuple(blocked) if several else blocked[0]
 
+    wrapper.once_differentiable = True  # type: ignore[attr-defined]
     return wrapper
 
 

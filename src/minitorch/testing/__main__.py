@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
+import inspect
 import sys
 from typing import Any
 
@@ -47,6 +48,10 @@ def main(arguments: list[str]) -> int:
                 print(_progress(report, given.examples), end="\r", file=sys.stderr, flush=True)
 
         run = Run(fn, drawn, options, (), given.time_limit, progress)
+        run.check_examples(given.examples)
+        missing = _missing_inputs(fn, len(drawn))
+        if missing:
+            raise ValueError(missing)
         run.made[id(fn)] = "(" + given.function.partition("(")[2] if "(" in given.function else "()"
     except Exception as error:  # the imported module's too
         parser.error(f"{type(error).__name__}: {error}")
@@ -59,6 +64,18 @@ def main(arguments: list[str]) -> int:
     print(_progress(report, given.examples), file=sys.stderr)
     print(report)
     return 0
+
+
+def _missing_inputs(fn: Any, count: int) -> str:
+    """What is said where a function does not take so many inputs; nothing where it does, or where that is not known."""
+    try:
+        signature = inspect.signature(fn.forward if isinstance(fn, nn.Module) else fn)
+        signature.bind(*range(count))
+    except ValueError:
+        return ""
+    except TypeError as error:
+        return f"--shapes has {count} shapes, one for each input, but the function's inputs are {signature}: {error}"
+    return ""
 
 
 def _progress(report: Any, examples: int) -> str:

@@ -418,7 +418,12 @@ def wrong_second_order(step: Step) -> Blame | None:
             f"; it keeps what its forward computed ({', '.join(kept)}), and that is a constant in second derivatives: keep "
             "inputs or outputs and compute the rest from them in backward, or return it as one more output"
         )
-    if _is_custom(step):
+    if _is_custom(step) and hasattr(step.entry.node.function._backward(), "once_differentiable"):  # type: ignore[union-attr]
+        blame.detail = (
+            "its backward is marked with @once_differentiable, and has no derivative: check with order=1, or compute it with "
+            "operations that can be differentiated, and take the mark off"
+        )
+    elif _is_custom(step):
         blame.detail += ". If nobody needs second derivatives, mark backward with @once_differentiable: they raise then"
     return blame
 
@@ -487,13 +492,15 @@ def misbehaving(recording: Recording, only: Sequence[str] = ()) -> Blame | None:
     return None
 
 
+ALONE = "nothing wrong was seen in it alone, but it is the only custom Function here"
+
+
 def only_custom(recording: Recording) -> Blame | None:
     """The one custom Function that a function calls, where nothing else is found."""
     entries = [entry for entry in recording if isinstance(entry.node, FunctionNode)]
     if len({entry.name for entry in entries}) != 1:
         return None
-    text = "nothing wrong was seen in it alone, but it is the only custom Function here"
-    return Blame("function", entries[0].name, str(entries[0].site or ""), text)
+    return Blame("function", entries[0].name, str(entries[0].site or ""), ALONE)
 
 
 def misbehaviour(node: Any) -> Iterator[tuple[str, str]]:

@@ -15,9 +15,11 @@ from .._differentiate import grad
 from .._modes import enable_grad
 from .._views import current_node
 from ..autograd._differences import Array
-from ..autograd._subject import ChangedShape, Subject, tuple_of
+from ..autograd._subject import ChangedShape, Subject, Unsteady, tuple_of
 from . import _not_a_number, _rounding
+from ._asked import STEADY, check_function, check_options, parameters_of, refusal
 from ._blame import (
+    ALONE,
     blame_first_order,
     blame_for_reference,
     blame_property,
@@ -31,6 +33,7 @@ from ._patterns import pattern_of
 from ._properties import PROPERTIES, Setting, distance
 from ._report import Blame, Failure, GradientError, GradientReport, described
 from ._time import OutOfTime, Timed, at_most, in_time, left, said
+from ._untold import untold
 from ._verdict import along
 
 CHECKS = ("values", *PROPERTIES, "second_order", "reference")
@@ -114,9 +117,8 @@ def check_gradients(
     >>> torch.testing.check_gradients(lambda x: x * x.detach(), x, raise_exception=False).ok
     False
     """
-    if not callable(fn):
-        raise TypeError(f"check_gradients(): fn must be a function or a Module, not {described(fn)}")
-    _options(order, kinks, skip)
+    check_function("check_gradients", fn)
+    check_options("check_gradients", CHECKS, order, kinks, skip, reference, seed, time_limit)
     name = getattr(fn, "__name__", type(fn).__name__)
     check = _Check(fn, inputs, order, fast, kinks, reference, parameters, skip, seed, time_limit, name)
     # what moves beyond the range is not finite, and known as that
@@ -126,17 +128,6 @@ def check_gradients(
     if raise_exception and not report.ok:
         raise GradientError(report)
     return report
-
-
-def _options(order: int, kinks: str, skip: Sequence[str]) -> None:
-    if order not in (1, 2):
-        raise ValueError(f"check_gradients(): order must be 1 or 2, not {order!r}")
-    if kinks not in ("between", "reference"):
-        raise ValueError(f"check_gradients(): kinks must be 'between' or 'reference', not {kinks!r}")
-    if isinstance(skip, str):
-        raise TypeError(f"check_gradients(): skip must be a sequence of names, such as ({skip!r},), not a str")
-    if unknown := sorted(set(skip) - set(CHECKS)):
-        raise ValueError(f"check_gradients(): there are no checks {unknown} to skip; there are {', '.join(CHECKS)}")
 
 
 class _Check:
@@ -162,11 +153,9 @@ class _Check:
         self.report = GradientReport(name)
         tensors = [i for i, a in enumerate(inputs) if isinstance(a, _runtime.Tensor) and a._array.dtype.kind == "f"]
         chosen = [i for i in tensors if inputs[i].requires_grad] or tensors
-        if parameters is None and hasattr(fn, "parameters"):
-            parameters = [p for p in fn.parameters() if p.requires_grad]
-        self.subject = Subject(self.fn, inputs, chosen, tuple(parameters or ()))
+        self.subject = Subject(self.fn, inputs, chosen, parameters_of("check_gradients", fn, parameters))
         self.rng = np.random.default_rng(seed)
-        self.current = "values"
+        self.current, self.steady = "values", False
         self.others: list[Subject] = []
 
     # -- reporting
@@ -210,18 +199,25 @@ class _Check:
                 self.against_reference(setting)
             if self.order > 1 and self.wants("second_order") and not self.unsteady():
                 self.second_order()
+            if self.report.ok:
+                notes, self.report.vacuous = untold(self.subject, setting)
+                self.report.notes += notes
         except OutOfTime:
             self.out_of_time()
+        except Unsteady as found:
+            text = f"the function raised {type(found.error).__name__}: {found.error}; called again alike it did not. {STEADY}"
+            self.stop("determinism", text)
 
-    def properties(self, setting: Setting) -> None:
+    def properties(self, setting: Setting, names: Sequence[str] = tuple(PROPERTIES)) -> None:
         """Check what holds beyond the values."""
-        for name, holds in PROPERTIES.items():
+        for name in names:
+            holds = PROPERTIES[name]
             if self.fast and name in _NOT_FAST:
                 continue
             if name == "determinism":
-                if name in self.skip:
+                if name in self.skip or self.steady:
                     continue
-                self.current = name
+                self.current, self.steady = name, True
             elif name in self.report.checks or not self.wants(name):  # made with the values
                 continue
             try:
@@ -229,7 +225,16 @@ class _Check:
             except Exception as error:
                 wrong = f"raised {type(error).__name__}: {error}"
             if wrong:
-                self.fail(name, wrong, blame=self.blamed(blame_property, self.subject, name))
+                self.fail(name, wrong, blame=self.known(self.blamed(blame_property, self.subject, name)))
+            if self.report.failed("determinism"):  # gradients cannot be compared with one another
+                return
+
+    def known(self, blame: Blame | None) -> Blame | None:
+        """The same, of a Function that was seen to be wrong before: that is said, in place of nothing having been seen."""
+        seen = {f.blame.name: f for f in self.report.failures if f.blame and f.blame.kind in ("node", "function")}
+        if blame is not None and blame.detail == ALONE and blame.name in seen:
+            return replace(blame, detail=f"it is to blame for [{seen[blame.name].check}], too")
+        return blame
 
     def blamed(self, look: Callable[..., Blame | None], *args: Any) -> Blame | None:
         """What is to blame for a failure, if there is time to find it."""
@@ -290,22 +295,8 @@ class _Check:
             if not remedy:
                 raise
             self.stop("mutation", f"{type(error).__name__}: {error}{remedy}")
-        for number, output in enumerate(outputs):
-            if not isinstance(output, _runtime.Tensor):
-                what = "return tensors, not what .item() or numpy() gives"
-                if output is None:
-                    what = "was a return forgotten?"
-                elif isinstance(output, (dict, list, tuple)):
-                    what = "return the tensors in it as one tuple"
-                self.stop(
-                    "values", f"the function must return tensors, but output {number} is {described(output)}: {what}"
-                )
-        if not subject.which:
-            kinds = ", ".join([str(t.dtype) for t in outputs]) or "nothing"
-            self.stop(
-                "values",
-                f"the function returns {kinds}, which has no gradient: return values of floats, not indices or masks",
-            )
+        if refused := refusal(outputs):
+            self.stop("values", refused)
         if not np.isfinite(subject.base).any() and subject.base.size:
             self.stop("values", "no output is finite here: check at a point of the function's domain")
 
@@ -323,8 +314,7 @@ class _Check:
         if text:
             self.stop(
                 "determinism",
-                f"the function is random: called again with the same inputs it gives other values ({text}). Draw random "
-                "numbers outside and pass them in, call torch.manual_seed inside, or put dropout into eval mode",
+                f"the function is random: called again with the same inputs it gives other values ({text}). {STEADY}",
             )
 
     def values(self) -> None:
@@ -408,6 +398,7 @@ class _Check:
             blame = self.unknown(", nor whether kinks of several operations cancel here")
         if blame is None:
             return
+        meaningful = self.one_gradient()
         for output, variable in found.blocks():
             rows, columns = found.block(output, variable)
             points = [p for p in found.mistakes if (p.output, p.input) == (output, variable)]
@@ -415,7 +406,7 @@ class _Check:
             wrong = int(found.wrong[rows, columns].sum())
             total = found.wrong[rows, columns].size
             place = subject.which.index(output)
-            pattern = pattern_of(
+            pattern = meaningful and pattern_of(
                 found.analytic[rows, columns],
                 found.numeric[rows, columns],
                 2 * found.error[rows, columns],
@@ -424,12 +415,22 @@ class _Check:
             )
             self.fail(
                 "values",
-                f"gradient of output {output} {_shape(subject.shapes[place])} with respect to {self.named(variable)}: "
+                f"gradient of output {output} {subject.shapes[place]} with respect to {self.named(variable)}: "
                 f"{wrong} of {total} entries differ from finite differences by more than their error explains",
-                pattern=pattern,
+                pattern=pattern or None,
                 blame=blame,
                 points=points[:5],
             )
+
+    def one_gradient(self) -> bool:
+        """Whether backward gives the same twice, and is linear: else that is said first, as numbers do not tell much then."""
+        try:
+            setting = Setting(self.subject, self.seed, self.fast)
+            before = len(self.report.failures)
+            self.properties(setting, ("determinism", "linearity"))
+        except RuntimeError:  # said where all properties are asked for
+            return True
+        return len(self.report.failures) == before
 
     def culprit(self, found: Comparison) -> Blame | None:
         """What is to blame for wrong values; None where kinks cancel, which is noted."""
@@ -474,7 +475,7 @@ class _Check:
     def named(self, variable: int) -> str:
         """A variable in words."""
         subject = self.subject
-        shape = _shape(subject.arrays[variable].shape)
+        shape = subject.arrays[variable].shape
         if variable < len(subject.variables):
             return f"input {subject.variables[variable]} {shape}"
         return f"parameter {variable - len(subject.variables)} {shape}"
@@ -505,7 +506,15 @@ class _Check:
         subject = self.subject
         other = Subject(self.reference, self.inputs, subject.variables, subject.parameters)  # type: ignore[arg-type]
         self.others.append(other)
-        other.point()
+        name = getattr(self.reference.fn, "__name__", "")  # type: ignore[union-attr]
+        try:
+            outputs, _ = other.point()
+            refused = refusal(outputs, f"the reference {name}")
+        except Exception as error:
+            refused = f"the reference {name} raised {type(error).__name__}: {error}"
+        if refused:
+            self.fail("reference", refused)
+            return
         if other.shapes != subject.shapes:
             self.fail("reference", f"the function gives shapes {subject.shapes}, the reference {other.shapes}")
             return
@@ -609,7 +618,3 @@ class _Check:
 
 def _zeros_like(tensor: Any) -> Any:
     return _runtime.wrap(np.zeros_like(tensor._array))
-
-
-def _shape(shape: tuple[int, ...]) -> str:
-    return str(tuple(shape))

@@ -373,7 +373,11 @@ def _rounding_of_pair(
             leaves = [wrap(a.copy()).requires_grad_() for a in arrays]
             return call(leaves), leaves
 
-        return setting.rounding_of_call(made, [t._array for t in inputs], vectors)
+        arrays = [t._array for t in inputs]
+        shaped = [
+            v.reshape(t._array.shape) for v, t in zip(vectors, made(arrays)[0])
+        ]  # of one element: of any dimensions
+        return setting.rounding_of_call(made, arrays, shaped)
 
     return [
         a + b * t._array.size / max(s._array.size, 1)

@@ -16,11 +16,10 @@ from hypothesis import HealthCheck, Phase, Verbosity
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-import minitorch
-
 from .. import nn
 from .._tensor import Tensor
 from . import _time
+from ._asked import check_function, check_options, parameters_of
 from ._check import CHECKS, check_gradients
 from ._literals import literal, module_lines
 from ._report import Failure, GradientError, GradientReport
@@ -48,6 +47,8 @@ class PropertyReport:
         How long it took.
     stopped : bool
         Whether the time was up before all examples were drawn.
+    vacuous : int
+        At how many of the draws nothing was compared but zeros.
     """
 
     name: str
@@ -57,10 +58,12 @@ class PropertyReport:
     evaluations: int = 0
     seconds: float = 0.0
     stopped: bool = False
+    vacuous: int = 0
 
     def __str__(self) -> str:
         more = f", {self.kinks} entries at kinks" if self.kinks else ""
         more += f", {self.outside} draws outside the function's domain" if self.outside else ""
+        more += f", nothing but zeros compared in {self.vacuous} draws" if self.vacuous else ""
         more += ", stopped as the time was up" if self.stopped else ""
         return f"gradients of {self.name} are right in {self.draws} draws ({self.evaluations} evaluations{more})"
 
@@ -192,11 +195,13 @@ class Run:
         progress: Callable[[PropertyReport], None] = lambda report: None,
     ) -> None:
         defaults = {"order": 1, "fast": False, "kinks": "between", "reference": None, "skip": ()}
-        if not callable(fn):
-            raise TypeError(f"property_test(): fn must be a function or a Module, not {fn!r} ({type(fn).__name__})")
-        check_gradients(_same, minitorch.ones(1), **{k: options[k] for k in ("order", "kinks", "skip")}, fast=True)
+        check_function("property_test", fn)
+        order, kinks, skip, reference = [options[k] for k in ("order", "kinks", "skip", "reference")]
+        check_options("property_test", CHECKS, order, kinks, skip, reference, None, time_limit)
+        if options["parameters"] is not None:
+            options["parameters"] = parameters_of("property_test", fn, options["parameters"])
         self.fn, self.allow, self.time_limit, self.progress = fn, allow, time_limit, progress
-        self.parameters = options["parameters"] and tuple(options["parameters"])
+        self.parameters = options["parameters"]
         self.options = {k: v for k, v in options.items() if k in defaults and v != defaults[k]}
         self.strategy = st.tuples(*[a if isinstance(a, SearchStrategy) else st.just(a) for a in arguments])
         self.report = PropertyReport(getattr(fn, "__name__", type(fn).__name__))
@@ -204,8 +209,15 @@ class Run:
         self.failures: list[tuple[tuple[Any, ...], Exception]] = []
         self.made: dict[int, str] = {}
 
+    @staticmethod
+    def check_examples(max_examples: Any) -> None:
+        """Raise ValueError for what is no number of draws."""
+        if isinstance(max_examples, bool) or not isinstance(max_examples, int) or max_examples < 1:
+            raise ValueError(f"property_test(): max_examples must be a positive int, not {max_examples!r}")
+
     def run(self, max_examples: int = 50, seed: int | None = None, derandomize: bool | None = None) -> PropertyReport:
         """Draw and check; raises PropertyError."""
+        self.check_examples(max_examples)
         start = self.start = time.monotonic()
         if derandomize is None:
             derandomize = hypothesis.settings.default.derandomize or bool(os.environ.get("CI"))  # type: ignore[union-attr]
@@ -245,7 +257,7 @@ class Run:
             raise _OutOfTime
         inputs = tuple([v for a in drawn for v in (a if isinstance(a, Arguments) else (a,))])
         try:
-            found = self.check_at(inputs, left)
+            found = self.check_at(inputs, max(left, 0.0))
         except Exception as error:
             if _too_slow(error) and self.report.draws:  # there would have been time for a smaller one
                 raise _OutOfTime from None
@@ -260,6 +272,7 @@ class Run:
         if not self.failures:
             self.report.draws += 1
             self.report.kinks += len(found.kinks)
+            self.report.vacuous += found.vacuous
             self.report.evaluations += found.evaluations
             self.progress(self.report)
 
@@ -313,10 +326,6 @@ class Run:
         except Exception:
             return None
         return found if found.failed("determinism") else None
-
-
-def _same(x: Any) -> Any:
-    return x
 
 
 def _too_slow(error: Exception) -> bool:

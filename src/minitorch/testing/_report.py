@@ -128,6 +128,8 @@ class GradientReport:
         What else is to be known of values that were accepted.
     checkable : bool
         Whether there was anything to compare: False for what returns no tensor, is random, or has no value here.
+    vacuous : bool
+        Whether nothing was compared but zeros.
     too_slow : bool
         Whether that is so as the time was up.
     """
@@ -141,6 +143,7 @@ class GradientReport:
     comparison: Comparison | None = None
     notes: list[str] = field(default_factory=list)
     checkable: bool = True
+    vacuous: bool = False
     too_slow: bool = False
 
     @property

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import linecache
+import re
 import sys
 import textwrap
 from types import FunctionType, ModuleType
@@ -15,6 +17,8 @@ import minitorch
 from .. import _dtypes, _runtime, nn
 from ._literals import literal, module_lines
 
+_WRITTEN = (int, float, str, bytes, _runtime.Tensor, _dtypes.dtype, type(None), type(...), slice, complex, range, set)
+"""Types of values whose literals make them again; what is in a container is looked at by itself."""
 _PUBLIC = ("", "nn.functional.", "linalg.", "special.", "nn.", "Tensor.")
 
 
@@ -72,6 +76,9 @@ class Preamble:
             lines = module_lines(value, name, call)
             self._add(self.definitions, "\n".join(lines) if lines else _missing(name, value))
             return name
+        if isinstance(value, functools.partial) and (made := self._partial(value, name)) is not None:
+            self._add(self.definitions, f"{name} = {made}")
+            return name
         found = _source(value)
         if found is None:
             self._add(self.definitions, _missing(name, value))
@@ -112,10 +119,38 @@ class Preamble:
             found = self.expression(value, name)
             if found != name:
                 self._add(self.definitions, f"{name} = {found}")
-        elif isinstance(value, (int, float, str, bytes, tuple, list, dict, _runtime.Tensor, _dtypes.dtype, type(None))):
-            self._add(self.definitions, f"{name} = {literal(value)}")
+        elif (text := self._literal(value, name)) is not None:
+            self._add(self.definitions, f"{name} = {text}")
         else:
             self._add(self.definitions, _missing(name, value))
+
+    def _literal(self, value: Any, name: str) -> str | None:
+        """An expression for a value, and for what is in it where it is a container; None where there is none."""
+        if type(value) in (tuple, list, dict):
+            keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+            parts = [self._literal(value[key], re.sub(r"\W", "_", f"{name}_{key}")) for key in keys]
+            if None in parts:
+                return None
+            if isinstance(value, dict):
+                names = [self._literal(key, name) for key in keys]
+                return None if None in names else "{" + ", ".join([f"{k}: {v}" for k, v in zip(names, parts)]) + "}"
+            inner = ", ".join([str(part) for part in parts]) + "," * (isinstance(value, tuple) and len(parts) == 1)
+            return f"[{inner}]" if isinstance(value, list) else f"({inner})"
+        if isinstance(value, _WRITTEN):
+            return literal(value)
+        if not callable(value):
+            return None
+        found = self.expression(value, name)
+        return None if any([text.startswith(f"# {found} = ...") for text in self.definitions]) else found
+
+    def _partial(self, value: functools.partial[Any], name: str) -> str | None:
+        """A ``functools.partial`` of what can be written."""
+        parts = [self._literal(v, f"{name}_{i}") for i, v in enumerate((value.func, *value.args))]
+        named = {key: self._literal(v, f"{name}_{key}") for key, v in value.keywords.items()}
+        if None in parts or None in named.values():
+            return None
+        self._add(self.imports, "import functools")
+        return f"functools.partial({', '.join([*map(str, parts), *[f'{k}={v}' for k, v in named.items()]])})"
 
     @staticmethod
     def _add(to: list[str], text: str) -> None:

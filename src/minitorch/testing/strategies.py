@@ -300,6 +300,10 @@ def _kind_of(elements: Any) -> Kind:
         if elements not in KINDS:
             raise ValueError(f"tensors(): there are no elements {elements!r}; there are {', '.join(KINDS)}")
         elements = KINDS[elements]
+    if elements is not None and not callable(elements):
+        raise TypeError(
+            f"tensors(): elements must be a strategy of numbers, or one of {', '.join(KINDS)}, not {elements!r}"
+        )
     chosen: Kind = awkward if elements is None else elements
     return functools.cache(
         lambda numpy, count: chosen(numpy, count) if numpy.kind == "f" else lists(_whole(numpy), count)
