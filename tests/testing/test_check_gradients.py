@@ -440,7 +440,7 @@ def test_a_gradient_that_only_another_kink_hides() -> None:
         (torch.sin, {"reference": Scaled}, TypeError, "reference is the class Scaled"),
         (torch.sin, {"seed": "a"}, TypeError, "seed must be an int"),
         (torch.sin, {"skip": 3}, TypeError, "skip must be a sequence of names"),
-        (torch.sin, {"time_limit": 0}, ValueError, "time_limit must be a positive number of seconds, not 0"),
+        (torch.sin, {"time_limit": -1}, ValueError, "time_limit must not be negative, but is -1"),
         (torch.sin, {"time_limit": "long"}, TypeError, "time_limit must be a number of seconds"),
     ],
 )
@@ -458,7 +458,7 @@ def test_a_reference_that_cannot_be_compared() -> None:
     assert "must return tensors" in str(failing(torch.sin, point(), reference=lambda x: None))
 
 
-@pytest.mark.parametrize("every", [2, 3, 5, 7])
+@pytest.mark.parametrize("every", [2, 3])
 def test_functions_that_raise_now_and_then(every: int) -> None:
     calls = []
 

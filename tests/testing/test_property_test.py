@@ -301,7 +301,7 @@ def test_functions_that_take_long(capsys: pytest.CaptureFixture[str]) -> None:
     ("options", "kind"), [({"order": 3}, ValueError), ({"kinks": "no"}, ValueError), ({"skip": "values"}, TypeError)]
 )
 def test_mistakes_in_options(options: Any, kind: Any) -> None:
-    with pytest.raises(kind, match="check_gradients"):
+    with pytest.raises(kind, match=r"property_test\(\): (order|kinks|skip) must be"):
         property_test(torch.sin, tensors(), **options)
 
 
@@ -324,9 +324,9 @@ def test_draws_with_nothing_to_compare_are_counted() -> None:
     assert "nothing but zeros" not in str(property_test(torch.sin, tensors(shape=(2,)), max_examples=5))
 
 
-@pytest.mark.parametrize("limits", [{"time_limit": 0}, {"time_limit": -1}, {"max_examples": 0}, {"max_examples": -5}])
+@pytest.mark.parametrize("limits", [{"time_limit": -1}, {"max_examples": 0}, {"max_examples": -5}])
 def test_no_draws_at_all_are_refused(limits: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match="must be a positive"):
+    with pytest.raises(ValueError, match=r"must not be negative|must be a positive"):
         property_test(torch.sin, tensors(), **limits)
 
 

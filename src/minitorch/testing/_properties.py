@@ -574,6 +574,10 @@ PROPERTIES: dict[str, Callable[[Setting], str | None]] = {
 }
 
 
+COMPARED = ("linearity", "non_contiguous", "expanded", "scalars", "broadcasting", "subsets", "create_graph")
+"""Those that compare gradients with one another, which must be the same each time."""
+
+
 def nodes(subject: Subject) -> list[Any]:
     """The nodes of the point's outputs, oldest first."""
     roots = [t for t in subject.point()[0] if isinstance(t, _runtime.Tensor) and current_node(t) is not None]
