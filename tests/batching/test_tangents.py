@@ -11,6 +11,7 @@ import pytest
 
 import minitorch as torch
 from minitorch import vmap
+from minitorch._batching._examples import Examples
 from minitorch.func import grad, jacfwd, jacrev, jvp
 from row_calls import SAMPLES
 
@@ -155,3 +156,34 @@ def test_third_derivatives_mapped(names: tuple[str, ...]) -> None:
     sin, cos = x.sin(), x.cos()
     expected = x.exp() * (x**2 * (2 * cos - 2 * sin) + 12 * x * cos + 6 * (sin + cos))
     np.testing.assert_allclose(vmap(f)(x).numpy(), expected.numpy(), 1e-11)
+
+
+def test_writes_in_nested_maps_make_each_map_run_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, init = [], Examples.__init__
+
+    def counted(self: Any, *args: Any) -> None:
+        made.append(args)
+        init(self, *args)
+
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        for _ in range(2):
+            y[1:].mul_(x[:2])
+        return y
+
+    x = torch.tensor([[0.3, -0.5, 1.2], [0.7, 0.2, -0.4]], dtype=torch.float64)
+    expected = torch.stack(
+        [jacrev(jacrev(lambda x: torch.stack([x[0], x[1] * x[0] ** 2, x[2] * x[1] ** 2])))(p) for p in x]
+    )
+    monkeypatch.setattr(Examples, "__init__", counted)
+    np.testing.assert_allclose(vmap(jacfwd(jacfwd(f)))(x).numpy(), expected.numpy(), 1e-12)
+    assert len(made) < 60  # an outer map that runs again knows what inner ones had found
+
+
+def test_a_write_that_an_outer_map_has_to_know_of_is_not_taken_for_the_inner_ones() -> None:
+    def f(x: Any) -> Any:
+        y = torch.zeros(2)
+        return vmap(lambda t: y.copy_(x) * t)(torch.tensor([1.0, 2.0]))
+
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert vmap(f)(x).tolist() == [[[1.0, 2.0], [2.0, 4.0]], [[3.0, 4.0], [6.0, 8.0]]]

@@ -135,14 +135,14 @@ class Applied:
 
 
 class Again(BaseException):
-    """Raised where the function must run again: something of the batch is written into the *number*-th tensor that it made.
+    """Raised where a map's function must run again: something of the batch is written into the *number*-th tensor that it made.
 
     That tensor is one for each example then.  (A BaseException, so that the function itself does not catch it.)
     """
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, examples: Examples, number: int) -> None:
         super().__init__(number)
-        self.number = number
+        self.examples, self.number = examples, number
 
 
 class Made:
@@ -244,12 +244,17 @@ class Examples(Observer):
         What random operations do.
     apart : set of int
         Of the tensors that the function makes, in order, the numbers of those that are one for each example.
+    within : sequence of (set of int)
+        The same of the maps within it, in order, as they were when the function ran before.
     """
 
     lifts = parts = batches = True
 
-    def __init__(self, size: int, randomness: str, apart: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self, size: int, randomness: str, apart: frozenset[int] = frozenset(), within: Sequence[frozenset[int]] = ()
+    ) -> None:
         self.size, self.randomness, self.apart = size, randomness, apart
+        self._before, self.within = list(within), list[frozenset[int]]()
         self._made: list[Any] = []  # for each tensor of new memory that does not depend on the batch who owns that
         self._states: dict[Any, Any] = {}  # of the generators that drew, before they did
         self._wrote = False  # into what is not of this function: running it again would write again
@@ -271,6 +276,12 @@ class Examples(Observer):
     def __exit__(self, *exc: object) -> None:
         observers.remove(self)
         _current.reset(self._token)
+
+    def expected(self) -> frozenset[int]:
+        """What the next map within is to make one for each example, as it had to when the function ran before."""
+        number = len(self.within)
+        self.within.append(self._before[number] if number < len(self._before) else frozenset())
+        return self.within[number]
 
     def active(self) -> bool:
         """Whether the function of this vmap runs here, and none within it."""
@@ -349,8 +360,9 @@ class Examples(Observer):
         memories = [owner(i._array) for i in call.inputs if isinstance(i, _runtime.Tensor)]
         for tensor in call.outputs:
             memory = owner(tensor._array)
-            self._made.append(None if any([memory is m for m in memories]) else ref(memory))
-            if len(self._made) - 1 in self.apart:
+            own = not any([memory is m for m in memories])
+            self._made.append(ref(memory) if own else None)
+            if own and len(self._made) - 1 in self.apart:
                 with self._outside():
                     for observer in tuple(observers):
                         if (
@@ -457,7 +469,7 @@ class Examples(Observer):
             if self.slot_of(out) is not None:
                 if number is None or self._wrote:
                     raise RuntimeError(_refusals.WRITE)
-                raise Again(number)
+                raise Again(self, number)
             self._wrote = self._wrote or number is None
             self._keep_old(tensor)
             if self._outer is not None:

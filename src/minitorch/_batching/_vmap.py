@@ -12,6 +12,7 @@ from .. import _random, _runtime
 from .._kernels.scatter import ALL
 from .._pytree import TreeSpec, kind_of, tree_flatten
 from .._records import unobserved
+from .._trace import _current
 from .._views import current_node
 from ._batch import expanded, to_front
 from ._escaped import forbid
@@ -204,14 +205,22 @@ class Mapped:
             forbid([array for examples in ran for array in examples.let_go()])
 
     def _all_at_once(self, leaves: Sequence[Any], ran: list[Examples]) -> Any:
-        size, apart = self.sizes_agree(leaves), frozenset[int]()
+        size, outer, within = self.sizes_agree(leaves), _current.get(), list[frozenset[int]]()
+        outer = outer if isinstance(outer, Examples) else None
+        apart = outer.expected() if outer else frozenset[int]()
+        place = len(outer.within) - 1 if outer else 0
         while True:
-            ran.append(Examples(size, self.randomness, apart))
+            ran.append(Examples(size, self.randomness, apart, within))
             try:
                 examples, batches, out = self.of_first(leaves, ran[-1])
                 break
             except Again as again:
+                if again.examples is not ran[-1]:
+                    raise
                 apart |= {again.number}
+                within = ran[-1].within
+                if outer:
+                    outer.within[place] = apart
                 ran[-1].put_back()
         flat, spec = tree_flatten(out)
         slots = [examples.slot_of(t) if isinstance(t, _runtime.Tensor) else None for t in flat]
