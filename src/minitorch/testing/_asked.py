@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from .. import _runtime, nn
+from .. import _runtime
 from ..autograd import Function
 from ._report import described
 
@@ -19,7 +19,7 @@ def check_function(name: str, fn: Any) -> None:
     """Raise TypeError for what is no function, or a class of which one is to be made first."""
     if isinstance(fn, type) and issubclass(fn, Function):
         raise TypeError(f"{name}(): fn is the class {fn.__name__}, a Function: pass {fn.__name__}.apply")
-    if isinstance(fn, type) and issubclass(fn, nn.Module):
+    if isinstance(fn, type) and hasattr(fn, "parameters"):
         raise TypeError(
             f"{name}(): fn is the class {fn.__name__}, a Module: pass one that is made of it, such as {fn.__name__}(...)"
         )
@@ -71,9 +71,9 @@ def parameters_of(name: str, fn: Callable[..., Any], given: Iterable[Any] | None
         For what is no sequence of tensors of floats.
     """
     if given is None:
-        return tuple([p for p in fn.parameters() if p.requires_grad]) if isinstance(fn, nn.Module) else ()
+        return tuple([p for p in fn.parameters() if p.requires_grad]) if hasattr(fn, "parameters") else ()
     wanted = f"{name}(): parameters must be a sequence of tensors of floats"
-    if isinstance(given, nn.Module):
+    if hasattr(given, "parameters"):
         raise TypeError(f"{wanted}: pass its parameters()")
     if isinstance(given, _runtime.Tensor) or not isinstance(given, Iterable):
         raise TypeError(f"{wanted}, such as [w], not {described(given)}")
