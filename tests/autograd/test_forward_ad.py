@@ -79,6 +79,14 @@ def test_errors_say_what_is_wrong() -> None:
             fwAD.make_dual(X, T, level=1)
 
 
+def test_a_tangent_has_no_tangent_itself() -> None:
+    with fwAD.dual_level():
+        dual = fwAD.make_dual(torch.ones(3), torch.ones(3))
+        for tangent in (dual, dual * 2, dual[:]):
+            with pytest.raises(RuntimeError, match="forward grad that itself has a forward gradient"):
+                fwAD.make_dual(torch.ones(3), tangent)
+
+
 def test_out_is_refused() -> None:
     with fwAD.dual_level():
         x, out = fwAD.make_dual(X, T), torch.zeros(3)

@@ -127,9 +127,9 @@ def test_a_step_is_positive(step: float) -> None:
         torch.autograd.numerical_jacobian(torch.sin, torch.ones(2), method="central", step=step)
 
 
-@pytest.mark.parametrize("result", [2, None, torch.tensor([1, 2])])
+@pytest.mark.parametrize("result", [2, None, torch.tensor([1, 2]), (torch.ones(2), 3.0), (torch.ones(2), {})])
 def test_what_is_no_tensor_of_floats_has_no_jacobian(result: Any) -> None:
-    with pytest.raises(TypeError, match="return a tensor of floats"):
+    with pytest.raises(TypeError, match="return tensors of floats, got"):
         torch.autograd.numerical_jacobian(lambda x: result, torch.ones(2))
 
 
@@ -163,3 +163,8 @@ def test_it_is_refused_where_it_would_be_a_constant_silently() -> None:
         with pytest.raises(RuntimeError, match="would be a constant"):
             total(dual)
         assert total(x) is not None
+
+
+def test_examples_of_a_map_have_no_jacobian_of_their_own() -> None:
+    with pytest.raises(RuntimeError, match="inside of a transform"):
+        torch.func.vmap(lambda x: torch.autograd.numerical_jacobian(torch.sin, x))(torch.ones(3))

@@ -686,3 +686,11 @@ def test_a_matrix_that_fails_in_any_example_raises(function: Any) -> None:
     matrices[2] = 0.0
     with pytest.raises(RuntimeError, match="Batch element 2"):
         torch.vmap(function)(matrices)
+
+
+def test_vectors_without_a_batch_are_refused() -> None:
+    x = normal(3).requires_grad_()
+    with pytest.raises(
+        RuntimeError, match=r"grad_output\[0\] has a shape of torch.Size\(\[\]\) and output\[0\] has a shape of"
+    ):
+        torch.autograd.grad(x * 2, x, torch.ones(3), is_grads_batched=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._differentiate import gradients, gradients_for
+from .._size import Size
 from ._vmap import vmap
 
 
@@ -27,8 +28,8 @@ def batched(
                 raise RuntimeError(
                     f"If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
                     f"dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
-                    f"output, but a mismatch was detected: grad_output[{index}] has a shape of {batch.shape} and "
-                    f"output[{index}] has a shape of {root.shape}."
+                    f"output, but a mismatch was detected: grad_output[{index}] has a shape of "
+                    f"{Size(shape[1:])} and output[{index}] has a shape of {root.shape}: give it one dimension more in front."
                 )
             sizes.append(shape[0])
         elif root.numel() != 1:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _runtime
-from .._modes import active_levels, in_transform
+from .._modes import active_levels, differs, in_transform
 from .._runtime import wrap
 from ._differences import JUMP, KINK, Array, Line, examine, glance, steps_between
 from ._subject import ChangedShape, Subject, tuple_of
@@ -56,7 +56,7 @@ def numerical_jacobian(
     ValueError
         For another method, a *step* for extrapolation or one that is not positive, or inputs without a tensor of floats.
     TypeError
-        For a dict of inputs, and a function that returns no tensor of floats.
+        For a dict of inputs, and a function that returns something else than tensors of floats.
     RuntimeError
         Inside a transform of ``func`` or at a level of forward mode, where the result would be a constant.
 
@@ -94,10 +94,11 @@ def numerical_jacobian(
     except ChangedShape as changed:
         raise AssertionError(f"numerical_jacobian(): {changed}") from None
     outputs, _ = subject.point()
-    if not subject.which:
+    if not subject.which or len(subject.which) < len(outputs):
         kinds = ", ".join([str(getattr(o, "dtype", type(o).__name__)) for o in outputs])
         raise TypeError(
-            f"numerical_jacobian(): expected the function to return a tensor of floats, got {kinds or 'nothing'}"
+            f"numerical_jacobian(): expected the function to return tensors of floats, got {kinds or 'nothing'}: return those "
+            "alone"
         )
     several = len(outputs) > 1 or isinstance(outputs, list)
     shaped = [
@@ -110,7 +111,7 @@ def _check_place(arguments: Sequence[Any]) -> None:
     """Refuse inputs that something outside differentiates: what is measured is a constant to it."""
     for a in arguments:
         if isinstance(a, _runtime.Tensor) and (
-            in_transform() or any([level.of(a) is not None for level in active_levels()])
+            in_transform() or any([level.of(a) is not None for level in active_levels()]) or differs(a)
         ):
             raise RuntimeError(
                 "numerical_jacobian(): inside of a transform or at a level of forward mode the result would be a constant: "

@@ -83,7 +83,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     Raises
     ------
     RuntimeError
-        Outside of a level; for a tensor that has a tangent already; for a tangent of another shape.
+        Outside of a level; for a tensor, or a tangent, that has a tangent already; for a tangent of another shape.
     ValueError
         For integers.
 
@@ -102,14 +102,22 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
     check_dual("make_dual()", tensor, tangent)
-    alias = tensor._alias
-    if ((alias is not None and alias.parent is not None) or id(tensor._array) in entered.entries) and entered.of(
-        tensor
-    ) is not None:
+    if _has_tangent(entered, tensor):
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
         )
+    if _has_tangent(entered, tangent):
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level 0 is not supported: take the primal "
+            "that unpack_dual() gives; func.jvp nests"
+        )
     return _tangents.dual(entered, tensor, tangent)
+
+
+def _has_tangent(level: Level, tensor: Any) -> bool:
+    alias = tensor._alias
+    known = id(tensor._array) in level.entries or (alias is not None and alias.parent is not None)
+    return known and level.of(tensor) is not None
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
