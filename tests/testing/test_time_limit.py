@@ -77,7 +77,7 @@ def at_limits(
 @pytest.mark.parametrize(
     "options",
     [{}, {"order": 2}, {"fast": True, "order": 2}, {"reference": torch.tanh}, {"skip": ("determinism", "values")}],
-    ids=str,
+    ids=lambda options: " ".join(options) or "plain",
 )
 def test_right_functions_are_right_or_too_slow(clock: Clock, options: Any) -> None:
     *short, last = at_limits(clock, clock.slow(torch.tanh), point(0.3, -0.7), **options)
