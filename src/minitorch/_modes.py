@@ -120,6 +120,13 @@ def differs(tensor: Any) -> bool:
     return any([observer.active() and observer.differs(tensor) for observer in observers])
 
 
+def differ_since(observer: Observer, values: tuple[Any, ...]) -> bool:
+    """Whether one of the tensors among *values* differs so by a map that began while *observer* stood here: what is computed
+    of one example is not what the map computes, which follows for the whole batch."""
+    began = observers[: observers.index(observer)]
+    return any([o.active() and any([o.differs(v) for v in values if hasattr(v, "_array")]) for o in began])
+
+
 mode_place: ContextVar[Any] = ContextVar("mode_place", default=None)
 """Where the mode was switched: code and offset, or the code of a decorated function and None; while something observes."""
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import minitorch as torch
 from graphs import random_graph
+from minitorch import func
 from minitorch.autograd import Tape
 
 
@@ -235,3 +236,61 @@ def test_what_is_not_on_a_tape_is_said() -> None:
     assert len(Tape([])) == 0
     with pytest.raises(ValueError, match="nothing on this tape is called 'relu'"):
         tape.backward(until="relu")
+
+
+# -- around transforms -------------------------------------------------------------------------------------------------
+def _written_by_halves(a: Any) -> Any:
+    y = a * 1.0
+    y[1:].mul_(a[:-1])
+    return y.sum()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: func.vmap(lambda a: a.sin() * a)(x),
+        lambda x: func.vmap(func.vmap(lambda a: a.exp() * a))(x),
+        lambda x: func.vmap(lambda a: (x * 2).sum().exp() * a.max(0)[0])(x),
+        lambda x: func.vmap(_written_by_halves)(x),
+        lambda x: func.vmap(func.grad(lambda a: (a.sin() * a).sum()))(x),
+        lambda x: func.jacfwd(lambda a: a.sin() * a)(x[0]),
+        lambda x: func.hessian(lambda a: (a.sin() * a).sum())(x[0]),
+    ],
+)
+def test_a_block_around_a_map_has_what_was_computed_for_the_batch(function: Any) -> None:
+    x = torch.tensor([[0.3, 0.5, -0.2], [1.0, -1.5, 0.7]], dtype=torch.float64, requires_grad=True)
+    x.name = "x"
+    with Tape() as tape:
+        z = function(x).sum()
+    (expected,) = torch.autograd.grad(z, x, retain_graph=True)
+    nodes = {entry.node for entry in tape}
+    assert {e.node for e in Tape(z) if type(e.node).__name__ != "CopySlices"} <= nodes  # nothing of it is missing
+    assert len(str(tape.table(full=True)).splitlines()) == len(tape) + 1
+    assert tape.to_svg().startswith("<svg")
+    assert tape.memory().total
+    values = tape.formula().evaluate()
+    assert torch.allclose(values["y"], z)
+    assert torch.allclose(values["dy/dx"], expected)
+    for _ in tape.backward(of=z):
+        pass
+    assert torch.equal(x.grad, expected)
+
+
+def test_a_block_within_a_maps_function_has_the_examples_calls() -> None:
+    ops = []
+
+    def function(a: Any) -> Any:
+        with Tape() as tape:
+            b = a.sin() * a
+        ops.extend([entry.op for entry in tape])
+        return b
+
+    func.vmap(function)(torch.ones(2, 3))
+    assert ops == ["sin", "mul"]
+
+
+def test_writes_of_a_map_are_copies_in_a_block() -> None:
+    x = torch.ones(2, 3)
+    with Tape() as tape:
+        func.vmap(_written_by_halves)(x)
+    assert [entry.op for entry in tape if entry.in_place] == ["copy_"]

@@ -223,10 +223,10 @@ class Written:
         source = self.source.tensor if isinstance(self.source, Fixed) else values[self.source]
         if isinstance(self.source, Slot):
             source = padded(source, tensor._array.ndim - source._array.ndim)
-        write(tensor, _fitted, (source,))
+        write(tensor, copy, (source,))
 
 
-def _fitted(tensor: Any, source: Any) -> Any:
+def copy(tensor: Any, source: Any) -> Any:
     if source._node is None and source._array.shape == tensor._array.shape:
         return source  # otherwise a node of its own: that of *source* is older than the write
     return rows["copy"].call(tensor, source, tensor._array.dtype)

@@ -17,7 +17,7 @@ from .._choices import Choice
 from .._choices import Number as ChosenNumber
 from .._dtypes import dtype
 from .._inplace import Take
-from .._modes import Observer, observers
+from .._modes import Observer, differ_since, observers
 from .._op import Row
 from .._records import name_of, op_name
 from .._tape import AccumulateGrad, Output
@@ -54,13 +54,17 @@ class Watch(Observer):
         return _watching.get() is self
 
     def recorded(self, call: Any) -> None:
-        self.events.append(("read_call", call))
+        self._note((*call.inputs, *call.outputs), "read_call", call)
 
     def written(self, tensor: Any, out: Any) -> None:
-        self.events.append(("write", tensor, out))
+        self._note((tensor, out), "write", tensor, out)
 
     def copied(self, tensor: Any, array: Any) -> None:
-        self.events.append(("copy", tensor, array))
+        self._note((tensor,), "copy", tensor, array)
+
+    def _note(self, tensors: tuple[Any, ...], *event: Any) -> None:
+        if not differ_since(self, tensors):
+            self.events.append(event)
 
 
 class Symbol:

@@ -10,7 +10,7 @@ from typing import Any, overload
 from .. import _runtime
 from .._differentiate import GradientEdge, tuple_of
 from .._dtypes import of_numpy
-from .._modes import Observer, observers
+from .._modes import Observer, differ_since, observers
 from .._op import rows
 from .._reach import reachable
 from .._records import name_of_leaf, notes_of, op_name
@@ -381,7 +381,7 @@ class Tape(Shown, Observer):
 
     def recorded(self, call: Any) -> None:
         """Note one call, once where this tape was entered twice; its entry is made when it is asked for."""
-        if not self._calls or self._calls[-1] is not call:
+        if (not self._calls or self._calls[-1] is not call) and not differ_since(self, (*call.inputs, *call.outputs)):
             self._calls.append(call)
 
     def _entry_of_call(self, call: Any) -> Entry:

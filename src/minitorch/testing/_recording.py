@@ -50,7 +50,10 @@ class Recording(Tape):
 
     def recorded(self, call: Any) -> None:
         """Note one call and the values it was given."""
+        before = len(self)
         super().recorded(call)
+        if len(self) == before:
+            return
         self.values.append(tuple([self._before(t, call.in_place and i == 0) for i, t in enumerate(call.inputs)]))
         if self._written is None and any([not np.array_equal(a, b, equal_nan=True) for a, b in self._watched]):
             self._written = len(self.values) - 1
