@@ -579,3 +579,55 @@ def test_like_gradients_of_elements_are_added() -> None:
     formula = Tape(3 * x[0] - x[0] * 3 + x[1] ** 2).formula()
     assert formula["dy/dx"] == "2*select_scatter(zeros(3), x[1], dim=0, index=1)"
     assert formula.evaluate()["dy/dx"].tolist() == [0.0, 2.4, 0.0]
+
+
+@pytest.mark.parametrize("followed", [True, False])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.max(1)[0],
+        lambda x: x.sort()[0],
+        lambda x: x.topk(1)[0],
+        lambda x: x.cummax(0)[0],
+        lambda x: x.median(1)[0],
+        lambda x: torch.linalg.inv(x),
+        lambda x: torch.linalg.solve(x, x * 2),
+        lambda x: torch.linalg.cholesky(x @ x.T),
+    ],
+)
+def test_the_result_of_a_block_is_no_helper_of_its_last_operation(function: Any, followed: bool) -> None:
+    x = leaf([[2.0, 0.3], [0.1, 3.0]], "x").requires_grad_(followed)
+    with Tape() as tape:
+        y = function(x)
+    values = tape.formula().evaluate()
+    assert torch.allclose(values["y"], y)
+    assert list(values) == (["y", "dL/dx"] if followed else ["y"])
+
+
+def test_the_last_result_of_a_block_may_be_without_history_or_floats() -> None:
+    x, c = leaf([1.0, 2.0], "x"), torch.tensor([3, 4])
+    with Tape() as tape:
+        y = x * 2
+        y.argmax()
+    assert tape.formula()["y"] == "2*x"
+    with Tape() as tape:
+        c.argmax()
+    assert tape.formula()["y"].startswith("argmax(")
+
+
+@pytest.mark.parametrize("function", [lambda x: x * 0 + 1, lambda x: x.sin() ** 2 + x.cos() ** 2])
+def test_a_derivative_that_is_zero_is_written(function: Any) -> None:
+    formula = written(function, leaf([0.5, 2.0], "x"))
+    assert str(formula) == "# g = dL/dy\ny = ones(2)\ndL/dx = zeros(2)"
+    values = formula.evaluate(g=[1.0, 2.0], x=[3.0, 4.0])
+    assert values["y"].tolist() == [1.0, 1.0]
+    assert values["dL/dx"].tolist() == [0.0, 0.0]
+    assert str(written(lambda x: function(x).sum(), leaf([0.5, 2.0], "x"))).endswith("dy/dx = zeros(2)")
+
+
+def test_a_value_must_be_one() -> None:
+    formula = written(torch.exp, leaf(1.0, "x"))
+    with pytest.raises(TypeError, match="'x' must be a Tensor, an ndarray or a number, not None"):
+        formula.evaluate(x=None)
+    with pytest.raises(TypeError, match="'z' is no name of this formula; it has none"):
+        written(lambda: torch.ones(2) * 2).evaluate(z=1.0)

@@ -120,12 +120,16 @@ class Formula:
         Raises
         ------
         TypeError
-            For a name that is not in the formula, or where a constant is not known and not given.
+            For a name that is not in the formula, for None, or where a constant is not known and not given.
         """
         tensors = {n: None if s.tensor is None else _runtime.wrap(s.tensor._array) for n, s in self._symbols.items()}
         for name, value in values.items():
             if (known := identifier(name)) not in tensors:
-                raise TypeError(f"evaluate(): {name!r} is no name of this formula; it has {', '.join(tensors)}")
+                raise TypeError(
+                    f"evaluate(): {name!r} is no name of this formula; it has {', '.join(tensors) or 'none'}"
+                )
+            if value is None:
+                raise TypeError(f"evaluate(): {name!r} must be a Tensor, an ndarray or a number, not None")
             tensors[known] = self._as_tensor(value, tensors[known])
         missing = [name for name, value in tensors.items() if value is None]
         if missing or self._unknown:
@@ -344,8 +348,8 @@ def outputs_of(
     given = [root.__dict__.get("name") for root in roots]
     by_leaf = {id(s.tensor): head for head, s in enumerate(reading.symbols)}
     heads = [by_leaf.get(id(leaf), -1) for leaf in passes.leaves]
-    varied = [heads[i] for i, e in first.items() if e.kind != "number" or e.number]
-    names = Names(reading, [*values, *first.values(), *second.values()], given, varied)
+    met = [heads[i] for i in first] + [by_leaf[id(seed)] for kind, seed in passes.seeds if kind == "gradient"]
+    names = Names(reading, [*values, *first.values(), *second.values()], given, [head for head in met if head >= 0])
     total = names.roots[0] if passes.own and len(roots) == 1 else names.free("L")
     outputs = [Output(name, latex_name(name), e, True) for name, e in zip(names.roots, values)]
     shown = [i for i, head in enumerate(heads) if head in names.of]
@@ -371,13 +375,21 @@ def roots_of(tape: Tape, of: Any) -> tuple[Any, ...]:
     elif tape._roots:
         roots = tape._roots
     elif tape._calls:
-        roots = tape._calls[-1].outputs[:1]
+        roots = last_made([call.outputs for call in tape._calls])
     else:
         raise RuntimeError("formula(): nothing was recorded in this block; run the function within `with tape:`")
     for index, root in enumerate(roots):
         if not isinstance(root, _runtime.Tensor):
             raise TypeError(f"formula(): element {index} of the results must be a Tensor, not {type(root).__name__}")
     return tuple(roots)
+
+
+def last_made(results: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """The last result that has a history; without one, the last of floats: what follows it are helpers, such as indices."""
+    firsts = [outputs[0] for outputs in results if outputs]
+    followed = [t for t in firsts if t._node is not None]
+    floats = [t for t in firsts if t._array.dtype.kind == "f"]
+    return tuple((followed or floats or firsts)[-1:])
 
 
 def events_of(tape: Tape) -> list[tuple[Any, ...]]:

@@ -256,7 +256,8 @@ class Tape(Shown, Observer):
         Parameters
         ----------
         of : Tensor or sequence of Tensor, optional
-            The results; those the tape was read from by default, or the last one made in the block.
+            The results; those the tape was read from by default, or the last one of the block that has a history (if none
+            has, the last one of floats).
         order : {0, 1, 2}
             Up to which derivative. Second derivatives by a tensor are those of its gradient's product with a direction ``v``.
         gradient : Tensor, number or sequence of them, optional
