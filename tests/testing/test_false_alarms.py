@@ -304,3 +304,56 @@ def test_huge_numbers_make_no_warnings(fn: Any, dtype: Any) -> None:
             report = check_gradients(fn, at(*values, dtype=dtype), order=2, raise_exception=False)
             assert report.ok or "no output is finite" in str(report)
             torch.autograd.numerical_jacobian(fn, at(*values, dtype=dtype), with_error=True)
+
+
+# -- cancellation within one operation ---------------------------------------------------------------------------------
+@pytest.mark.parametrize("dtype", [F64, F32], ids=str)
+@pytest.mark.parametrize("logit", [10, 14, 18, 30, 36, 60, 300])
+def test_a_confident_model(logit: float, dtype: Any) -> None:
+    x = at(logit, 0.0, 0.0, dtype=dtype)
+    assert check_gradients(lambda x: F.cross_entropy(x, torch.tensor(0)), x, order=2).ok
+    assert check_gradients(lambda x: -x.log_softmax(0)[0], x).ok
+
+
+def test_a_mistake_where_values_do_not_move_is_found() -> None:
+    class Positive(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.relu() * 1e-10
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 1e-10
+
+    for dtype in (F64, F32):
+        assert check_gradients(Positive.apply, at(-3.0, 40.0, dtype=dtype), raise_exception=False).failed("values")
+
+
+# -- numbers that nothing is next to, and gradients of few digits ------------------------------------------------------
+@pytest.mark.parametrize("fn", [torch.sin, torch.floor, torch.frac, torch.cos, lambda x: torch.fmod(x, 1.5)])
+def test_periods_that_are_shorter_than_the_distance_of_numbers(fn: Any) -> None:
+    for huge, dtype in ((1.3407807929942596e154, F64), (1e16, F64), (1e18, F32)):
+        assert check_gradients(fn, at(huge, 1.0, -2.3, dtype=dtype)).ok
+
+
+def test_what_is_not_compared_is_said() -> None:
+    report = check_gradients(torch.sin, at(1e20, 0.3))
+    assert report.notes[0].startswith("not comparable: input 0 at [0] is 1e+20, and the next number is 1.64e+04 away")
+
+    def halves(x: Any) -> Any:
+        return x / 2 + (x / 2).detach()
+
+    assert check_gradients(halves, at(1e20), raise_exception=False).failed("values")
+    assert check_gradients(halves, at(1e20, 0.3), raise_exception=False).failed("values")
+
+
+@pytest.mark.parametrize(("logit", "dtype"), [(-100.0, F32), (-103.0, F32), (-720.0, F64), (-745.0, F64)])
+def test_gradients_that_are_subnormal(logit: float, dtype: Any) -> None:
+    assert check_gradients(lambda x: x.softmax(0), at(logit, 0.3, dtype=dtype), order=2).ok
+    assert check_gradients(lambda x: F.softplus(x * 10, beta=3), at(-3.0, logit / 30, dtype=dtype)).ok
+
+
+@pytest.mark.parametrize("dtype", [F64, F32], ids=str)
+def test_ties_of_singular_values(dtype: Any) -> None:
+    for matrix in (torch.zeros(2, 2), torch.zeros(2, 3), torch.eye(3), torch.diag(torch.tensor([2.0, 0.0, 0.0]))):
+        assert check_gradients(torch.linalg.svdvals, matrix.to(dtype)).ok

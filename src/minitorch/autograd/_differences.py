@@ -39,6 +39,8 @@ class Precision(NamedTuple):
         Relative differences below this are never called a mismatch: a tenth of them would not be found for certain.
     least : float
         The smallest argument that steps of its own size leave its digits.
+    floor : float
+        Gradients below this have too few digits to be compared: they, or what they are made of, are subnormal.
     """
 
     unit: float
@@ -47,11 +49,12 @@ class Precision(NamedTuple):
     finest: float
     equal: float
     least: float
+    floor: float
 
 
-DOUBLE = Precision(2.0**-53, 2.0**-17, 2.0**-3, 2.0**-25, 1e-5, 2.0**-960)
-SINGLE = Precision(2.0**-24, 2.0**-6, 2.0**-2, 2.0**-14, 1e-2, 2.0**-100)
-HALF = Precision(2.0**-11, 2.0**-3, 2.0**-1, 2.0**-7, 5e-2, 2.0**-4)
+DOUBLE = Precision(2.0**-53, 2.0**-17, 2.0**-3, 2.0**-25, 1e-5, 2.0**-960, 2.0**-1022)
+SINGLE = Precision(2.0**-24, 2.0**-6, 2.0**-2, 2.0**-14, 1e-2, 2.0**-100, 2.0**-126)
+HALF = Precision(2.0**-11, 2.0**-3, 2.0**-1, 2.0**-7, 5e-2, 2.0**-4, 2.0**-20)
 
 
 def precision_of(dtypes: Sequence[np.dtype]) -> Precision:

@@ -73,8 +73,8 @@ class Subject:
         How often *fn* was called, and differentiated.
     refused : int
         How often it raised next to the point, where it has no value then; ``refusal`` is the first error.
-    rounding : dict of int to float
-        For some output elements, how far rounding moves them.
+    rounding : dict of int to ndarray
+        For some output elements, how far rounding moves them: what operations give, and what they are given too.
     given, point_given : sequence
         What the last call was given, and the one at the point itself.
     """
@@ -96,7 +96,7 @@ class Subject:
         self.arrays = [t._array.copy() for t in (*[self.arguments[i] for i in variables], *self.parameters)]
         self.sizes = [a.size for a in self.arrays]
         self.tolerant, self.requiring = tolerant, requiring
-        self.rounding: dict[int, float] = {}
+        self.rounding: dict[int, Array] = {}
         self._asked = False
         self._double: Subject | None = None
         self._noise: Array | None = None
@@ -205,11 +205,24 @@ class Subject:
         return Line(at, self.base)
 
     def scales(self, variable: int) -> Array:
-        """The size of each element, for the choice of steps: its own, or what is usual in the tensor if that is larger."""
+        """The size of each element, for the choice of steps: its own, or what is usual in the tensor if that is larger.
+
+        What is usual among huge numbers is none of the business of an ordinary one beside them.
+        """
         size = np.abs(self.arrays[variable].astype(np.float64))
         finite = size[np.isfinite(size) & (size > 0)]
         usual = float(np.median(finite)) if finite.size else 1.0
-        return np.clip(np.where(np.isfinite(size), size, 1.0), usual, None)
+        own = np.where(np.isfinite(size), size, 1.0)
+        return np.maximum(own, np.minimum(usual, 2.0**10 * np.maximum(own, 1)))
+
+    def huge(self, variable: int) -> Array:
+        """Which elements are so large that the next number is as far away as the longest steps for what is of size 1."""
+        size = np.abs(self.arrays[variable].astype(np.float64))
+        return np.isfinite(size) & (8 * self.precision.unit * size >= self.precision.coarsest)
+
+    def any_huge(self) -> bool:
+        """Whether there are any such elements."""
+        return any([self.huge(v).any() for v in range(len(self.arrays))])
 
     def own_sizes(self, variable: int) -> Array:
         """Each element's own size, at most 1; where it is 0, what is usual in the tensor."""
@@ -232,13 +245,16 @@ class Subject:
         """How often the function was called, in float64 too."""
         return self.evaluations + (0 if self._double is None else self._double.evaluations)
 
-    def in_double(self) -> Subject | None:
-        """The same function of float64 inputs, if it takes them and gives the same values; made when first asked for."""
+    def in_double(self, rounding: Callable[[Array], Array] | None = None) -> Subject | None:
+        """The same function of float64 inputs, if it takes them and gives the same values; made when first asked for.
+
+        *rounding* says how far the values of some rows may be off, where they differ by more than their size suggests.
+        """
         if not self._asked:
-            self._asked, self._double = True, self._made_double()
+            self._asked, self._double = True, self._made_double(rounding)
         return self._double
 
-    def _made_double(self) -> Subject | None:
+    def _made_double(self, rounding: Callable[[Array], Array] | None) -> Subject | None:
         outputs = self.point()[0]
         if self.precision is DOUBLE:
             return None
@@ -255,8 +271,11 @@ class Subject:
         if double.precision is not DOUBLE or double.shapes != self.shapes or len(double.point()[0]) != len(outputs):
             return None
         known = np.isfinite(self.base)
-        near = np.abs(double.base - self.base) <= 2**10 * self.precision.unit * np.abs(self.base[known]).max(initial=0)
-        return double if near[known].all() else None
+        apart = np.where(known, np.abs(double.base - self.base), 0)
+        far = ~(apart <= 2**10 * self.precision.unit * np.abs(self.base[known]).max(initial=0))
+        if far.any() and rounding is not None:
+            far &= ~(apart <= rounding(far))
+        return None if far.any() else double
 
     # -- gradients
     def vjp(self, vectors: Sequence[Array | None], create_graph: bool = False, several: bool = True) -> list[Any]:

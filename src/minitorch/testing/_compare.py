@@ -7,6 +7,7 @@ are looked at one by one, and those that still disagree get a table of steps (``
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from ..autograd._differences import DOUBLE, KINDS, KINK, SMOOTH, Array, Behaviou
 from ..autograd._subject import Subject
 from ._rounding import at_point, near_point
 from ._time import OutOfTime, in_time
-from ._verdict import agreement, along, beside, rough_noise, verdict
+from ._verdict import agreement, along, beside, in_double, ordinary, rough_noise, verdict
 
 ENOUGH = 16
 """After so many columns with something wrong, others are only glanced at."""
@@ -63,8 +64,10 @@ class Comparison:
         Output elements by input elements.
     wrong : ndarray
         Which entries differ by more than the error explains.
-    points : list of Point
-        Entries that are wrong or at a kink or the like; of the latter, those with an accepted value.
+    mistakes, accepted : list of Point
+        Entries that are wrong; and those at a kink or the like with an accepted value.
+    beyond : list of (int, tuple of int)
+        Elements of inputs that are so large that differences say nothing of them; the gradient is right at ordinary sizes.
     """
 
     subject: Subject
@@ -74,12 +77,26 @@ class Comparison:
     wrong: Array
     mistakes: list[Point] = field(default_factory=list)
     accepted: list[Point] = field(default_factory=list)
+    beyond: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
     examined: int = 0
 
     @property
     def agrees(self) -> bool:
         """Whether nothing is wrong."""
         return not self.wrong.any()
+
+    def notes(self) -> list[str]:
+        """In words, that there are elements of which differences say nothing."""
+        if not self.beyond:
+            return []
+        variable, index = self.beyond[0]
+        value = self.subject.arrays[variable][index]
+        others = f" and {len(self.beyond) - 1} more" if len(self.beyond) > 1 else ""
+        return [
+            f"not comparable: input {variable} at {list(index)}{others} is {value:.3g}, and the next number is "
+            f"{abs(np.spacing(value)):.3g} away, so that differences say nothing there. With numbers of size 1 in its place "
+            "the gradient is right"
+        ]
 
     def blocks(self) -> list[tuple[int, int]]:
         """The pairs of output and input in which something is wrong."""
@@ -139,6 +156,7 @@ class _Columns:
         self.limits = np.array(largest)[self.outputs] if largest else np.zeros(0)
         self.rng, self.failed = np.random.default_rng(5), 0
         self._rounding: dict[tuple[int, bool], Array] = {}
+        self._wrong_at_ordinary: Array | None = None
 
     def settle(self, group: list[int]) -> None:
         """Compare a group of columns; look closer where they do not agree."""
@@ -189,13 +207,14 @@ class _Columns:
             with np.errstate(all="ignore"):
                 size = np.maximum(np.abs(analytic), np.abs(look.central))
                 found.wrong[:, column] = (
-                    np.abs(analytic - look.central) > 5 * subject.precision.equal * size + 16 * found.error[:, column]
+                    np.abs(analytic - look.central)
+                    > 5 * subject.precision.equal * size + 16 * found.error[:, column] + subject.precision.floor
                 )
             found.wrong[:, column] |= np.isnan(analytic)
             found.wrong[:, column] &= np.isfinite(look.central)
             return
         place = column - sum(subject.sizes[:variable])
-        double = subject.in_double()
+        double = in_double(subject)
         if double is not None:
             exact = DOUBLE._replace(equal=subject.precision.equal)
             look, also = agreement(
@@ -218,8 +237,13 @@ class _Columns:
             right |= np.isnan(analytic)
         if (~right & known & ~np.isnan(analytic)).any():
             right, behaviour = self.between_neighbours(variable, place, analytic, right, behaviour)
+        for row in np.flatnonzero(~right & known & np.isfinite(analytic))[:ENOUGH]:
+            right, behaviour = self.between_tied(int(row), variable, place, analytic, right, behaviour)
         found.numeric[:, column], found.error[:, column] = behaviour.value, behaviour.error
         wrong = ~right & known
+        if wrong.any() and self.beyond(column, wrong):
+            found.beyond.append((variable, index))
+            return
         for row in np.flatnonzero(wrong)[:ENOUGH]:
             smooth = bool(behaviour.kind[row] == SMOOTH)
             wrong[row] = not abs(analytic[row] - behaviour.value[row]) <= self.rounding(int(row), smooth)[column]
@@ -237,6 +261,53 @@ class _Columns:
                 near_point(subject, vectors) if smooth else np.repeat(at_point(subject, vectors), subject.sizes)
             )
         return self._rounding[row, smooth]
+
+    def beyond(self, column: int, wrong: Array) -> bool:
+        """Whether an element is so large that differences say nothing of it, and all is right at ordinary sizes.
+
+        The numbers next to 1e300 are further apart than the periods of ``sin``, and than whole numbers.
+        """
+        subject, huge = (
+            self.subject,
+            np.concatenate([self.subject.huge(v).ravel() for v in range(len(self.subject.sizes))]),
+        )
+        if not huge[column] or not np.isfinite(self.found.analytic[wrong, column]).all():
+            return False
+        if self._wrong_at_ordinary is None:
+            self._wrong_at_ordinary = np.ones(len(huge), bool)
+            with contextlib.suppress(Exception):  # where it has no values, nothing is known
+                points = [ordinary(subject, seed) for seed in (37, 41)]
+                self._wrong_at_ordinary = np.any([compare(p, p.rows()).wrong.any(axis=0) for p in points], axis=0)
+        return not self._wrong_at_ordinary[column]
+
+    def between_tied(
+        self, row: int, variable: int, place: int, analytic: Array, right: Array, behaviour: Behaviour
+    ) -> tuple[Array, Behaviour]:
+        """What is a slope of another output with the same value, as at a tie of singular values, if the sum over them is right.
+
+        Which of those that are equal has which slope is a matter of their order; one of them is at a kink then.
+        """
+        subject, base = self.subject, self.subject.base
+        largest = np.abs(np.where(np.isfinite(base), base, 0))[self.outputs == self.outputs[row]].max()
+        tied = (self.outputs == self.outputs[row]) & (np.abs(base - base[row]) <= 32 * subject.precision.unit * largest)
+        if tied.sum() < 2 or not (behaviour.kind[tied] == KINK).any():
+            return right, behaviour
+        slopes = np.concatenate([behaviour.left[tied], behaviour.right[tied]])
+        low, high, error = (
+            slopes.min(),
+            slopes.max(),
+            np.maximum(behaviour.left_error, behaviour.right_error)[tied].max(),
+        )
+        margin = 2 * error + subject.precision.equal * max(abs(low), abs(high))
+        if not low - margin <= analytic[row] <= high + margin:
+            return right, behaviour
+        weights, scale = tied[None].astype(float), self.scales[sum(subject.sizes[:variable]) + place]
+        small = abs(float(subject.arrays[variable].flat[place])) or min(scale, 1.0)
+        total, limit = np.array([analytic[tied].sum()]), np.array([self.limits[row]])
+        (also,), _ = verdict(subject, total, limit, lambda of: of.column(variable, place), scale, small, weights)
+        kink = Behaviour((low + high) / 2, error, low, error, high, error, np.array(KINK))
+        mask = (np.arange(len(base)) == row) & also
+        return right | mask, Behaviour(*[np.where(mask, a, b) for a, b in zip(kink, behaviour)])
 
     def between_neighbours(
         self, variable: int, place: int, analytic: Array, right: Array, behaviour: Behaviour
@@ -291,7 +362,7 @@ def compared_along(subject: Subject, directions: Sequence[Array]) -> tuple[Array
     subject.backwards += 1
     behaviour, wrong = along(subject, directions, analytic)
     if wrong.any() and behaviour is not None:
-        floors = np.repeat(at_point(subject, directions), subject.sizes)
+        floors = np.repeat(at_point(subject, directions, sums=True), subject.sizes)
         wrong &= ~(np.abs(analytic - behaviour.value) <= floors)
     if wrong.any() and behaviour is not None and (smooth := wrong & (behaviour.kind == SMOOTH)).any():
         wrong &= ~(smooth & (np.abs(analytic - behaviour.value) <= near_point(subject, directions)))

@@ -13,6 +13,7 @@ from ._blame import Step, compared, own_jacobian, site_of, steps
 from ._compare import Point, compare
 from ._recording import Recording
 from ._time import in_time
+from ._verdict import ordinary
 
 _AT_BOUNDS = "clamp clamp_min clamp_max"
 _BOUNDS_TOO = "clamp_tensors clamp_low clamp_high"
@@ -84,13 +85,13 @@ def _right_beside(subject: Subject, seed: int) -> bool:
 
 
 def moved(subject: Subject, rng: np.random.Generator) -> Subject:
-    """The function at a point nearby."""
-    other = Subject(subject.fn, subject.arguments, subject.variables, subject.parameters)
+    """The function at a point nearby; with numbers of size 1 in the place of huge ones."""
+    other = ordinary(subject, 43)
     other.arrays = [
         (a + 2.0**-7 * subject.own_sizes(v) * rng.uniform(0.5, 1, a.shape) * rng.choice([-1, 1], a.shape)).astype(
             a.dtype
         )
-        for v, a in enumerate(subject.arrays)
+        for v, a in enumerate(other.arrays)
     ]
     return other
 

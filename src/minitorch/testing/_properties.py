@@ -141,7 +141,7 @@ def linearity(setting: Setting) -> str | None:
             apart = np.abs(total._array.astype(float) - (2 * a.astype(float) - 3 * b.astype(float)))
         limit = 2.0**12 * setting.unit * scale
         if np.isfinite(scale) and not (apart <= limit).all():
-            floors = [_rounding.at_point(subject, x)[place] for x in (combined, v, w)]
+            floors = [_rounding.at_point(subject, x, sums=True)[place] for x in (combined, v, w)]
             limit += floors[0] + 2 * floors[1] + 3 * floors[2]
         if np.isfinite(scale) and not (apart <= limit).all():
             return (

@@ -28,51 +28,80 @@ UNITS = 2.0**10
 
 _NUDGES = 6
 _SIGNS = 3
+_LARGEST = 2.0**10
+"""No larger than this are the numbers that an operation is taken to round within; what is larger is mostly a mask's."""
 
 
 def of_values(subject: Subject, weights: Array) -> Array:
-    """How far rounding moves sums of a function's values: a number for each row of *weights*.
+    """How far rounding moves sums of a function's values: two numbers for each row of *weights*.
 
     Each recorded operation rounds its result; by how much that moves the sum, the gradient says that arrives there: the root
-    of the sum of the squares of (gradient x result), in rounding units.
+    of the sum of the squares of (gradient x result), in rounding units.  The second number is for operations that round
+    numbers as large as those they are given on the way to a small result, as ``log_softmax`` of ``(40, 0)`` does: 1 and
+    exp(-40) are 1.
     """
     subject.point()
     with Recording() as recording:
         outputs, wanted = subject.call()
-    squares = 0.0
+    squares = np.zeros(2)
     met: dict[int, tuple[Any, list[Any]]] = {}
-    for entry in recording:
+    for entry, given in zip(recording, recording.values):
         if entry.node is not None:
-            met[id(entry.node)] = entry.node, [getattr(t, "_array", None) for t in entry.outputs or ()]
+            results = [getattr(t, "_array", None) for t in entry.outputs or ()]
+            sizes = [None if r is None else _rounded(entry.row, r, given, subject.precision.floor) for r in results]
+            met[id(entry.node)] = entry.node, sizes
 
     def noting(results: list[Any]) -> Callable[..., None]:
         def note(gradients: Sequence[Any]) -> None:
             nonlocal squares
-            for g, value in zip(gradients, results):
-                if g is not None and value is not None and g._array.shape == value.shape:
-                    squares += float(np.square(g._array.astype(float) * value.astype(float)).sum())
+            for g, sizes in zip(gradients, results):
+                if g is not None and sizes is not None and g._array.shape == sizes.shape[1:]:
+                    moves = np.square(g._array.astype(float) * sizes).reshape(2, -1)
+                    squares = squares + np.where(np.isfinite(moves), moves, 0).sum(axis=1)
 
         return note
 
     handles = [node.register_prehook(noting(results)) for node, results in met.values()]
     found = []
     for weight in weights:
-        squares = 0.0
+        squares = np.zeros(2)
         subject.backwards += 1
         vjp([outputs[o] for o in subject.which], wanted, subject.split(weight))
         found.append(squares)
     for handle in handles:
         handle.remove()
-    return subject.precision.unit * np.sqrt(np.nan_to_num(np.array(found), posinf=0))
+    return subject.precision.unit * np.sqrt(np.nan_to_num(np.array(found).reshape(-1, 2), posinf=0))
+
+
+def _rounded(row: Any, result: Array, given: Sequence[Any], floor: float) -> Array:
+    """The sizes of what an operation rounds: its result, and that or what it was given."""
+    own = np.abs(result.astype(float)) + floor
+    within = own
+    for array in [a for a in given if isinstance(a, np.ndarray) and a.dtype.kind == "f"]:
+        size = np.abs(array.astype(float))
+        size = np.minimum(np.where(np.isfinite(size), size, 0), _LARGEST)
+        within = np.maximum(within, size if _alike(row, size, own) else size.max(initial=0))
+    return np.stack([own, within])
+
+
+def _alike(row: Any, given: Array, result: Array) -> bool:
+    """Whether each element of a result is made of one of what is given."""
+    return isinstance(row, Row) and row.elementwise and given.shape == result.shape
 
 
 def of_gradients(
-    outputs: Sequence[Any], wanted: Sequence[Any], vectors: Sequence[Array], unit: float, create_graph: bool = False
+    outputs: Sequence[Any],
+    wanted: Sequence[Any],
+    vectors: Sequence[Array],
+    unit: float,
+    create_graph: bool = False,
+    sums: bool = False,
 ) -> list[float]:
     """How far rounding moves the elements of each gradient of these vectors.
 
-    Two measures, of which the sum is taken.  What cancels between operations adds up where the gradients on their way have
-    random signs.  What cancels within one shows where the vectors are others by a few units.
+    Three measures, of which the sum is taken.  What cancels between operations adds up where the gradients on their way have
+    random signs.  What cancels within one shows where the vectors are others by a few units; or, as in g - g p, where what
+    the operations of its formula round is; with *sums*, each is taken to round what is as large as the gradient it is given.
     """
     rng = np.random.default_rng(13)
     vectors = [np.asarray(v, o._array.dtype) for v, o in zip(vectors, outputs)]
@@ -88,10 +117,11 @@ def of_gradients(
     terms = [_sizes(gradients(vectors)) for _ in range(_SIGNS)]
     for handle in handles:
         handle.remove()
-    return [UNITS * unit * max(t) + 16 * max(m) for t, m in zip(zip(*terms), zip(*moved))]
+    within = [float(m.max(initial=0)) for m in _moves(lambda _: gradients(vectors), (), unit, sums)]
+    return [UNITS * unit * max(t) + 16 * max(m) + w for t, m, w in zip(zip(*terms), zip(*moved), within)]
 
 
-def at_point(subject: Subject, vectors: Sequence[Array], create_graph: bool = False) -> list[float]:
+def at_point(subject: Subject, vectors: Sequence[Array], create_graph: bool = False, sums: bool = False) -> list[float]:
     """How far rounding moves each of a function's gradients of these vectors.
 
     No less than by what moves the value, over the size of an input, by a few of its own roundings.
@@ -99,8 +129,8 @@ def at_point(subject: Subject, vectors: Sequence[Array], create_graph: bool = Fa
     outputs, wanted = subject.point()
     subject.backwards += 1 + _NUDGES + _SIGNS
     unit = subject.precision.unit
-    own = of_gradients([outputs[o] for o in subject.which], wanted, vectors, unit, create_graph)
-    (value,) = of_values(subject, np.concatenate([np.ravel(v) for v in vectors])[None])
+    own = of_gradients([outputs[o] for o in subject.which], wanted, vectors, unit, create_graph, sums)
+    value = of_values(subject, np.concatenate([np.ravel(v) for v in vectors])[None])[0, 0]
     sizes = [max(1.0, subject.scales(v).min(initial=np.inf)) for v in range(len(wanted))]
     return [floor + 64 * value / size for floor, size in zip(own, sizes)]
 
@@ -113,13 +143,16 @@ def of_points(call: Callable[[Sequence[Array]], list[Array]], arrays: Sequence[A
     return [float(m.max(initial=0)) for m in _moves(call, arrays, unit)]
 
 
-def _moves(call: Callable[[Sequence[Array]], list[Array]], arrays: Sequence[Array], unit: float) -> list[Array]:
+def _moves(
+    call: Callable[[Sequence[Array]], list[Array]], arrays: Sequence[Array], unit: float, sums: bool = False
+) -> list[Array]:
     """The same for each element.  Where *call* raises, it does not count."""
     rng = np.random.default_rng(23)
-    at = call(arrays)
+    with Moving(rng, 0.0):  # what backward passes are lifted to may be another formula than what is run
+        at = call(arrays)
     largest = [np.zeros(np.shape(a)) for a in at]
     for units in (1, 2, 3, 3, 5, 5):
-        with contextlib.suppress(Exception), Moving(rng, 2 * unit) as moving:
+        with contextlib.suppress(Exception), Moving(rng, 2 * unit, sums) as moving:
             found = call([moving.moved(a, 2 * units * unit) for a in arrays])
             apart = [np.abs(np.nan_to_num(a - b, posinf=0, neginf=0)) for a, b in zip(found, at)]
             largest = [np.maximum(a, b) for a, b in zip(largest, apart)]
@@ -145,7 +178,8 @@ def near_point(subject: Subject, vectors: Sequence[Array]) -> Array:
 class Moving(Observer):
     """While it is entered, what operations round is a little larger or smaller; equal numbers move alike.
 
-    What an operation passes on is not rounded: what it is given, its numbers, and these with another sign.
+    What an operation passes on is not rounded: what it is given, its numbers, and these with another sign.  Those of backward
+    passes are moved too.
 
     Parameters
     ----------
@@ -153,9 +187,15 @@ class Moving(Observer):
         Says by its digits which number becomes larger.
     by : float
         The part of a number that is added or taken away.
+    sums : bool
+        Whether operations of a backward pass are taken to sum what is as large as the gradient they are given, as
+        ``log_softmax``'s does g - g p, and to round that.
     """
 
-    def __init__(self, rng: np.random.Generator, by: float) -> None:
+    lifts = True
+
+    def __init__(self, rng: np.random.Generator, by: float, sums: bool = False) -> None:
+        self._sums = sums
         self._factor = 2 * int(rng.integers(2**62)) + 1
         self._by, self._thread = by, threading.get_ident()
 
@@ -172,22 +212,29 @@ class Moving(Observer):
 
     def recorded(self, call: Any) -> None:
         """Move what a call has rounded."""
-        if isinstance(call.row, Row) and not call.row.view and not call.in_place:
+        if self._by and isinstance(call.row, Row) and not call.row.view and not call.in_place:
             given = [t._array for t in call.inputs if isinstance(t, _runtime.Tensor) and t._array.dtype.kind == "f"]
             numbers = np.array([float(p) for p in (*call.params, *call.inputs) if isinstance(p, (int, float))])
             for array in [out._array for out in call.outputs]:
                 shared = any([np.may_share_memory(array, a) for a in given])
                 if array.dtype.kind == "f" and array.flags.writeable and not shared:
                     passed_on = np.concatenate([np.abs(a).ravel() for a in (*given, numbers.astype(array.dtype))])
-                    array[...] = np.where(np.isin(np.abs(array), passed_on), array, self.moved(array, self._by))
+                    moved = np.where(np.isin(np.abs(array), passed_on), array, self.moved(array, self._by))
+                    if self._sums and call.row.inputs[0] == "grad" and not call.row.elementwise:
+                        moved += self._signs(array) * self._by * np.abs(given[0]).max(initial=0)
+                    array[...] = moved
 
     def moved(self, array: Array, by: float) -> Array:
         """Numbers larger or smaller by this part of them."""
+        signs = self._signs(array)
+        least = float(np.finfo(array.dtype).smallest_subnormal) * (array != 0)
+        with np.errstate(all="ignore"):
+            return np.asarray((array * (1 + by * signs) + least * signs).astype(array.dtype))
+
+    def _signs(self, array: Array) -> Array:
         whole: Any = np.dtype(f"u{array.itemsize}")
         digits = np.multiply(array.view(whole), whole.type(self._factor % 2 ** (8 * array.itemsize)))
-        signs = 1.0 - 2.0 * (digits >> whole.type(8 * array.itemsize - 1))
-        with np.errstate(all="ignore"):
-            return np.asarray((array * (1 + by * signs)).astype(array.dtype))
+        return np.asarray(1.0 - 2.0 * (digits >> whole.type(8 * array.itemsize - 1)))
 
 
 def _nudged(vector: Array, unit: float, rng: np.random.Generator) -> Array:

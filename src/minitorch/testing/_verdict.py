@@ -39,6 +39,11 @@ def rough_noise(subject: Subject) -> Array:
     return 4 * subject.precision.unit * np.abs(subject.base)
 
 
+def in_double(subject: Subject) -> Subject | None:
+    """The same function in float64, if its values are the same but for rounding."""
+    return subject.in_double(lambda rows: 64 * _rounding_of(subject, rows, None)[1])
+
+
 def agreement(
     line: Line, step: float, analytic: Array, rough: Array, outputs: Array, precision: Precision
 ) -> tuple[Glance, Array]:
@@ -83,7 +88,7 @@ def along(
     if weights is not None:
         rough, owners = np.sqrt((weights**2) @ rough**2), np.zeros(len(weights), int)
     _, agrees = agreement(line, precision.step, analytic, rough, owners, precision)
-    double = None if agrees.all() else subject.in_double()
+    double = None if agrees.all() else in_double(subject)
     if double is not None:
         exact = DOUBLE._replace(equal=precision.equal)
         rough = rough_noise(double) if weights is None else np.sqrt((weights**2) @ rough_noise(double) ** 2)
@@ -121,24 +126,18 @@ def verdict(
         Of sums of outputs.
     """
     precision, line = subject.precision, Remembered(line_of(subject), weights)
-    noise, steps = _noise(subject, weights), _steps(precision, scale, small)
-    slack = max(32 * precision.unit, 1e-4 * precision.equal) * limits
-    behaviour = examine(line, steps, noise, precision.equal)
-    right = judge(analytic, behaviour, precision.equal, slack)
-    if not right.all():
-        noise = np.maximum(noise, 2 * _rounding_of(subject, ~right, weights))
-        behaviour = examine(line, steps, noise, precision.equal)
-        right = judge(analytic, behaviour, precision.equal, slack)
+    steps = _steps(precision, scale, small)
+    slack = max(32 * precision.unit, 1e-4 * precision.equal) * limits + precision.floor
+    behaviour, right, noise = _table(subject, analytic, line, steps, slack, weights)
     behaviour = _closer(line, behaviour, right, steps, small, noise, precision)
     right = judge(analytic, behaviour, precision.equal, slack)
     with np.errstate(all="ignore"):
         size = np.maximum(np.abs(analytic), np.abs(behaviour.value))
         vague = right & (behaviour.kind == SMOOTH) & (2 * behaviour.error > 0.05 * size) & (size > SHARP * limits)
-    double = subject.in_double() if (~right | vague).any() else None
+    double = in_double(subject) if (~right | vague).any() else None
     if double is not None:
-        line, steps, noise = Remembered(line_of(double), weights), _steps(DOUBLE, scale, small), _noise(double, weights)
-        finer = examine(line, steps, noise, DOUBLE.equal)
-        agrees = judge(analytic, finer, precision.equal, slack)
+        line, steps = Remembered(line_of(double), weights), _steps(DOUBLE, scale, small)
+        finer, agrees, noise = _table(double, analytic, line, steps, slack, weights, precision.equal)
         finer = _closer(line, finer, right | agrees, steps, small, noise, DOUBLE)
         agrees = judge(analytic, finer, precision.equal, slack)
         clearly = judge(analytic, finer, 5 * precision.equal, 32 * slack)
@@ -148,6 +147,28 @@ def verdict(
     if (behaviour.kind == VERTICAL).any():  # a vector that is 0 for this output, times infinity
         right |= np.isnan(analytic)
     return right, behaviour
+
+
+def _table(
+    subject: Subject,
+    analytic: Array,
+    line: Line,
+    steps: Sequence[float],
+    slack: Array,
+    weights: Array | None,
+    equal: float | None = None,
+) -> tuple[Behaviour, Array, Array]:
+    """What a table says, which values are right by it, and the noise: what rounding does besides, too, where some are not."""
+    noise, precision = _noise(subject, weights), subject.precision
+    equal = precision.equal if equal is None else equal
+    behaviour = examine(line, steps, noise, precision.equal)
+    right = judge(analytic, behaviour, equal, slack)
+    if not right.all():
+        own, within = _rounding_of(subject, ~right, weights)
+        noise = np.maximum(noise, np.where(_flat(line, steps), 16 * within, 2 * own))
+        behaviour = examine(line, steps, noise, precision.equal)
+        right = judge(analytic, behaviour, equal, slack)
+    return behaviour, right, noise
 
 
 class Remembered(Line):
@@ -174,28 +195,35 @@ def _steps(precision: Precision, scale: float, small: float) -> list[float]:
     return steps_between(precision.coarsest * max(scale, 1.0), shortest)
 
 
+def _flat(line: Line, steps: Sequence[float]) -> Array:
+    """Where short steps to one side do not move the values: what these are rounded to does not show then."""
+    sides = [[line.at(side * step)[1] == line.base for step in steps[-3:]] for side in (1, -1)]
+    return np.asarray(np.all(sides[0], axis=0) | np.all(sides[1], axis=0))
+
+
 def _noise(subject: Subject, weights: Array | None) -> Array:
-    """The rounding noise of what is compared, as measured and as the values' size suggests."""
+    """The rounding noise of what is compared, as measured and as the values' size suggests; no less than what is subnormal."""
     noise, rough = subject.noise(), rough_noise(subject)
     if weights is not None:
         noise, rough = 2 * np.sqrt((weights**2) @ noise**2), np.sqrt((weights**2) @ rough**2)
-    return np.maximum(noise, rough / 2)
+    return np.maximum(noise, rough / 2) + 2 * subject.precision.unit * subject.precision.floor
 
 
 def _rounding_of(subject: Subject, rows: Array, weights: Array | None) -> Array:
-    """What rounding does to these rows, by the sizes of what they are sums of; 0 for the others."""
-    found = np.zeros(len(rows))
+    """What rounding does to these rows, by the sizes of what they are sums of, in two measures; 0 for the others."""
+    found = np.zeros((2, len(rows)))
     places = [int(row) for row in np.flatnonzero(rows)]
     missing = [row for row in places if row not in subject.rounding] if weights is None else places
     if weights is not None:
-        found[places] = _rounding.of_values(subject, weights[places])
+        found[:, places] = _rounding.of_values(subject, weights[places]).T
         return found
     if len(missing) > _ROWS:
         signs = np.random.default_rng(19).choice([-1.0, 1.0], len(rows))
-        subject.rounding |= dict.fromkeys(missing, float(_rounding.of_values(subject, signs[None])[0]))
+        subject.rounding |= dict.fromkeys(missing, _rounding.of_values(subject, signs[None])[0])
     elif missing:
-        subject.rounding |= dict(zip(missing, _rounding.of_values(subject, np.eye(len(rows))[missing]).tolist()))
-    found[places] = [subject.rounding[row] for row in places]
+        subject.rounding |= dict(zip(missing, _rounding.of_values(subject, np.eye(len(rows))[missing])))
+    if places:
+        found[:, places] = np.array([subject.rounding[row] for row in places]).T
     return found
 
 
@@ -225,7 +253,7 @@ def beside(subject: Subject, variable: int, element: int) -> tuple[Array, Array,
     Where several elements are equal, as at a tie of three, one of them alone may move without a kink, though one is there.
     Here the others stand apart from one another, each at its own level, and the element moves past all of them.
     """
-    subject = subject.in_double() or subject
+    subject = in_double(subject) or subject
     subject.point()
     levels = min(sum(subject.sizes), 64 if subject.precision is DOUBLE else 8)
     rng = np.random.default_rng(17)
@@ -249,6 +277,17 @@ def beside(subject: Subject, variable: int, element: int) -> tuple[Array, Array,
     slopes = np.where(np.isfinite(slopes), slopes, np.nan)
     known = np.isfinite(slopes).all(axis=0)
     return *[np.where(known, f(slopes, axis=0), np.nan) for f in (np.min, np.max)], error
+
+
+def ordinary(subject: Subject, seed: int) -> Subject:
+    """The function at a point where huge numbers are of size 1, and the others are as they are."""
+    rng = np.random.default_rng(seed)
+    other = Subject(subject.fn, subject.arguments, subject.variables, subject.parameters)
+    other.arrays = [
+        np.where(subject.huge(v), np.sign(a) * rng.uniform(0.6, 1.9, a.shape), a).astype(a.dtype)
+        for v, a in enumerate(subject.arrays)
+    ]
+    return other
 
 
 def judge(analytic: Array, seen: Behaviour, equal: float, slack: Any = 0.0) -> Array:
