@@ -351,11 +351,21 @@ def _same_beside(
     first: Callable[..., list[Any]],
     second: Callable[..., list[Any]],
 ) -> bool:
-    """Whether two calls give the same values at another point, too: at zeros, different functions may."""
-    moved = [t._array + setting.rng.uniform(0.5, 1, t._array.shape).astype(t._array.dtype) for t in small]
-    others = [np.broadcast_to(m, t._array.shape).copy() for m, t in zip(moved, large)]
-    pairs = zip(first([wrap(m.copy()) for m in moved]), second([wrap(o) for o in others]))
-    return not any([distance(a._array.ravel(), b._array.ravel(), 2.0**20 * setting.unit) for a, b in pairs])
+    """Whether two calls give the same values at other points, too.
+
+    At zeros different functions may; and at large numbers those whose values have a limit: one nearby, and one of moderate
+    numbers.
+    """
+    sizes = [setting.rng.uniform(0.5, 1, t._array.shape).astype(t._array.dtype) for t in small]
+    for moved in (
+        [t._array + s for t, s in zip(small, sizes)],
+        [np.copysign(s, t._array) for t, s in zip(small, sizes)],
+    ):
+        others = [np.broadcast_to(m, t._array.shape).copy() for m, t in zip(moved, large)]
+        pairs = zip(first([wrap(m.copy()) for m in moved]), second([wrap(o) for o in others]))
+        if any([distance(a._array.ravel(), b._array.ravel(), 2.0**20 * setting.unit) for a, b in pairs]):
+            return False
+    return True
 
 
 def _rounding_of_pair(
