@@ -363,7 +363,7 @@ def _same_beside(
     ):
         others = [np.broadcast_to(m, t._array.shape).copy() for m, t in zip(moved, large)]
         pairs = zip(first([wrap(m.copy()) for m in moved]), second([wrap(o) for o in others]))
-        if any([distance(a._array.ravel(), b._array.ravel(), 2.0**20 * setting.unit) for a, b in pairs]):
+        if any([distance(a._array.ravel(), b._array.ravel(), min(2.0**20 * setting.unit, 1e-3)) for a, b in pairs]):
             return False
     return True
 
