@@ -77,7 +77,7 @@ def test_generated_code_can_be_read_and_is_seen_in_tracebacks() -> None:
     with pytest.raises(RuntimeError) as error:
         x * torch.ones(3)
     text = "".join(traceback.format_exception(error.value))
-    assert "<op mul>" in text
+    assert "<op mul" in text  # with tangents, once forward mode came to it
 
 
 def test_public_signatures_are_typed_and_documented() -> None:

@@ -89,6 +89,11 @@ _ERFINV_TAIL = (
     0.003385285089266012, -0.005649464556055868, 0.0007850153084681632, 0.0007973691646574844,
     0.0034845523763524797, -0.005666088514988546, 0.0032442282522800446, 1.9510479280224042, 4.009444665977673,
 )
+# atanh(erf(z)) / z in z^2: a weighted least-squares fit, iterated towards the least greatest error of erf (1.5e-7).
+_ERF_TANH = (
+    1.5146160503216378e-07, -5.8456505011515856e-06, 8.878479254815671e-05, -0.0006230110803173331,
+    -0.00018789738304447924, 0.10276726577817005, 1.1283794655156028,
+)
 # The logarithm of P / (1 - P), over x, for P the normal distribution function at x, in u = x^2, as the continued fraction
 # A + B u + C / (u + D + E / (u + F)): a least-squares fit, iterated towards the least greatest error of P (5.4e-8).
 _A, _B, _C, _D, _E, _F = (
@@ -115,17 +120,15 @@ def polynomial(coefficients: Coefficients, x: Array, out: Array | None = None) -
     return np.add(out, coefficients[-1], out)
 
 
-def logits(scale: float, stretch: float = 1.0) -> Coefficients:
-    """Return what `logit` is called with so that it is `scale` times the normal distribution's, at `stretch` times u."""
-    scaled = _F, _E, _D - _F, scale * _C, scale * _B, scale * (_A - _B * _F)
-    powers = 1, 2, 1, 1, -1, 0
-    return constants(tuple([value / stretch**power for value, power in zip(scaled, powers)]), np.float32)
+def logits(scale: float) -> Coefficients:
+    """Return what `logit` is called with so that it is `scale` times the normal distribution's."""
+    return constants((_F, _E, _D - _F, scale * _C, scale * _B, scale * (_A - _B * _F)), np.float32)
 
 
 def logit(coefficients: Coefficients, square: Array, out: Array) -> None:
     """Fill `out` with the continued fraction of the normal distribution, from `square`, which is overwritten.
 
-    It takes two thirds of the calls of a polynomial that is as exact.
+    It takes two thirds of the calls of a polynomial, and leaves P, in float32, within 2.1e-7 of what it is instead of 1.3e-7.
     """
     outer, inner, level, share, slope, start = coefficients
     np.add(square, outer, square)
@@ -265,7 +268,7 @@ _FITS = {
         terms=8,
     ),
 }
-_ERF_TANH = logits(math.sqrt(0.5), 2.0)
+_ERF_TANH_32 = constants(_ERF_TANH, np.float32)
 _ERF_CENTRE_64 = constants(_ERF_CENTRE, np.float64)
 _ERFINV_CENTRES = {4: constants(_ERFINV_CENTRE, np.float32), 8: constants(_ERFINV_CENTRE, np.float64)}
 _ERFINV_TAIL_64 = constants(_ERFINV_TAIL, np.float64)
@@ -273,7 +276,7 @@ _ERFINV_TAIL_64 = constants(_ERFINV_TAIL, np.float64)
 
 def _erf_32(x: Array, out: Array) -> None:
     """Fill `out` with float32's ``erf(x) = tanh(x p(x^2))``: tanh levels off as erf does, and there hides errors."""
-    logit(_ERF_TANH, np.multiply(x, x), out)
+    polynomial(_ERF_TANH_32, np.multiply(x, x), out)
     np.multiply(out, x, out)
     np.tanh(out, out)
 
