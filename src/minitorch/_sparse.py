@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ._device import layout, sparse_coo
 from ._runtime import flagged
 from ._size import Size
+from ._value_notes import tell_read
 from .ops.creation import zeros
 from .ops.from_data import as_tensor
 from .ops.subscript import index_put
@@ -116,6 +117,8 @@ def sparse_coo_tensor(
     if (lowest < 0).any():
         dim = int((lowest < 0).argmax())
         raise RuntimeError(f"found negative index {int(lowest[dim])} for dim {dim}")
+    if size is None:
+        tell_read([places])
     least = (places._array.max(1, initial=-1) + 1).tolist()
     shape = Size([*least, *given.shape[1:]] if size is None else size)
     if len(shape) != len(least) + given.ndim - 1 or shape[len(least) :] != given.shape[1:]:

@@ -195,7 +195,7 @@ def _sum_over_pairs(a: Any, b: Any, left: Labels, right: Labels, out: Labels) ->
 
 def _paired_dims(dims: Any, ndim_a: int, ndim_b: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if hasattr(dims, "_array"):
-        dims = dims._array.tolist()
+        dims = dims.tolist()
     if isinstance(dims, (tuple, list)):
         if len(dims) != 2:
             raise RuntimeError(f"tensordot(): expected dims to be an int or a pair of lists, but got {dims!r}")

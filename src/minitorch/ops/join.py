@@ -14,6 +14,7 @@ from .._errors import scalar_name
 from .._layouts import row_major
 from .._op import op
 from .._runtime import deliver, traced
+from .._value_notes import tell_read
 from . import broadcast
 from . import shape as shapes
 
@@ -430,7 +431,9 @@ def tensor_split(
             "tensor_split expected tensor_indices_or_sections to be 0-d or 1-d and of dtype long, but got "
             f"{given.ndim} dims of {scalar_name(given.dtype)}"
         )
-    given = given.tolist() if isinstance(given, np.ndarray) else given
+    if isinstance(given, np.ndarray):
+        tell_read([indices_or_sections])
+        given = given.tolist()
     given = integer_or_integers(given, "indices_or_sections")
     if isinstance(given, tuple):
         starts, ends = (0, *given), (*given, shape[dim])

@@ -86,7 +86,7 @@ def _unpooled(ndim: int, input: Any, indices: Any, numbers: tuple[Any, ...], out
         )
     if ndim > 1:
         return _unpools[ndim](input, places, size)
-    return _unpools[2](input.unsqueeze(-2), np.expand_dims(places, -2), (1, *size)).squeeze(-2)
+    return _unpools[2](input.unsqueeze(-2), indices.unsqueeze(-2)._array, (1, *size)).squeeze(-2)
 
 
 def max_unpool1d(

@@ -10,6 +10,7 @@ import numpy as np
 from ... import _dtypes
 from ..._runtime import wrap
 from ..._tensor import Tensor
+from ..._value_notes import tell_read
 from ...ops import copies, join, sort
 from ...ops.creation import full
 from ...ops.from_data import as_tensor
@@ -116,7 +117,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     >>> torch.nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
     tensor([1, 2, 0])
     """
-    return None if permutation is None else wrap(np.argsort(permutation._array))
+    return None if permutation is None else sort.argsort(permutation)
 
 
 def reordered(state: Tensor, permutation: Tensor | None) -> Tensor:
@@ -125,6 +126,7 @@ def reordered(state: Tensor, permutation: Tensor | None) -> Tensor:
 
 
 def _checked_lengths(lengths: Tensor, batch: int, longest: int) -> np.ndarray:
+    tell_read([lengths])
     array = lengths._array
     if array.ndim != 1 or len(array) != batch:
         raise RuntimeError(
@@ -222,6 +224,7 @@ def pad_packed_sequence(
     (tensor([[1, 2, 3],
             [4, 5, 0]]), tensor([3, 2]))
     """
+    tell_read([sequence.batch_sizes])
     sizes = sequence.batch_sizes._array
     longest, batch = len(sizes), int(sizes[0])
     if total_length is not None and total_length < longest:
