@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import is_
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from .. import _dtypes, _runtime
 from .._modes import grad_on, inference_mode_on
 from .._tape import AccumulateGrad
-from ._surroundings import MISSING, Surroundings, alike, held, items_of
+from ._surroundings import MISSING, Surroundings, alike, held, items_of, stored
 
 _MANY = 64
 """Containers of more items are gone through, not written out."""
@@ -27,7 +28,7 @@ class Guards:
         self.lines: list[str] = []
         self._scope: dict[str, Any] = {
             "__name__": None, "__builtins__": __builtins__, "MISSING": MISSING,
-            "alike": alike, "same_layout": same_layout, "same_items": same_items, "held": held,
+            "alike": alike, "same_layout": same_layout, "same_items": same_items, "held": held, "stored": stored,
         }  # fmt: skip
 
     def name(self, value: Any) -> str:
@@ -47,7 +48,8 @@ class Guards:
         for names, name, value in around.named:
             self._is(f"{self.name(names)}.get({name!r}, MISSING)", value)
         for holder, name, value in around.slots:
-            self._is(f"getattr({self.name(holder)}, {name!r}, MISSING)", value)
+            read = "getattr" if isinstance(holder, FunctionType) else "stored"  # others may have a __getattr__
+            self._is(f"{read}({self.name(holder)}, {name!r}, MISSING)", value)
         for container, values in around.contents:
             self._items(container, values)
         for array, seen in around.arrays:

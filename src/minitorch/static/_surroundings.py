@@ -168,7 +168,7 @@ class Surroundings:
             if not alike(names.get(name, MISSING), value):
                 found.append(self._paths[id(names), name])
         for holder, name, value in self.slots:
-            if not alike(getattr(holder, name, MISSING), value):
+            if not alike(stored(holder, name), value):
                 found.append(self._paths[id(holder), name])
         for container, values in self.contents:
             if len(container) != len(values) or not all(map(alike, items_of(container), values)):
@@ -258,10 +258,12 @@ class Surroundings:
             self._todo += [(value.__self__, path.rpartition(".")[0] or "self"), (value.__func__, path)]
         elif isinstance(value, functools.partial):
             self._todo += [(value.func, f"{path}.func"), (value.args, path), (value.keywords, path)]
-        elif hasattr(value, "__wrapped__"):  # a cache's function, one that is traced
-            self._todo.append((value.__wrapped__, path))
+        elif (wrapped := stored(value, "__wrapped__")) is not MISSING:  # a cache's function, one that is traced
+            self._todo.append((wrapped, path))
         elif isinstance(value, (list, tuple, dict, set, deque)):
             self._container(value, path)
+            if not _of_library(type(value)):
+                self._object(value, path)
         elif isinstance(value, np.ndarray):
             if path == "an argument":
                 self.refused = "an argument is a NumPy array, whose values may differ: pass a tensor"
@@ -335,7 +337,7 @@ class Surroundings:
             self._todo.append((names[name], path))
 
     def _slot(self, holder: Any, name: str, path: str) -> None:
-        value = getattr(holder, name, MISSING)
+        value = stored(holder, name)
         if value is not MISSING and (id(holder), name) not in self._paths:
             self._paths[id(holder), name] = f"{path}.{name}"
             self.slots.append((holder, name, value))
@@ -379,7 +381,8 @@ class Surroundings:
         self._holders.append((value, {"param_groups": value.param_groups}, path))
 
     def _object(self, value: Any, path: str) -> None:
-        attributes = getattr(value, "__dict__", None)
+        attributes = stored(value, "__dict__")
+        attributes = None if attributes is MISSING else attributes
         hooks = value._hooks if isinstance(value, Module) else None
         self._todo += [(getattr(hooks, kind), f"the hooks of {path}") for kind in getattr(hooks, "__slots__", ())]
         if not _of_library(type(value)):
@@ -446,7 +449,7 @@ _UNCALLED = frozenset(
 
 
 def _name(root: Any) -> str:
-    return getattr(root, "__name__", "self")
+    return stored(root, "__name__", "self")
 
 
 def _slots_of(kind: Any) -> Sequence[str]:
@@ -459,6 +462,14 @@ def held(cell: types.CellType) -> Any:
         return cell.cell_contents
     except ValueError:
         return MISSING
+
+
+def stored(holder: Any, name: str, default: Any = MISSING) -> Any:
+    """An attribute as it stands: where there is none, the object's ``__getattr__`` is not asked."""
+    try:
+        return object.__getattribute__(holder, name)
+    except AttributeError:
+        return default
 
 
 def items_of(container: Any) -> Any:
