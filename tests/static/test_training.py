@@ -407,3 +407,45 @@ def test_recurrent_networks_carry_their_state() -> None:
         return seen
 
     both(run, 2)
+
+
+def test_results_of_a_step_that_gradients_can_go_back_through() -> None:
+    def gradients(wrap: Any, retain: bool) -> list[Any]:
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+        def step(x: Any) -> Any:
+            optimizer.zero_grad()
+            loss = model(x).sum()
+            loss.backward(retain_graph=retain)
+            if retain:
+                return loss
+            optimizer.step()
+            return model(x)
+
+        step, found = wrap(step), []
+        for _ in range(3):
+            out = step(torch.ones(3, 2))
+            assert out.requires_grad
+            out.sum().backward()
+            found.append(model[0].weight.grad.tolist())
+        return found
+
+    for retain in (False, True):
+        assert gradients(lambda f: static.compile(f, quiet=True), retain) == gradients(lambda f: f, retain)
+
+
+def test_results_that_backward_went_through_are_a_programs() -> None:
+    weight = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    @static.compile
+    def step(x: Any) -> Any:
+        weight.grad = None
+        out = weight * x
+        loss = out.exp().sum()
+        loss.backward()
+        return loss, out, out.tanh()
+
+    assert all([t.requires_grad for t in step(torch.ones(2))])
+    assert not any([t.requires_grad for t in step(torch.ones(2))])

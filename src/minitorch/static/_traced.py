@@ -422,9 +422,10 @@ def compile(function: Any = None, *, passes: Sequence[str] = PASSES, quiet: bool
     """A function or a model that becomes a program at its first call: a whole training step, say.
 
     A step that computes the loss, calls ``backward()`` and the optimizer's ``step()`` gives bit for bit what it gives as it
-    is written; the tensors that it returns have no history.  What cannot be written down runs as it is written, for the
-    reason in ``notes``: a value that becomes Python's (``loss.item()``) after something was written, or an optimizer that is
-    given a closure.
+    is written; those tensors that it returns have no history through which its ``backward()`` has gone, so that theirs is used
+    up.  Where another one has a history, the function itself is called.  What cannot be written down runs as it is written,
+    for the reason in ``notes``: a value that becomes Python's (``loss.item()``) after something was written, or an optimizer
+    that is given a closure.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._modes import grad_on
+from .._reach import reachable
 from .._records import site_of
 from .._runtime import silent, wrap
 from .._tape import AccumulateGrad
@@ -56,7 +57,9 @@ class Variant:
         places |= {slot: ("captured", i) for i, slot in enumerate(trace.captured)}
         self._edited = [place for slot, place in places.items() if slot in self._writer.edited]
         self._leads_back = not grad_on() or any([t._node is not None for t in results])
-        self.recorded = any([t._node is not None for t in results]) and not any(map(self._trains, instructions))
+        self.recorded = any([t._node is not None for t in results])
+        if self.recorded and any(map(self._trains, instructions)):
+            self.recorded = any([_leads_back(t) for t in results])
         self._steps = any([isinstance(i, Ran) for i in self.plan.instructions])
         self._places = [places.get(slot) for slot in slots]
         self._fresh = len({*slots}) == len(slots) and not any(self._places)  # results are new tensors, each another one
@@ -64,7 +67,7 @@ class Variant:
         let_go(trace)
 
     def _trains(self, instruction: Any) -> bool:
-        """Whether an instruction belongs to a training step, whose results have no history."""
+        """Whether an instruction belongs to a training step, whose own backward pass has been through most results."""
         if isinstance(instruction, Written):
             written = [self.trace.captured.get(slot) for slot in self.plan.family(instruction.target)]
             return any([t is not None and t.requires_grad for t in written])
@@ -145,6 +148,15 @@ class Variant:
         """See ``Traced.memory_plan``."""
         required = {s for s, t in self.trace.captured.items() if t._node is not None} | self.required
         return memory_plan(self.plan, self._slots, required if self._leads_back else set())
+
+
+def _leads_back(tensor: Any) -> bool:
+    """Whether a tensor has a history that no backward pass has been through."""
+    node = tensor._node
+    if node is None or node.__class__ is AccumulateGrad:
+        return False
+    rows = [(n, n.row) for n in reachable([node]) if hasattr(n, "row")]
+    return not any([getattr(n, f"saved_{name}") is None for n, row in rows for name in row.kept])
 
 
 def _is_computed(tensor: Any) -> bool:
