@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -514,6 +514,11 @@ def in_memory_order(array: Array, draw: Callable[[tuple[int, ...]], Array]) -> A
 
 def _restore(state: Tensor) -> Generator:
     return Generator().set_state(state)
+
+
+def positions(generators: Iterable[Generator]) -> list[tuple[int, int]]:
+    """Where generators are in their streams: not there any more when they have drawn, or were seeded."""
+    return [(id(g._words), g._next) for g in generators]
 
 
 default_generator = Generator()

@@ -345,3 +345,20 @@ def test_warnings_are_kept_and_numpy_may_raise() -> None:
 def test_importing_minitorch_does_not_import_it() -> None:
     code = "import sys, minitorch; assert 'minitorch.static' not in sys.modules; minitorch.static.placeholder('x')"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("generator", [None, torch.Generator().manual_seed(0)])
+def test_gradients_of_a_function_that_draws_are_refused(generator: Any) -> None:
+    def noisy(x: Any, generator: Any) -> Any:
+        return x * torch.rand(3, generator=generator)
+
+    y = static.apply(noisy, x, generator)
+    (g,) = static.gradients(y, [x])
+    with pytest.raises(RuntimeError, match="gradients of noisy: it draws random numbers"):
+        static.Executor([y, g]).run({x: [1.0, 2.0, 3.0]})
+
+
+def test_gradients_of_a_function_that_draws_no_more() -> None:
+    y = static.apply(torch.nn.functional.dropout, x, 0.5, training=False)
+    (g,) = static.gradients(y, [x])
+    assert static.Executor(g).run({x: [1.0, 2.0]})[0].tolist() == [1.0, 1.0]

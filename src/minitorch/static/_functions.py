@@ -13,6 +13,7 @@ from .._engine import fitted
 from .._modes import enable_grad, grad_on, no_grad
 from .._op import Row, rows
 from .._pytree import tree_flatten, tree_unflatten
+from .._random import Generator, default_generator, positions
 from .._runtime import raw, traced, wrap
 from ..ops import linalg, shape
 from ..ops.reduce import mean, sum
@@ -369,7 +370,7 @@ def _way_back(
                     own.append(shape.view(value, tuple(value.shape)))
                 else:
                     own.append(value.detach().requires_grad_(wanted))
-            out = function(*own, **params)
+            out = _without_draws(function, own, params)
             outputs = [out[n] for n in came] if several else [out]
             targets = [t for t, wanted in zip(own, needed) if wanted and getattr(t, "requires_grad", False)]
             pairs = [(o, g) for o, g in zip(outputs, gradients) if o is not None and o.requires_grad]
@@ -387,12 +388,26 @@ def _way_back(
     return way_back
 
 
+def _without_draws(function: Callable[..., Any], values: list[Any], params: dict[str, Any]) -> Any:
+    """What a function that runs again gives; an error where it draws random numbers, which are others than before."""
+    generators = [default_generator, *[g for g in getattr(function, "given", ()) if isinstance(g, Generator)]]
+    before = positions(generators)
+    out = function(*values, **params)
+    if positions(generators) != before:
+        name = getattr(function, "__name__", "a function")
+        raise RuntimeError(
+            f"gradients of {name}: it draws random numbers, and runs again for its gradients, which would be those of "
+            "other numbers: draw outside of it, feed what was drawn through a placeholder, and multiply by that"
+        )
+    return out
+
+
 def apply(function: Callable[..., Any], *args: Any, outputs: int | None = None, **kwargs: Any) -> Any:
     """Put a call of any function of Tensors into the graph, as one node.
 
     The function runs when the graph runs, on Tensors, so that it may do what eager code may: read shapes and values, branch,
-    loop, print.  Its gradients are those that the engine finds; for them the function runs once more.  A function that is a
-    row itself (``torch.exp``) becomes the row's node.
+    loop, print.  Its gradients are those that the engine finds; for them the function runs once more, so that those of one
+    that draws random numbers are refused.  A function that is a row itself (``torch.exp``) becomes the row's node.
 
     Parameters
     ----------
@@ -439,6 +454,7 @@ def apply(function: Callable[..., Any], *args: Any, outputs: int | None = None, 
         own, named = tree_unflatten(filled, tree)
         return function(*own, **named)
 
+    call.__name__, call.given = name, leaves  # type: ignore[attr-defined]
     op = Eager(name, call, outputs)
     op.shown = leaves, tree, places  # type: ignore[attr-defined]
     if outputs is None:
