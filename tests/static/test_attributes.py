@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import minitorch as torch
 from minitorch import static
 
@@ -80,3 +82,39 @@ def test_a_slot_that_is_empty() -> None:
         assert Slots.asked == asked
     slots.value = 7.0
     assert program(x).item() == 7.0
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_lazy_module_gets_its_shapes_at_the_first_call(nested: bool) -> None:
+    torch.manual_seed(0)
+    model: Any = torch.nn.LazyLinear(2)
+    program = static.compile((lambda x: model(x) * 2) if nested else model, quiet=True)
+    x = torch.ones(1, 3)
+    with torch.no_grad():
+        assert [program(x).tolist() for _ in range(3)] == [(model(x) * (1 + nested)).tolist()] * 3
+    assert len(program.variants) == 1
+    assert not program.notes
+
+
+@pytest.mark.parametrize("call", ["eval", "exec", "globals"])
+def test_what_may_read_anything_is_not_repeated(call: str, monkeypatch: Any) -> None:
+    names: dict[str, Any] = {}
+    functions: Any = {
+        "eval": lambda x: x * eval("SCALE", globals(), names),
+        "exec": lambda x: exec("y = x * SCALE", globals(), {"x": x}) or x,
+        "globals": lambda x: x * globals()["SCALE"],
+    }
+    program = static.compile(functions[call], quiet=True)
+    program(torch.ones(1))
+    assert program.notes[0].startswith("it runs as it is written: it calls ")
+    assert call == "exec" or program(torch.ones(1)).item() == 2.0
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    assert call == "exec" or program(torch.ones(1)).item() == 3.0
+
+
+def test_a_namespace_that_code_ran_in_holds_the_builtins_too() -> None:
+    names: dict[str, Any] = {"scale": 2.0}
+    exec("twice = scale * 2", names)
+    program = static.compile(lambda x: x * names["twice"], quiet=True)
+    assert [program(torch.ones(1)).item() for _ in range(2)] == [4.0, 4.0]
+    assert not program.notes

@@ -31,6 +31,9 @@ _FUNCTIONS: dict[Any, Effect] = {
     print: _PRINTS,
     input: Effect("it calls input(): read before, and pass what was read as an argument"),
     open: Effect("it calls open(): read before, and pass what was read as an argument", True, True),
+    eval: Effect("it calls eval(), which may read anything: write the expression itself"),
+    exec: Effect("it calls exec(), which may read anything: write the statements themselves"),
+    globals: Effect("it calls globals(), whose items are not seen: use the variable's name"),
     warnings.warn: _WARNS,
     warnings.warn_explicit: _WARNS,
 }

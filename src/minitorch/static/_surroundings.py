@@ -32,6 +32,7 @@ from .._random import Generator
 from .._tape import AccumulateGrad
 from .._trace import Graded, Left, Trace, Written
 from ..nn.modules.module import Module
+from ..nn.parameter import is_lazy
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
 from ._effects import effect_of
@@ -124,6 +125,7 @@ class Surroundings:
         self.roots = roots  # which are known by their ids
         self.memory: dict[int, np.ndarray] = {}
         self.refused = ""
+        self._lazy = ""  # a parameter that has no shape yet
         self.cells: list[tuple[types.CellType, Any]] = []
         self.named: list[tuple[Any, str, Any]] = []
         self.slots: list[tuple[Any, str, Any]] = []
@@ -188,6 +190,8 @@ class Surroundings:
 
     def why_not(self, trace: Trace) -> str:
         """Within the block: why the call that was traced is not what a later one would do; empty where it is."""
+        if self._lazy:
+            return f"{self._lazy} has no shape yet: call the module with a batch first"
         if changes := self.changes():
             given = changes[0].startswith("an argument")
             return f"a call changes {changes[0]}, which is no tensor: " + (
@@ -297,6 +301,9 @@ class Surroundings:
             self._object(value, path)
 
     def _tensor(self, tensor: Any, path: str) -> None:
+        if is_lazy(tensor):
+            self._lazy = path
+            return
         node = tensor._node
         self._tensors.append((tensor, tensor._array, node, path))
         for t in (tensor, getattr(node, "grad", None)):
@@ -354,7 +361,7 @@ class Surroundings:
         self.contents.append((container, values))
         keys = container if isinstance(container, dict) else range(len(values))
         for key, value in zip(keys, values):
-            if not is_plain(value) and key not in _REGISTRIES:
+            if not is_plain(value) and key not in _REGISTRIES and not (isinstance(value, dict) and _of_library(value)):
                 self._todo.append((value, f"{path}[{key!r}]"))
 
     def _array(self, array: np.ndarray, path: str) -> None:
