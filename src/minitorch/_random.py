@@ -516,9 +516,9 @@ def _restore(state: Tensor) -> Generator:
     return Generator().set_state(state)
 
 
-def positions(generators: Iterable[Generator]) -> list[tuple[int, int]]:
-    """Where generators are in their streams: not there any more when they have drawn, or were seeded."""
-    return [(id(g._words), g._next) for g in generators]
+def positions(generators: Iterable[Generator]) -> list[tuple[Any, int]]:
+    """Where generators are in their streams, the words in use and the next one: both are the same until they draw."""
+    return [(g._words, g._next) for g in generators]
 
 
 default_generator = Generator()
