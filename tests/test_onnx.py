@@ -6,7 +6,7 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,14 +67,14 @@ class Case(NamedTuple):
         Makes the inputs for sizes, given by name.
     axes : tuple of dict
         For each input, the names of its axes that vary.
-    at : tuple of dict
+    at : sequence of dict
         Sizes: the first those of the example.
     """
 
     make: Callable[[], Any]
     inputs: Callable[..., tuple[torch.Tensor, ...]]
     axes: tuple[dict[int, str], ...]
-    at: tuple[dict[str, int], ...]
+    at: Sequence[dict[str, int]]
 
 
 def images(channels: int) -> Callable[..., tuple[torch.Tensor, ...]]:
@@ -150,6 +150,10 @@ CASES = {
         images(2), IMAGE, IMAGES),
     "pooled to a size": Case(lambda: lambda x: (F.adaptive_avg_pool2d(x, (3, 2)), F.adaptive_max_pool2d(x, (2, 5))),
                              images(2), IMAGE, IMAGES),
+    "pooled to sizes that windows of many lengths make": Case(
+        lambda: lambda x: (F.adaptive_avg_pool2d(x, (7, 5)), F.adaptive_max_pool2d(x, (4, 7)),
+                           F.adaptive_avg_pool2d(x, (None, 3)), F.adaptive_max_pool1d(x[0, :, 0], 4)),
+        images(2), IMAGE, [{"n": 1 + n % 2, "h": n, "w": n + n % 3} for n in (14, 7, 8, 9, 11, 12, 16, 20, 23, 37)]),
     "columns": Case(lambda: nn.Unfold((2, 3), padding=1, stride=2), images(2), IMAGE, IMAGES),
     "gpt": Case(lambda: example("gpt")["GPT"](20, 8, 16, 2, 4, 0.1).eval(), lambda n, t: (torch.randint(20, (n, t)),), TIME,
                 ({"n": 2, "t": 8}, {"n": 3, "t": 5}, {"n": 1, "t": 2})),
@@ -177,6 +181,10 @@ CASES = {
         ({"n": 2, "t": 3, "s": 4}, {"n": 1, "t": 7, "s": 2})),
     "embedding bags": Case(lambda: nn.EmbeddingBag(9, 3, mode="sum"), lambda n, t: (torch.randint(9, (n, t)),), TIME, TIMES),
     "an einsum": Case(lambda: lambda x: torch.einsum("ntc,nsc->nts", x, x), sequences(3), TIME, TIMES),
+    "bits and truths": Case(
+        lambda: lambda x: ((~(x > 0)).float() * x, (x > 0) & ~(x > 1), (x > 0) | (x > 1), (x > 0) ^ (x > 1), ~x.to(torch.int64),
+                           x.to(torch.int64) & 3, x.to(torch.int32) ^ 5),
+        sequences(3), TIME, TIMES),
     "a loss": Case(lambda: lambda x, y: F.cross_entropy(x, y, ignore_index=0) + F.mse_loss(x, x * 2) + F.huber_loss(x, x * 3),
                    lambda n: (torch.randn(n, 4), torch.randint(4, (n,))), ({0: "n"}, {0: "n"}), ({"n": 5}, {"n": 9})),
     "statistics": Case(lambda: lambda x: (x.var(1), x.std((0, 1)), x.logsumexp(1), x.norm(dim=1), (x > 0).any(1), x.prod(1)),

@@ -206,6 +206,11 @@ def signbit(g: Builder, self: Value) -> Value:
     return g("Less", self, g.constant(0, self.dtype))
 
 
+@form("bitwise_not")
+def bitwise_not(g: Builder, self: Value) -> Value:
+    return g("Not" if self.dtype == bool else "BitwiseNot", self)
+
+
 _of_bools("bitwise_and", "And", "BitwiseAnd")
 _of_bools("bitwise_or", "Or", "BitwiseOr")
 _of_bools("bitwise_xor", "Xor", "BitwiseXor")

@@ -168,6 +168,36 @@ def avg_pool(
     return _unbatched(g, out, self, len(kernel_size))
 
 
+@form("adaptive_avg_pool2d", "adaptive_avg_pool3d")
+def adaptive_avg_pool(g: Builder, self: Value, size: Any) -> Value:
+    return _adaptive(g, self, "ReduceMean", len(size))
+
+
+@form("adaptive_max_pool2d", "adaptive_max_pool3d")
+def adaptive_max_pool(g: Builder, self: Value, ndim: int) -> Value:
+    return _adaptive(g, self, "ReduceMax", ndim)
+
+
+def _adaptive(g: Builder, self: Value, reduce: str, ndim: int) -> Value:
+    """One dimension after the other, in windows from ``i * n // size`` to ``((i + 1) * n + size - 1) // size``: n is asked
+    of the input when the graph is run, so that they are right at every size."""
+    out = self
+    for dim in range(self.ndim - ndim, self.ndim):
+        size = g.results[0][0][dim]
+        if size == self.sizes[dim]:  # windows of one
+            continue
+        if not isinstance(size, int):
+            raise CannotExport("an adaptive pooling whose output size varies")
+        n, by, dims = g("Shape", self, start=dim, end=dim + 1), g.ints([size]), g.ints([dim])
+        parts = []
+        for i in range(size):
+            start = g("Div", g("Mul", n, g.ints([i])), by)
+            end = g("Div", g("Add", g("Mul", n, g.ints([i + 1])), g.ints([size - 1])), by)
+            parts.append(g(reduce, g("Slice", out, start, end, dims), dims, keepdims=1))
+        out = g("Concat", *parts, axis=dim)
+    return out
+
+
 # -- normalisation -----------------------------------------------------------------------------------------------------
 def _plan(plan: Any, name: str) -> Any:
     return plan.attributes[name] if isinstance(plan, Parts) else getattr(plan, name)

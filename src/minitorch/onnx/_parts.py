@@ -103,12 +103,6 @@ parts |= {
 }  # fmt: skip
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):  # in place, they give the dtype that they are written into
     parts[f"{_name}_"] = lambda self, other, compare=rows[_name]: compare.call(self, other).to(self.dtype)
-for _name in ("adaptive_avg_pool2d", "adaptive_avg_pool3d"):
-    parts[_name] = lambda self, size: _adaptive(self, size, lambda part, dim: part.mean(dim, keepdim=True))
-for _name in ("adaptive_max_pool2d", "adaptive_max_pool3d"):
-    parts[_name] = lambda self, indices, ndim, windows: _adaptive(
-        self, indices.shape[-ndim:], lambda part, dim: part.amax(dim, keepdim=True)
-    )
 
 
 def _logit(p: Any) -> Any:
@@ -233,15 +227,6 @@ def _columns(x: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any)
     height, width = x.shape[-2] - dh * (kh - 1), x.shape[-1] - dw * (kw - 1)
     cells = [x[:, :, i * dh : i * dh + height : sh, j * dw : j * dw + width : sw] for i in range(kh) for j in range(kw)]
     return ops.join.stack(cells, 2).reshape(x.shape[0], x.shape[1] * kh * kw, -1)
-
-
-def _adaptive(x: Any, size: Any, reduce: Callable[[Any, int], Any]) -> Any:
-    """One dimension after the other, in windows from ``i * n // size`` to ``-(-(i + 1) * n // size)``."""
-    for dim, out in enumerate(size, x.dim() - len(size)):
-        n = x.shape[dim]
-        bounds = [(i * n // out, -(-(i + 1) * n // out)) for i in range(out)]
-        x = ops.join.cat([reduce(x.narrow(dim, a, b - a), dim) for a, b in bounds], dim)
-    return x
 
 
 # -- calls replaced ----------------------------------------------------------------------------------------------------
