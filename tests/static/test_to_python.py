@@ -423,6 +423,8 @@ def test_sizes_at_which_it_does_other_things_are_refused(tmp_path: Path) -> None
         (lambda x: x + 1 if x.shape[0] % 2 else x, {"x": {0: "n"}}, RuntimeError, "with these dynamic_axes, the axis 'n'"),
         (lambda x: (x, x.shape[0]), {"x": {0: "n"}}, RuntimeError, "numbers that are returned depend on sizes"),
         (lambda x: x + hash((x.shape[0], 7)) % 1009, {"x": {0: "n"}}, RuntimeError, "depends on sizes in a way"),
+        (lambda x: torch.eye(x.shape[0]) @ x, {"x": {0: "n"}}, RuntimeError, "it makes something that depends on sizes"),
+        (lambda x: x * max(x.shape[0], 4), {"x": {0: "n"}}, RuntimeError, "depends on sizes in a way"),
     ],
 )  # fmt: skip
 def test_axes_that_cannot_vary(function: Any, axes: Any, error: Any, message: str, tmp_path: Path) -> None:
@@ -437,6 +439,19 @@ def test_what_gives_other_bits_is_not_written(tmp_path: Path, monkeypatch: pytes
     program = static.trace(lambda x: x / x.shape[0], torch.ones(4), quiet=True)
     with pytest.raises(RuntimeError, match="the code would give other bits than the model at"):
         program.to_python(tmp_path / "model.py", dynamic_axes={"x": {0: "n"}})
+
+
+def test_parameters_are_called_as_what_a_module_has_itself(tmp_path: Path) -> None:
+    model = nn.Linear(3, 2)
+    inputs = [torch.randn(4, 3) for _ in range(6)]
+
+    def function(W: Any, _given: Any, _at_least: Any, _same_way: Any, _Held: Any, OtherInputs: Any) -> Any:
+        return model(W) + model(_given) * model(_at_least) - model(_same_way) + model(_Held) / model(OtherInputs)
+
+    for axes in (None, {name: {0: "W"} for name in ("W", "_given", "_at_least", "_same_way", "_Held", "OtherInputs")}):
+        static.trace(function, *inputs, quiet=True).to_python(tmp_path / "model.py", dynamic_axes=axes)
+        found = loaded(tmp_path / "model.py").function(*[x.numpy() for x in inputs])
+        np.testing.assert_array_equal(found, function(*inputs).detach().numpy())
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------

@@ -180,7 +180,7 @@ class Body:
     def begin(self, taken: set[str]) -> None:
         """Start writing; *taken*: names that are not to be hidden."""
         self._taken = {*taken, *vars(builtins), *keyword.kwlist, "W"}
-        self._names, self._hidden = {}, {*taken, "W"}
+        self._names, self._hidden = {}, {*taken}
 
     @property
     def parameters(self) -> list[tuple[str, Any]]:
@@ -246,7 +246,8 @@ class Body:
             try:
                 yield from self.instruction(ins)
             except Unwritable as error:
-                self.problems[f"{operation_of(ins.row)}() needs {error}"] = None
+                maker = f"{operation_of(ins.row)}() needs" if hasattr(ins, "row") else "it makes"
+                self.problems[f"{maker} {error}"] = None
             yield from self.freed(number, ins)
         if self._written:
             self.problems[

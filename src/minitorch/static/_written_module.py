@@ -59,6 +59,7 @@ class _Held:
     def __init__(self, array):
         self._array = array
 '''
+_HELPERS = {"_same_way": _SAME_WAY, "_at_least": _AT_LEAST, "_Held": _HELD}
 _WEIGHTS = """
 with {np}.load({path}(__file__).with_name({name}), allow_pickle=False) as _file:
     W = {{_name: _file[_name] for _name in _file.files}}
@@ -148,8 +149,7 @@ class Module:
             {
                 self.name,
                 *[f"{self.name}_{n}" for n in range(1, 1 + len(self.bodies))],
-                "W",
-                "OtherInputs",
+                *("W", "OtherInputs", "_given", *_HELPERS),
             }
         )
         self.np = self.copies.numpy()
@@ -179,8 +179,7 @@ class Module:
         for number, body in enumerate(self.bodies, 1):
             functions.append(self._function(body, self.name if single else f"{self.name}_{number}"))
         text = "\n\n".join(functions)
-        named = {"_same_way(": _SAME_WAY, "_at_least(": _AT_LEAST, "_Held(": _HELD}
-        helpers = [_GIVEN, *[helper for name, helper in named.items() if name in text]]
+        helpers = [_GIVEN, *[helper for name, helper in _HELPERS.items() if f"{name}(" in text]]
         kernels = [text for _, text in self.copies.texts()]
         parts = [self._head(), self.copies.imports()]
         if self.weights.arrays and loads:
