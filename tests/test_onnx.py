@@ -422,6 +422,10 @@ def test_what_other_sizes_do_is_said() -> None:
     def listed(x: torch.Tensor) -> torch.Tensor:
         return x * torch.tensor([float(n % 3) for n in range(x.shape[0])])
 
+    with pytest.raises(
+        torch.onnx.OnnxExporterError, match=r"constant_pad_nd\(\): it depends on a size in a way that no"
+    ):
+        torch.onnx.export(lambda x: F.pad(x, (0, -x.shape[0] % 4)), torch.ones(5), dynamic_axes={"x": {0: "n"}})
     with pytest.raises(torch.onnx.OnnxExporterError, match="a constant has other values at other sizes"):
         torch.onnx.export(listed, torch.ones(4), dynamic_axes={"x": {0: "n"}})
 

@@ -165,6 +165,8 @@ class Builder:
         """A vector of integers and sizes."""
         if all([isinstance(i, int) for i in items]):
             return self.constant(list(items), INT64)
+        if not all([isinstance(i, (int, Size)) for i in items]):
+            raise CannotExport("it depends on a size in a way that no expression was found for")
         key = tuple(items)
         if key not in self._sizes:
             parts = [self.size(i) if isinstance(i, Size) else self.ints([i]) for i in items]
