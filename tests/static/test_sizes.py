@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -174,12 +175,28 @@ def test_other_things_at_other_sizes() -> None:
         generalise(nn.Sequential(Uneven()), [torch.ones(3)], {0: {0: "n"}})
 
 
+@pytest.mark.parametrize("size", [5, 9, 20])
+def test_small_sizes_decide(size: int) -> None:
+    def scale(factor: Callable[[int], float]) -> Any:
+        general = generalise(lambda x: x * factor(len(x)), [torch.ones(size)], {0: {0: "n"}})
+        return general.instructions[0].inputs[1]
+
+    up = scale(lambda n: math.ceil(n / 4))
+    assert up.power == 1
+    assert [up.size.value(lambda _, n=n: n) for n in range(1, 60)] == [math.ceil(n / 4) for n in range(1, 60)]
+    assert type(scale(lambda n: max(n, 4))) is Varying
+    assert type(scale(lambda n: 2 if n > 3 else 3)) is Varying
+    assert type(scale(lambda n: int(math.log2(n + 1)))) is Varying
+    with pytest.raises(CannotGeneralise, match=r"at size 3 it does sin\(\) where it otherwise does exp\(\)"):
+        generalise(lambda x: x.exp() if len(x) > 3 else x.sin(), [torch.ones(size)], {0: {0: "n"}})
+
+
 def test_the_sizes_that_work_are_found() -> None:
     def of_even(x: torch.Tensor) -> torch.Tensor:
         return x.reshape(x.shape[0], 2, -1)
 
     general = generalise(of_even, [torch.ones(2, 6)], {0: {1: "width"}})
-    assert [p.shape(general.trace.arguments[0])[1] for p in general.passes] == [6, 10, 12, 18]
+    assert [p.shape(general.trace.arguments[0])[1] for p in general.passes] == [6, 10, 12, 18, 8, 4, 2]
 
 
 def test_fails_at_other_sizes() -> None:

@@ -46,7 +46,10 @@ from ._size_expressions import (
 from ._traced_code import Plan
 
 _TRACES = 4
-"""At how many sizes a block is traced: two settle ``a * size + b``, the others confirm it."""
+"""At how many sizes from the example's on a block is traced: two settle ``a * size + b``, the others confirm it."""
+_SMALL = range(8, 1, -1)
+"""The sizes that it is traced at besides, where it can be run there.  At size 1, much is another thing that has the same
+values, such as a part that is all."""
 
 
 class CannotGeneralise(RuntimeError):
@@ -184,21 +187,39 @@ class _Block:
             else:
                 raise CannotGeneralise(f"the axis {name!r} cannot vary: at size {tried} {difference(like, new)}")
             if len(found) == _TRACES:
-                return found
-        if len(found) < 3:
+                break
+        if len(found) < 3 or like is None:
             raise CannotGeneralise(
                 f"the axis {name!r} cannot vary: the block runs in one way at the sizes {list(found)}; {problem}"
             )
         return found
 
+    def small(self, name: str, others: Mapping[str, int], found: Mapping[int, Pass]) -> list[Pass]:
+        """The block at the small sizes of an axis at which it can be run."""
+        like, passes = next(iter(found.values())), []
+        for tried in [size for size in _SMALL if size not in found]:
+            try:
+                new = self.traced({**others, name: tried})
+            except Exception:
+                continue
+            if new.signature != like.signature:
+                raise CannotGeneralise(f"the axis {name!r} cannot vary: at size {tried} {difference(like, new)}")
+            passes.append(new)
+        return passes
+
     def traces(self) -> list[Pass]:
-        """The block traced at several sizes of all axes together."""
+        """The block traced at several sizes of all axes together, and at small ones of each."""
         if not self.names:
             return [self.traced({})]
         base = {name: max(size, 2) for name, size in self.names.items()}
         ways = {name: self.sizes_of(name, base) for name in self.names}
+        small = [one for name, found in ways.items() for one in self.small(name, base, found)]
         if len(ways) == 1:
-            return list(ways.popitem()[1].values())
+            return [*ways.popitem()[1].values(), *small]
+        return [*self.together(ways), *small]
+
+    def together(self, ways: Mapping[str, Mapping[int, Pass]]) -> list[Pass]:
+        """The block at other sizes of all axes at once."""
         count = min([len(sizes) for sizes in ways.values()])
         passes = []
         orders = _orders(count, len(ways))
