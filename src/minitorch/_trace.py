@@ -304,6 +304,15 @@ class Left:
         return f"{self.slot!r} left by {self.kind}"
 
 
+class Sized(Left):
+    """A value of which the shape depends on other values, as that of ``nonzero``: what follows is made for its shape."""
+
+    __slots__ = ()
+
+    def __init__(self, slot: Slot, value: Any, mark: Any = None) -> None:
+        super().__init__("size", slot, value, mark)
+
+
 class Made:
     """A factory made a tensor: each run begins with a copy of what it was."""
 
@@ -497,6 +506,17 @@ class Trace(Observer):
         params = tuple([self._param(p) for p in call.params])
         self.instructions.append(called := Called(call.row, inputs, params, outputs, asides))
         self._taint(called.reads, (*outputs, *asides))
+        if self.all_leaks and self._sized(called):
+            mark = mark_at(getframe(1))
+            self.instructions += [Sized(slot, self.arrays[slot], mark) for slot in outputs]
+
+    def _sized(self, called: Called) -> bool:
+        """Whether the shapes of what a call gives depend on values: on how many are true in a mask, for one."""
+        if called.row.__class__ is Choice:
+            return not called.row.fits
+        if called.row.name == "masked_select":
+            return True
+        return called.row.name == "index" and any([self.arrays[s].dtype == np.bool_ for s in slots_in(called.params)])
 
     def applying(self, function: Any, args: tuple[Any, ...]) -> None:
         """A custom Function's forward begins."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._op import Row
-from .._trace import Called, Graded, Left, Made, Packed, Ran, Slot, Written, slots_in
+from .._trace import Called, Graded, Left, Made, Packed, Ran, Sized, Slot, Written, slots_in
 from ..static._instructions import settled
 from ..static._size_expressions import Axis, Scaled, Varying
 from ..static._sizes import General
@@ -149,6 +149,8 @@ class Translation:
             slots = [*source, instruction.target]
             outputs = [s for s in self._family(instruction.target) if s in self._values or s in self._missing]
             self._attempt("a write", path, outputs, slots, lambda: self._write(instruction))
+        elif isinstance(instruction, Sized):
+            return  # a file has no other way to go
         elif isinstance(instruction, Left) and self.trace.depends(instruction.slot):
             said = f"a value is taken out of the graph by {instruction.kind}(), so that Python decides what happens"
             self._refuse(instruction.kind, path, said)

@@ -19,7 +19,7 @@ import numpy as np
 from .. import _runtime
 from .._op import Row
 from .._pytree import kind_of
-from .._trace import ArraySlot, Called, Graded, Left, Made, NumberSlot, Packed, Ran, Slot, Written
+from .._trace import ArraySlot, Called, Graded, Left, Made, NumberSlot, Packed, Ran, Sized, Slot, Written
 from ._copied import Copies
 from ._facts import draws, last_uses, reads_of, writes_of
 from ._free_names import Unwritable
@@ -149,7 +149,11 @@ class Body:
     ) -> None:
         self.plan, self.copies, self.weights, self.problems = block.plan, copies, weights, problems
         self.trace = block.plan.trace
-        kept = [i for i in block.instructions if not isinstance(i, Left) or self.trace.depends(i.slot)]
+        kept = [
+            i
+            for i in block.instructions
+            if not isinstance(i, Left) or (self.trace.depends(i.slot) and not isinstance(i, Sized))
+        ]
         self.instructions = self._used(kept)
         self.last = last_uses(self.instructions, self.plan.results)
         outside = {*self.plan.results, *(i.target for i in self.instructions if isinstance(i, Written))}

@@ -16,7 +16,21 @@ import numpy as np
 from .. import _runtime
 from .._choices import Choice
 from .._op import Row
-from .._trace import ArraySlot, Called, Graded, Left, Made, NumberSlot, Ran, Slot, Trace, Written, filled_in, slots_in
+from .._trace import (
+    ArraySlot,
+    Called,
+    Graded,
+    Left,
+    Made,
+    NumberSlot,
+    Ran,
+    Sized,
+    Slot,
+    Trace,
+    Written,
+    filled_in,
+    slots_in,
+)
 from .._views import edited
 from . import _loops
 from ._facts import Facts, draws, flattened, is_elementwise_ufunc, last_uses, reads_of, writes_of
@@ -112,6 +126,17 @@ def has_effects(instruction: Any, plan: Plan) -> bool:
     return draws(instruction)
 
 
+def _too_late(left: Left) -> str:
+    """Why a value or a size cannot be looked at where it is."""
+    what, remedy = f"a tensor's value becomes Python's by {left.kind}()", "take the value outside of the block"
+    if isinstance(left, Sized):
+        what, remedy = "a size depends on values", "choose with torch.where, or before"
+    return (
+        f"{what} after something was written, drawn or stepped, so that the block could not begin again where it is another "
+        f"one next time: {remedy}"
+    )
+
+
 class Writer:
     """The lines of a program and the names that they use; ``program(A, C)`` takes the arrays of arguments and of what was
     captured, and returns those of the results, or the number of a guard that fails.  Where it calls what changes more than
@@ -138,11 +163,7 @@ class Writer:
         dead: list[Slot] = []
         for number, instruction in enumerate(plan.instructions):
             if isinstance(instruction, Left) and effects:
-                raise Refused(
-                    f"a tensor's value becomes Python's by {instruction.kind}() after something was written, drawn or "
-                    "stepped, so that the block could not begin again where it is another one next time: take the value "
-                    "outside of the block"
-                )
+                raise Refused(_too_late(instruction))
             if not effects and has_effects(instruction, plan):
                 effects, self.first_effect = True, len(self.lines)
             if number in plan.loops:
@@ -239,6 +260,9 @@ class Writer:
                 yield f"{self.name(instruction.tensor._node, 'leaf')}.grad = {value if value == 'None' else f'wrap({value})'}"
         elif isinstance(instruction, Ran):
             yield from self.ran(instruction)
+        elif isinstance(instruction, Sized):
+            yield f"if {self.slot(instruction.slot)}.shape != {instruction.value.shape}:"
+            yield f"    {'yield' if self._stepping else 'return'} {number}"
         elif isinstance(instruction, Left):
             yield f"if not same({self.slot(instruction.slot)}, {self.name(instruction.value, 'seen')}):"
             yield f"    {'yield' if self._stepping else 'return'} {number}"

@@ -81,7 +81,9 @@ class Variant:
             return "a gradient, a hook, or the layout of a tensor that the block uses is another one"
         kind, site = self._went.kind, site_of(self._went.mark)
         what, does = "a branch over a tensor's value", "goes another way"
-        if kind != "bool":
+        if kind == "size":
+            what, does = "a size that depends on values", "is another one"
+        elif kind != "bool":
             what, does = f"a tensor's value that becomes Python's by {kind}()", "is another one"
         if site is None:
             return f"{what} {does}"

@@ -1,0 +1,72 @@
+"""Sizes that depend on values: a program is made for them, and another one where they are others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import minitorch as torch
+from minitorch import nn, static
+
+ROWS = [[1.0, 2.0, -1.0], [1.0, -2.0, -1.0], [1.0, 2.0, 3.0], [-1.0, -1.0, -2.0]]
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "len": lambda x: x.sum() / (len(x[x > 0]) + 1),
+    "shape": lambda x: x * (x > 0).nonzero().shape[0],
+    "masked_select": lambda x: x * x.masked_select(x > 0).numel(),
+    "iteration": lambda x: [r * 2 for r in x[x > 0]],
+    "branch": lambda x: x + 1 if x[x > 0].numel() else x - 1,
+    "where": lambda x: torch.zeros(len(torch.where(x > 0)[0])),
+    "unique": lambda x: torch.arange(len(x.sign().unique())),
+    "bincount": lambda x: torch.ones(len(torch.bincount((x > 0).long() * 2))),
+    "repeat_interleave": lambda x: x * len(torch.repeat_interleave(x, (x > 0).long())),
+    "mean of what is chosen": lambda x: x[x > 0].mean().nan_to_num(),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("make", [static.compile, lambda f: static.trace(f, torch.tensor(ROWS[0]))])
+def test_other_sizes_are_traced_anew(name: str, make: Any) -> None:
+    function = FUNCTIONS[name]
+    program = make(function)
+    for row in [*ROWS, *ROWS]:
+        x = torch.tensor(row)
+        found, wanted = program(x), function(x)
+        if isinstance(wanted, list):
+            assert [t.item() for t in found] == [t.item() for t in wanted]
+        else:
+            assert found.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_steps_over_what_is_chosen_are_right(first: bool) -> None:
+    def losses(wrap: Callable[[Any], Any]) -> list[float]:
+        torch.manual_seed(1)
+        model = nn.Linear(3, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        x = torch.randn(6, 3)
+
+        def step(x: Any, chosen: Any) -> Any:
+            if first:
+                optimizer.zero_grad()
+            loss = model(x).square()[chosen].mean()
+            if not first:
+                optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        run = wrap(step)
+        return [run(x, torch.arange(6) < n).item() for n in (1, 2, 3, 6, 2)]
+
+    assert losses(static.compile) == losses(lambda step: step)
+
+
+def test_a_note_names_the_line() -> None:
+    program = static.compile(lambda x: x * len(x[x > 0]))
+    for row in ROWS[:2]:
+        program(torch.tensor(row))
+    assert "a size that depends on values" in program.notes[-1]
+    assert "traced anew" in program.notes[-1]
