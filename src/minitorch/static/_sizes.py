@@ -26,7 +26,7 @@ from .._modes import no_grad
 from .._pytree import tree_flatten, tree_unflatten
 from .._records import module_path
 from .._runtime import Tensor, wrap
-from .._trace import Called, Made, Packed, Slot, Trace
+from .._trace import Called, Made, Packed, Sized, Slot, Trace
 from ..autograd import record_sites
 from ._size_expressions import (
     Axis,
@@ -104,7 +104,10 @@ class _Located(Trace):
 
     def recorded(self, call: Any) -> None:
         super().recorded(call)
-        self.paths[id(self.instructions[-1])] = module_path()
+        for instruction in reversed(self.instructions):
+            self.paths[id(instruction)] = module_path()
+            if not isinstance(instruction, Sized):  # whose call stands before it
+                break
 
     def left(self, kind: str, tensor: Any) -> None:
         super().left(kind, tensor)
