@@ -309,9 +309,6 @@ class Sized(Left):
 
     __slots__ = ()
 
-    def __init__(self, slot: Slot, value: Any, mark: Any = None) -> None:
-        super().__init__("size", slot, value, mark)
-
 
 class Made:
     """A factory made a tensor: each run begins with a copy of what it was."""
@@ -340,6 +337,8 @@ def run(instructions: Iterable[Any], values: list[Any]) -> None:
 _current: ContextVar[Any] = ContextVar("trace", default=None)
 LEAKS = frozenset(["item", "bool", "numpy", "tolist"])
 """How values become Python's or NumPy's."""
+SIZED = ("unique", "unique_dim", "unique_consecutive", "masked_select")
+"""Rows of which the shapes of the results depend on values; ``index`` is one where it is given a mask."""
 
 
 class Trace(Observer):
@@ -508,15 +507,14 @@ class Trace(Observer):
         self._taint(called.reads, (*outputs, *asides))
         if self.all_leaks and self._sized(called):
             mark = mark_at(getframe(1))
-            self.instructions += [Sized(slot, self.arrays[slot], mark) for slot in outputs]
+            self.instructions += [Sized("size", slot, self.arrays[slot], mark) for slot in outputs]
 
     def _sized(self, called: Called) -> bool:
         """Whether the shapes of what a call gives depend on values: on how many are true in a mask, for one."""
         if called.row.__class__ is Choice:
             return not called.row.fits
-        if called.row.name == "masked_select":
-            return True
-        return called.row.name == "index" and any([self.arrays[s].dtype == np.bool_ for s in slots_in(called.params)])
+        masks = called.row.name == "index" and [s for s in slots_in(called.params) if self.arrays[s].dtype.kind == "b"]
+        return bool(masks) or called.row.name in SIZED
 
     def applying(self, function: Any, args: tuple[Any, ...]) -> None:
         """A custom Function's forward begins."""

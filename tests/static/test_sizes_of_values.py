@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import minitorch as torch
@@ -70,3 +73,12 @@ def test_a_note_names_the_line() -> None:
         program(torch.tensor(row))
     assert "a size that depends on values" in program.notes[-1]
     assert "traced anew" in program.notes[-1]
+
+
+def test_a_written_module_refuses_inputs_of_which_another_number_is_chosen(tmp_path: Path) -> None:
+    path = tmp_path / "chosen.py"
+    static.trace(lambda x: x.sum() / len(x[x > 0]), torch.tensor(ROWS[0])).to_python(path)
+    scope = runpy.run_path(str(path))
+    assert scope["forward"](np.array(ROWS[0], "f")) == 1.0
+    with pytest.raises(ValueError, match="size"):
+        scope["forward"](np.array(ROWS[1], "f"))

@@ -364,11 +364,8 @@ class Examples(Observer):
             self._made.append(ref(memory) if own else None)
             if own and len(self._made) - 1 in self.apart:
                 with self._outside():
-                    for observer in tuple(observers):
-                        if (
-                            observer.pushes and observer.active()
-                        ):  # whose turn comes later: the twin is to have all it gives
-                            observer.recorded(call)
+                    for observer in [o for o in observers if o.pushes and o.active()]:
+                        observer.recorded(call)  # its turn comes later, and the twin is to have all that it gives
                     twin = rows["clone"].call(tensor)
                 self.instructions.append(Spread(self.add(tensor._array), twin))
 

@@ -6,6 +6,7 @@ by example.
 
 from __future__ import annotations
 
+from .._trace import SIZED
 from . import _losses, _norms, _places, _products, _shapes, _windows
 from ._batch import Rule
 
@@ -58,7 +59,7 @@ KINDS: dict[Rule, str] = {
     _places.gather: "gather scatter_sum scatter scatter_value scatter_add scatter_reduce_sum scatter_reduce_mean "
     "scatter_extreme_shares scatter_reduce_extreme scatter_lone_zeros scatter_reduce_prod",
     _places.embedding: "embedding",
-    _places.dynamic: "unique unique_dim unique_consecutive masked_select",
+    _places.dynamic: " ".join(SIZED),
 }
 """Rows by the rule of their kind."""
 

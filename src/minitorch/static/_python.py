@@ -149,11 +149,7 @@ class Body:
     ) -> None:
         self.plan, self.copies, self.weights, self.problems = block.plan, copies, weights, problems
         self.trace = block.plan.trace
-        kept = [
-            i
-            for i in block.instructions
-            if not isinstance(i, Left) or (self.trace.depends(i.slot) and not isinstance(i, Sized))
-        ]
+        kept = [i for i in block.instructions if not isinstance(i, Left) or self.trace.depends(i.slot)]
         self.instructions = self._used(kept)
         self.last = last_uses(self.instructions, self.plan.results)
         outside = {*self.plan.results, *(i.target for i in self.instructions if isinstance(i, Written))}
@@ -328,6 +324,9 @@ class Body:
             yield f"{self.named(slot, ins)} = {value}{copied}{self.said((slot,))}"
         elif isinstance(ins, Written):
             yield from self.written(ins)
+        elif isinstance(ins, Sized):
+            shape = f"{self.copies.numpy()}.array({self.slot(ins.slot)}.shape)"
+            yield f'_same_way({shape}, {self.copies.array(np.array(ins.value.shape))}, "{ins.kind}")'
         elif isinstance(ins, Left):
             check = "_same_way" + f'({self.slot(ins.slot)}, {self.copies.array(ins.value)}, "{ins.kind}")'
             yield check

@@ -11,7 +11,7 @@ import numpy as np
 from .._modes import no_grad
 from .._pytree import tree_flatten, tree_unflatten
 from .._runtime import Tensor, wrap
-from .._trace import Called, Left, Packed, Slot
+from .._trace import Called, Left, Packed, Sized, Slot
 from ._copied import Copies
 from ._facts import reads_of
 from ._free_names import Unwritable
@@ -233,6 +233,8 @@ class SizedBody(Body):
 
     def instruction(self, ins: Any) -> Iterator[str]:
         """The lines of an instruction."""
+        if isinstance(ins, Sized):
+            return  # it is another one at each size of the axes
         if isinstance(ins, Left):
             values = [p.instructions[self._group[id(ins)]].value for p in self.general.passes]
             if not all([alike(values[0], value) for value in values[1:]]):
