@@ -279,6 +279,9 @@ def test_loops() -> None:
     assert loops(lambda x: (x * 2).t() + 1) == []
     assert loops(lambda x: ((x * 2 + 1) @ x).exp() * 2) == [2, 2]
     assert loops(lambda x: (x[:2] * 2 + 1) * 3) == []
+    result = static.trace(lambda x: (x * 2 + 1) * x, matrix)(matrix)
+    assert result._array.__array_interface__["data"][0] % 64 == 0
+    assert (result.storage_offset(), result.untyped_storage().nbytes()) == (0, 16 * 16 * 4)
     blocks, other = torch.rand(4, 4), torch.rand(4, 1, 1)
     assert loops(lambda x: (x.view(4, 4, 4, 4) * blocks + 1) * other) == [2]
 

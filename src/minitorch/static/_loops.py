@@ -15,7 +15,8 @@ from ._facts import Facts, Instructions, is_elementwise_ufunc, pure, reads_of, w
 PIECE = 1 << 15
 """Elements in a piece: kernels take as many at a time, and some of them do it otherwise where there are fewer."""
 _LINE = 64
-"""Pieces begin at multiples of it, so that the same elements are the last ones of a vector as in the whole array."""
+"""Pieces begin at multiples of it, so that the same elements are the last ones of a vector as in the whole array; it is the
+length of a line of the cache, too, at which the memory of results begins."""
 
 PIECEWISE = {
     "abs", "add_scaled", "addcdiv", "addcmul", "ceil", "clamp", "clamp_backward", "clamp_max", "clamp_min", "elu",
@@ -166,6 +167,14 @@ def _loop(members: tuple[Called, ...], grid: tuple[int, ...], readers: Mapping[S
     return Loop(members, _shape(members[0], facts), grid, step, inner)
 
 
+def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    """An array that begins where a line of the cache does: vectors that lie in two lines take longer to store."""
+    size = math.prod(shape)
+    memory = np.empty(size * dtype.itemsize + _LINE, np.uint8)
+    start = -memory.__array_interface__["data"][0] % _LINE
+    return np.frombuffer(memory.data, dtype, size, start).reshape(shape)
+
+
 # -- how they are written out ------------------------------------------------------------------------------------------
 class Scratch:
     """Where results lie that are never whole: in the piece of one that is, until it is computed, or in arrays of their own."""
@@ -201,7 +210,7 @@ def written(writer: Any, loop: Loop, into: Mapping[Slot, Slot]) -> Iterator[str]
     for slot in (*given, *whole):
         array, name = facts.arrays[slot], writer.slot(slot)
         if slot in made:
-            memory = f"empty({loop.shape}, {writer.name(array.dtype, 'dtype')})"
+            memory = f"aligned({loop.shape}, {writer.name(array.dtype, 'dtype')})"
             before.append(f"{name} = {writer.slot(into[slot]) if slot in into else memory}")
         shape = grid if array.shape == loop.shape else () if array.size == 1 else as_cut(array.shape, loop.shape, grid)
         before.append(f"p{int(slot)} = {name}" + f".reshape({shape})" * (array.shape != shape))
@@ -217,7 +226,7 @@ def written(writer: Any, loop: Loop, into: Mapping[Slot, Slot]) -> Iterator[str]
     size = (grid[0] - starts[-1]) * math.prod(grid[1:])
     facts.scratch[made[0]] = sum([size * dtype.itemsize for dtype in scratch.dtypes])
     for number, dtype in enumerate(scratch.dtypes):
-        before.append(f"s{number} = empty({(grid[0] - starts[-1], *grid[1:])}, {writer.name(dtype, 'dtype')})")
+        before.append(f"s{number} = aligned({(grid[0] - starts[-1], *grid[1:])}, {writer.name(dtype, 'dtype')})")
         before.append(f"t{number} = s{number}[:{loop.step}]")
     yield from before
     yield f"for i in range(0, {starts.stop}, {loop.step}):"

@@ -146,7 +146,7 @@ class Writer:
         self.plan, self.trace = plan, plan.trace
         self.scope: dict[str, Any] = {
             "__name__": None, "__builtins__": __builtins__, "copyto": np.copyto, "own": own, "same": same,
-            "empty": np.empty, "wrap": _runtime.wrap, **NAMES,
+            "aligned": _loops.aligned, "wrap": _runtime.wrap, **NAMES,
         }  # fmt: skip
         self._names: dict[int, str] = {}
         self.pieces: dict[Slot, str] = {}
