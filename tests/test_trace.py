@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import minitorch as torch
-from minitorch._trace import Called, Made, Slot, Trace
+from minitorch._trace import Trace
+from minitorch._trace_instructions import Called, Made, Slot
 from minitorch.nn import functional as F
 
 W = torch.tensor(np.random.default_rng(1).normal(size=(4, 4)).astype(np.float32)).requires_grad_()

@@ -22,7 +22,7 @@ from ._modes import active_levels, enable_grad, grad_on
 from ._op import Row
 from ._runtime import raw, silent, traced, wrap
 from ._tape import Outputs
-from ._trace import with_asides
+from ._trace_instructions import with_asides
 from .ops._composition import Composition
 
 KINDS = ("composition", "formulas", "linear", "multilinear", "reduction", "transpose", "view", "written")

@@ -1,8 +1,8 @@
 """A trace: what a block of code calls, written down as instructions that can be run again on other values.
 
-A value is an ndarray object; each that the block meets has a slot.  Instructions are calls of rows, so that whatever runs them
-(`run`, on Tensors; others by rules of their own) gets gradients, tangents and further traces by itself.  Views are calls
-whose results share memory, and writes are writes: memory behaves as it did.
+A value is an ndarray object; each that the block meets has a slot.  Instructions (see ``_trace_instructions``) are calls of
+rows, so that whatever runs them (`run`, on Tensors; others by rules of their own) gets gradients, tangents and further traces
+by itself.  Views are calls whose results share memory, and writes are writes: memory behaves as it did.
 """
 
 from __future__ import annotations
@@ -14,326 +14,29 @@ from typing import Any
 import numpy as np
 
 from . import _op, _runtime
-from ._choices import Choice, Number, number
+from ._choices import Choice, Number
 from ._identity import owner
-from ._inplace import copied, write
-from ._modes import Observer, grad_on, no_grad, observers
-from ._records import getframe, mark_at, tell_parts
-from ._views import current_node
+from ._modes import Observer, observers
+from ._records import getframe, mark_at
+from ._trace_instructions import (
+    Applied,
+    ArraySlot,
+    Called,
+    Graded,
+    Left,
+    Made,
+    NumberSlot,
+    Packed,
+    Ran,
+    Sized,
+    Slot,
+    Writing,
+    Written,
+    as_tuple,
+    run,
+    slots_in,
+)
 
-
-class Slot(int):
-    """The number of a value in a trace."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return f"%{int(self)}"
-
-
-class ArraySlot(Slot):
-    """The same of a parameter that is the value's ndarray itself."""
-
-    __slots__ = ()
-
-
-class NumberSlot(Slot):
-    """The same of a parameter that is the number in it."""
-
-    __slots__ = ()
-
-
-class Packed:
-    """A sequence among a row's parameters that holds slots, such as the tensors of an index."""
-
-    __slots__ = ("items", "kind")
-
-    def __init__(self, kind: Callable[..., Any], items: list[Any]) -> None:
-        self.kind, self.items = kind, items
-
-    def __repr__(self) -> str:
-        return f"({', '.join(map(repr, self.items))})"
-
-
-def slots_in(items: Iterable[Any]) -> list[Slot]:
-    """The slots among inputs or parameters."""
-    found: list[Slot] = []
-    for item in items:
-        if isinstance(item, Slot):
-            found.append(item)
-        elif item.__class__ is Packed:
-            found += slots_in(item.items)
-    return found
-
-
-def filled_in(item: Any, values: Sequence[Any]) -> Any:
-    """An input or a parameter with the values that its slots have."""
-    kind = item.__class__
-    if kind is Slot:
-        return values[item]
-    if kind is ArraySlot:
-        return values[item]._array
-    if kind is NumberSlot:
-        return number(values[item]._array)
-    if kind is Packed:
-        return item.kind([filled_in(i, values) for i in item.items])
-    return item
-
-
-# -- instructions ------------------------------------------------------------------------------------------------------
-class Called:
-    """A row was called.
-
-    Attributes
-    ----------
-    row : Row
-        The row.
-    inputs : tuple
-        A ``Slot`` each, or a constant: a number as the 0-d Tensor that it was beside a tensor (``is_number``), or None.
-    params : tuple
-        The row's parameters, by position; one that is a tensor or a known value's array is a slot too.
-    reads : list of Slot
-        All slots among them.
-    outputs : tuple of Slot
-        What it returned.
-    asides : tuple of Slot
-        What its kernel set aside for formulas; empty where no formula ran in the block.
-    """
-
-    __slots__ = ("asides", "fixed", "inputs", "outputs", "params", "reads", "row")
-
-    def __init__(self, row: Any, inputs: Any, params: Any, outputs: Any, asides: Any = ()) -> None:
-        self.row, self.inputs, self.params, self.outputs, self.asides = row, inputs, params, outputs, asides
-        self.reads = slots_in((*inputs, *params))
-        self.fixed = not slots_in(params)
-
-    def params_on(self, values: Sequence[Any]) -> Any:
-        """The parameters, with the values that slots among them have."""
-        return self.params if self.fixed else tuple([filled_in(p, values) for p in self.params])
-
-    def run(self, values: list[Any]) -> None:
-        """Call the row on the values that the slots have now."""
-        inputs = [values[i] if i.__class__ is Slot else i for i in self.inputs]
-        params = self.params_on(values)
-        if self.asides:
-            outputs = _with_asides(self.row, inputs, params)
-            for slot, value in zip((*self.outputs, *self.asides), outputs):
-                values[slot] = value
-            return
-        out = self.row.call(inputs, *params) if self.row.variadic else self.row.call(*inputs, *params)
-        if out.__class__ is tuple:
-            for slot, value in zip(self.outputs, out):
-                values[slot] = value
-        else:
-            values[self.outputs[0]] = out
-
-    def __repr__(self) -> str:
-        results = ", ".join(map(repr, (*self.outputs, *self.asides)))
-        params = [f"{name}={value!r}" for name, value in zip(self.row.params, self.params)]
-        return f"{results} = {self.row.name}({', '.join([*map(_shown, self.inputs), *params])})"
-
-
-def _shown(value: Any) -> str:
-    return repr(value._array.item()) if getattr(value, "is_number", False) else repr(value)
-
-
-def _with_asides(row: Any, inputs: list[Any], params: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A row's outputs and what its kernel set aside: kept by the node where one is made, otherwise outputs of a twin row."""
-    if grad_on() and any([i is not None and current_node(i) is not None for i in inputs]):
-        out = row.call(*inputs, *params)
-        outputs = out if out.__class__ is tuple else (out,)
-        node = outputs[0]._node
-        node = node if hasattr(node, "saved_aside") else node.edges[0]
-        return (*outputs, *[_runtime.wrap(array) for array in node.saved_aside])
-    outputs = with_asides(row).call(*inputs, *params)
-    return outputs
-
-
-def with_asides(row: Any) -> Any:
-    """A row whose outputs are a row's and what its kernel sets aside."""
-    if row.name not in _twins:
-        twin = _op.Row(f"{row.name}, with asides", "", row.kernel, row.inputs)
-        twin.outputs, twin.floats, twin.broadcasts, twin.numbers = True, row.floats, row.broadcasts, False
-        twin.call = twin.recorder = _op.recorder(twin, "recorder")
-        _twins[row.name] = twin
-    return _twins[row.name]
-
-
-_twins: dict[str, Any] = {}
-
-
-class Applied:
-    """A custom Function was applied; the operations of its forward are the *body*."""
-
-    __slots__ = ("body", "inputs", "outputs", "reads", "row")
-    params = asides = ()
-
-    def __init__(self, function: Any, inputs: Any, outputs: Any, body: list[Any]) -> None:
-        self.row, self.inputs, self.outputs, self.body = function, inputs, outputs, body
-        self.reads = slots_in(inputs)
-
-    def run(self, values: list[Any]) -> None:
-        """Run the body, for what backward may read of it; with history, the Function gives the results."""
-        inputs = [values[i] if i.__class__ is Slot else i for i in self.inputs]
-        recorded = grad_on() and any([isinstance(i, _runtime.Tensor) and current_node(i) is not None for i in inputs])
-        if recorded:
-            out = self.row.apply(*inputs)
-        with no_grad():
-            run(self.body, values)
-        if recorded:
-            for slot, value in zip(self.outputs, [o for o in _as_tuple(out) if isinstance(o, _runtime.Tensor)]):
-                values[slot] = value
-
-    def __repr__(self) -> str:
-        body = "".join([f"\n    {line}" for instruction in self.body for line in repr(instruction).split("\n")])
-        return f"{', '.join(map(repr, self.outputs))} = {self.row.__name__}({', '.join(map(repr, self.inputs))}):{body}"
-
-
-class Writing:
-    """An in-place operation on *target* begins: until it is ``Written``, *target* is a twin; *held* is the tensor itself."""
-
-    __slots__ = ("held", "target")
-
-    def __init__(self, target: Slot, held: Slot) -> None:
-        self.target, self.held = target, held
-
-    def run(self, values: list[Any]) -> None:
-        """Put a twin with the tensor's present history in its place."""
-        values[self.held] = tensor = values[self.target]
-        values[self.target] = _runtime.wrap(tensor._array, current_node(tensor))
-
-    def __repr__(self) -> str:
-        return f"{self.held!r} = {self.target!r}, to be written"
-
-
-class Written:
-    """The values of *source* were written into *target*."""
-
-    __slots__ = ("held", "source", "target")
-
-    def __init__(self, target: Slot, held: Slot, source: Any) -> None:
-        self.target, self.held, self.source = target, held, source
-
-    def run(self, values: list[Any]) -> None:
-        """Write; where something was recorded, the twin keeps the old values."""
-        tensor, twin, out = values[self.held], values[self.target], values[self.source]
-        if grad_on() and (out._node is not None or twin._node is not None):
-            twin._array = copied(twin._array)
-            if observers:
-                tell_parts("copied", tensor, twin._array)
-        write(tensor, _fitted, (out,))
-        values[self.target] = tensor
-
-    def __repr__(self) -> str:
-        return f"{self.target!r} := {self.source!r}"
-
-
-def _fitted(twin: Any, out: Any) -> Any:
-    if out._array.shape == twin._array.shape:
-        return out
-    return _op.rows["copy"].call(twin, out, out._array.dtype)
-
-
-class Graded:
-    """A tensor's ``.grad`` was changed: to the value of a slot, or to None; or it was added to in place.
-
-    Attributes
-    ----------
-    tensor : Tensor
-        Whose gradient.
-    before : Tensor or None
-        What it was.
-    slot : Slot or None
-        What it is.
-    cleared : bool
-        Whether what it was does not matter.
-    """
-
-    __slots__ = ("before", "cleared", "slot", "tensor")
-
-    def __init__(self, tensor: Any, before: Any, slot: Slot | None, cleared: bool) -> None:
-        self.tensor, self.before, self.slot, self.cleared = tensor, before, slot, cleared
-
-    def run(self, values: list[Any]) -> None:
-        """Give the tensor its gradient."""
-        self.tensor.grad = None if self.slot is None else values[self.slot]
-
-    def __repr__(self) -> str:
-        return f"the gradient of a tensor of shape {list(self.tensor.shape)} := {self.slot!r}"
-
-
-class Ran:
-    """A function was called that changes more than tensors, such as an optimizer's ``step``."""
-
-    __slots__ = ("args", "function", "kwargs", "outputs")
-
-    def __init__(self, function: Any, args: list[Any], kwargs: dict[str, Any], outputs: tuple[Slot, ...]) -> None:
-        self.function, self.args, self.kwargs, self.outputs = function, args, kwargs, outputs
-
-    def run(self, values: list[Any]) -> None:
-        """Call it again."""
-        out = self.function(*[filled_in(a, values) for a in self.args], **self.kwargs)
-        for slot, value in zip(self.outputs, [o for o in _as_tuple(out) if isinstance(o, _runtime.Tensor)]):
-            values[slot] = value
-
-    def __repr__(self) -> str:
-        return f"{self.name}()"
-
-    @property
-    def name(self) -> str:
-        """What was called, a method by the class of its object: ``SGD.step``, wherever it is inherited from."""
-        inherited, _, name = self.function.__qualname__.rpartition(".")
-        kind = type(self.args[0]) if self.args else object
-        own = inherited in [base.__qualname__ for base in kind.__mro__]
-        return f"{kind.__name__}.{name}" if own else str(self.function.__qualname__)
-
-
-class Left:
-    """A value became Python's or NumPy's, by ``item``, ``bool`` and the like, at a line of the user's, if *mark* is its.
-    Nothing is to be done when run again."""
-
-    __slots__ = ("kind", "mark", "slot", "value")
-
-    def __init__(self, kind: str, slot: Slot, value: Any, mark: Any = None) -> None:
-        self.kind, self.slot, self.value, self.mark = kind, slot, value, mark
-
-    def run(self, values: list[Any]) -> None:
-        """Nothing."""
-
-    def __repr__(self) -> str:
-        return f"{self.slot!r} left by {self.kind}"
-
-
-class Sized(Left):
-    """A value of which the shape depends on other values, as that of ``nonzero``: what follows is made for its shape."""
-
-    __slots__ = ()
-
-
-class Made:
-    """A factory made a tensor: each run begins with a copy of what it was."""
-
-    __slots__ = ("array", "outputs")
-    inputs = params = asides = ()
-
-    def __init__(self, output: Slot, array: np.ndarray) -> None:
-        self.outputs, self.array = (output,), array
-
-    def run(self, values: list[Any]) -> None:
-        """Make it again."""
-        values[self.outputs[0]] = _runtime.made(self.array.copy("K"))
-
-    def __repr__(self) -> str:
-        return f"{self.outputs[0]!r} = constant of shape {list(self.array.shape)}, {self.array.dtype.name}"
-
-
-def run(instructions: Iterable[Any], values: list[Any]) -> None:
-    """Run instructions on Tensors: *values* has one for each slot that is read, and gets the others."""
-    for instruction in instructions:
-        instruction.run(values)
-
-
-# -- the trace ---------------------------------------------------------------------------------------------------------
 _current: ContextVar[Any] = ContextVar("trace", default=None)
 LEAKS = frozenset(["item", "bool", "numpy", "tolist"])
 """How values become Python's or NumPy's."""
@@ -584,7 +287,7 @@ class Trace(Observer):
     def ran(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> None:
         """A function was called that is to be called again."""
         given = [self._input(a) for a in args]
-        outputs = tuple([self._output(o._array) for o in _as_tuple(out) if isinstance(o, _runtime.Tensor)])
+        outputs = tuple([self._output(o._array) for o in as_tuple(out) if isinstance(o, _runtime.Tensor)])
         self.instructions.append(Ran(function, given, kwargs, outputs))
         self._taint(given, outputs)
 
@@ -612,7 +315,3 @@ class Trace(Observer):
             for slot, tensor in slots:
                 values[slot] = tensor
         return values
-
-
-def _as_tuple(out: Any) -> tuple[Any, ...]:
-    return out if isinstance(out, tuple) else (out,)

@@ -12,7 +12,7 @@ import pytest
 import minitorch as torch
 from deployed import MODELS
 from minitorch import nn
-from minitorch._trace import Packed
+from minitorch._trace_instructions import Packed
 from minitorch.static._size_expressions import (
     Axis,
     Counted,

@@ -21,7 +21,8 @@ from .._inplace import write
 from .._modes import Observer, active_levels, grad_on, levels, no_grad, observers, set_grad_enabled
 from .._op import rows
 from .._records import tell_parts
-from .._trace import Slot, _current, with_asides
+from .._trace import _current
+from .._trace_instructions import Slot, with_asides
 from .._views import current_node
 from . import _refusals, by_rule, rule_of
 from ._batch import Batch, Batched, expanded, padded

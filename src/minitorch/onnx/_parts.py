@@ -15,7 +15,8 @@ from .. import ops
 from .._modes import no_grad
 from .._op import rows
 from .._runtime import wrap
-from .._trace import ArraySlot, Called, NumberSlot, Packed, Slot, Trace
+from .._trace import Trace
+from .._trace_instructions import ArraySlot, Called, NumberSlot, Packed, Slot
 from ..ops._composition import Composition
 from ..static._facts import renamed
 from ..static._sizes import Pass

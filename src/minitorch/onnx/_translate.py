@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._op import Row
-from .._trace import Called, Graded, Left, Made, Packed, Ran, Sized, Slot, Written, slots_in
+from .._trace_instructions import Called, Graded, Left, Made, Packed, Ran, Sized, Slot, Written, slots_in
 from ..static._instructions import settled
 from ..static._size_expressions import Axis, Scaled, Varying
 from ..static._sizes import General

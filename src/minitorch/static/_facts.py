@@ -10,7 +10,8 @@ import numpy as np
 
 from .._identity import owner
 from .._op import Row
-from .._trace import Applied, Called, Graded, Left, Made, Packed, Ran, Slot, Trace, Written, slots_in
+from .._trace import Trace
+from .._trace_instructions import Applied, Called, Graded, Left, Made, Packed, Ran, Slot, Written, slots_in
 
 Instructions: TypeAlias = list[Any]
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._modes import no_grad
-from .._trace import Slot, Trace
+from .._trace import Trace
+from .._trace_instructions import Slot
 from ._compile import Compiled
 from ._python import PASSES, Block
 from ._traced_code import Plan

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._op import Row
-from .._trace import Called, Made, Slot
+from .._trace_instructions import Called, Made, Slot
 from ._facts import Facts, Instructions, is_elementwise_ufunc, pure, reads_of, writes_of
 
 PIECE = 1 << 15

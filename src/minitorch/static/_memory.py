@@ -13,7 +13,8 @@ from numpy.lib import array_utils
 from .. import _runtime
 from .._identity import owner
 from .._op import Row
-from .._trace import Called, Made, Slot, Trace
+from .._trace import Trace
+from .._trace_instructions import Called, Made, Slot
 from ._facts import Facts, draws, last_uses, reads_of, writes_of
 from ._loops import Loop
 from ._passes import constant_slots

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._op import Row
-from .._trace import Called, Graded, Left, Made, Packed, Ran, Slot, Written
+from .._trace_instructions import Called, Graded, Left, Made, Packed, Ran, Slot, Written
 from ._facts import (
     Facts,
     Instructions,

@@ -19,7 +19,7 @@ import numpy as np
 from .. import _runtime
 from .._op import Row
 from .._pytree import kind_of
-from .._trace import ArraySlot, Called, Graded, Left, Made, NumberSlot, Packed, Ran, Sized, Slot, Written
+from .._trace_instructions import ArraySlot, Called, Graded, Left, Made, NumberSlot, Packed, Ran, Sized, Slot, Written
 from ._copied import Copies
 from ._facts import draws, last_uses, reads_of, writes_of
 from ._free_names import Unwritable

@@ -11,7 +11,7 @@ import numpy as np
 from .._modes import no_grad
 from .._pytree import tree_flatten, tree_unflatten
 from .._runtime import Tensor, wrap
-from .._trace import Called, Left, Packed, Sized, Slot
+from .._trace_instructions import Called, Left, Packed, Sized, Slot
 from ._copied import Copies
 from ._facts import reads_of
 from ._free_names import Unwritable

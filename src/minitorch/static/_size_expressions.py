@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._runtime import Tensor
-from .._trace import Packed, Slot
+from .._trace_instructions import Packed, Slot
 
 
 class Axis(NamedTuple):

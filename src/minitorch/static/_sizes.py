@@ -26,7 +26,8 @@ from .._modes import no_grad
 from .._pytree import tree_flatten, tree_unflatten
 from .._records import module_path
 from .._runtime import Tensor, wrap
-from .._trace import Called, Made, Packed, Sized, Slot, Trace
+from .._trace import Trace
+from .._trace_instructions import Called, Made, Packed, Sized, Slot
 from ..autograd import record_sites
 from ._size_expressions import (
     Axis,

@@ -30,7 +30,8 @@ from .._identity import owner
 from .._op import Row
 from .._random import Generator
 from .._tape import AccumulateGrad
-from .._trace import Graded, Left, Trace, Written
+from .._trace import Trace
+from .._trace_instructions import Graded, Left, Written
 from ..nn.modules.module import Module
 from ..nn.parameter import is_lazy
 from ..optim.lr_scheduler import LRScheduler

@@ -14,7 +14,8 @@ from .._differentiate import grad
 from .._modes import enable_grad, grad_on, inference_mode_on, observers
 from .._pytree import tree_flatten, tree_unflatten
 from .._tape import AccumulateGrad
-from .._trace import Slot, Trace
+from .._trace import Trace
+from .._trace_instructions import Slot
 from ._effects import Effects
 from ._guards import fits
 from ._memory import MemoryPlan

@@ -16,7 +16,8 @@ import numpy as np
 from .. import _runtime
 from .._choices import Choice
 from .._op import Row
-from .._trace import (
+from .._trace import Trace
+from .._trace_instructions import (
     ArraySlot,
     Called,
     Graded,
@@ -26,7 +27,6 @@ from .._trace import (
     Ran,
     Sized,
     Slot,
-    Trace,
     Written,
     filled_in,
     slots_in,

@@ -12,7 +12,8 @@ from .._reach import reachable
 from .._records import site_of
 from .._runtime import silent, wrap
 from .._tape import AccumulateGrad
-from .._trace import Called, Graded, Ran, Slot, Trace, Written
+from .._trace import Trace
+from .._trace_instructions import Called, Graded, Ran, Slot, Written
 from .._views import edits_of
 from ._facts import flattened, writes_of
 from ._guards import arrays_if_unchanged
