@@ -569,7 +569,7 @@ def the_time(c: Any) -> Any:
     return [f(pair(i, 2)) for i in range(4)]
 
 
-@program("a tensor of shape (2,) that comes from neither its arguments nor the names in its code")
+@program()
 def a_cached_function(c: Any) -> Any:
     @functools.lru_cache
     def table(n: int) -> Any:

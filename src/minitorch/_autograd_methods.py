@@ -152,7 +152,9 @@ def set_grad(self: Any, value: Any) -> None:
     if observers:
         tell(self._node, "cleared" if value is None else "assigned")
         if self._node.__class__ is AccumulateGrad:
-            tell_parts("graded", self, self._node.grad, value)
+            tell_parts("graded", self, self._node.grad, None)  # what it was does not matter any more
+            if value is not None:
+                tell_parts("graded", self, None, value)
     if self._node.__class__ is AccumulateGrad:
         self._node.grad = value
     else:

@@ -8,9 +8,10 @@ import numpy as np
 
 from .. import _runtime
 from .._modes import observers
+from .._records import tell_parts
 from .._runtime import has_tangent
 from .._tensor import Tensor
-from .._value_notes import note_cut
+from .._value_notes import note_cut, tell_left
 from .._views import edits_of
 from ..ops.creation import empty
 from ..ops.from_data import checked_array
@@ -61,10 +62,12 @@ class Parameter(Tensor):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
-            memo[id(self)] = type(self)(_runtime.wrap(self._array.copy(order="K")), self.requires_grad)
+            memo[id(self)] = type(self)(_twin(self), self.requires_grad)
         return memo[id(self)]
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        if observers:
+            tell_left("numpy", self)
         return _rebuilt, (type(self), self._array, self.requires_grad), self.__dict__ or None
 
 
@@ -102,10 +105,18 @@ class Buffer(Tensor):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
-            copied = _runtime.wrap(self._array.copy(order="K"))
+            copied = _twin(self)
             copied.requires_grad = self.requires_grad
             memo[id(self)] = type(self)(copied, persistent=self.persistent)
         return memo[id(self)]
+
+
+def _twin(tensor: Tensor) -> Any:
+    """A tensor of the same values, which observers are told of."""
+    array = tensor._array.copy(order="K")
+    if observers:
+        tell_parts("copied", tensor, array)
+    return _runtime.wrap(array)
 
 
 def _sharing(cls: type[Tensor], data: Any) -> Any:

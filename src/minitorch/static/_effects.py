@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dis
+import inspect
 import io
 import os
 import sys
@@ -27,6 +29,11 @@ _WARNS = Effect("it warns, which a program does not: warn outside")
 _LOGS = Effect("it writes a log, which a program does not: log outside what it returns")
 _STREAMS = Effect("it reads or writes a stream: do that outside, and pass what was read as an argument", True, True)
 _SEEDS = Effect("it asks a generator for its seed: ask outside, and pass the seed as an argument", through=True)
+_CATCHES = Effect(
+    "an operation raises an error, which is caught; whether it does may depend on values: ask for them before",
+    True,
+    True,
+)
 _FUNCTIONS: dict[Any, Effect] = {
     print: _PRINTS,
     input: Effect("it calls input(): read before, and pass what was read as an argument"),
@@ -39,6 +46,10 @@ _FUNCTIONS: dict[Any, Effect] = {
 }
 _IN_PYTHON = {"_log", "write", "seed", "initial_seed"}
 """What methods of Python that do such things are called."""
+_RETURNS = {dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in dis.opmap}
+_GENERATES = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_LOOKS_UP = {"__getattr__", "__next__"}
+"""What fails where there is nothing of that name, or nothing more."""
 _HARMLESS = {"fspath", "getpid", "_path_normpath", "_path_splitroot", "_path_splitroot_ex"}
 """What ``os`` tells that stays as it is."""
 _LOADING = {"importlib", "_frozen_importlib", "runpy", "linecache", "inspect"}
@@ -46,7 +57,8 @@ _LOADING = {"importlib", "_frozen_importlib", "runpy", "linecache", "inspect"}
 
 
 class Effects:
-    """Notices such calls in its ``with`` block, wherever they are made: in the function, its helpers, or a library.
+    """Notices such calls in its ``with`` block, wherever they are made: in the function, its helpers, or a library; and errors
+    of this package that are caught.
 
     What C calls, such as ``map(print, …)``, is not seen; `Surroundings` asks `effect_of` where code hands such a function on.
 
@@ -81,6 +93,8 @@ class Effects:
             effect = effect_of(called)
         elif event == "call" and frame.f_code.co_name in _IN_PYTHON:
             effect = _written_in_python(frame)
+        elif event == "return" and called is None and _failed(frame):
+            effect = _CATCHES
         else:
             return
         if effect is None or self.surely or (effect.passing and self.said):
@@ -116,6 +130,15 @@ def _written_in_python(frame: FrameType) -> Effect | None:
     if name == "_log":
         return _LOGS if frame.f_globals.get("__name__") == "logging" else None
     return _SEEDS if isinstance(holder, Generator) else None
+
+
+def _failed(frame: FrameType) -> bool:
+    """Whether a function of this package, which people called, is left by an error."""
+    code, caller = frame.f_code, frame.f_back
+    if code.co_code[frame.f_lasti] in _RETURNS or code.co_flags & _GENERATES or code.co_name in _LOOKS_UP:
+        return False
+    ours = frame.f_globals.get("__name__", "") is None or not is_theirs(code.co_filename)
+    return ours and caller is not None and is_theirs(caller.f_code.co_filename)
 
 
 def _place(frame: FrameType | None, block: FrameType, effect: Effect) -> str:

@@ -15,6 +15,7 @@ from .._op import Row, rows
 from .._pytree import tree_flatten, tree_unflatten
 from .._random import Generator, default_generator, positions
 from .._runtime import raw, traced, wrap
+from .._views import edits_of
 from ..ops import linalg, shape
 from ..ops.reduce import mean, sum
 from ._instructions import Function, Number
@@ -312,12 +313,26 @@ class Eager(Function):
 
     def __init__(self, name: str, function: Callable[..., Any], count: int | None = None) -> None:
         self.count = count or 1
+        self.writes: bool | None = (
+            None  # whether it writes into what it is given, which is then a copy; None: not known yet
+        )
         super().__init__(name, self.arrays, function, several=count is not None, gradient=eager_gradient)
 
     def arrays(self, *arrays: Any, **params: Any) -> Any:
         """The function on ndarrays."""
+        if self.writes is not False:
+            arrays = tuple([a.copy("K") if isinstance(a, np.ndarray) else a for a in arrays])
+        given = [_wrapped(a) for a in arrays]
         with no_grad():
-            out = self.traced(*[_wrapped(a) for a in arrays], **params)
+            out = self.traced(*given, **params)
+        written = any(
+            [isinstance(t, _runtime.Tensor) and t._alias is not None and edits_of(t).count > 0 for t in given]
+        )
+        if written and self.writes is False:
+            raise RuntimeError(
+                f"{self.name} writes into an argument in some runs only, which changes the graph's value: clone it"
+            )
+        self.writes = bool(self.writes) or written
         if not self.several:
             return self._array(out)
         if not isinstance(out, (tuple, list)) or len(out) != self.count:

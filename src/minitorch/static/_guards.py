@@ -50,6 +50,10 @@ class Guards:
         for holder, name, value in around.slots:
             read = "getattr" if isinstance(holder, FunctionType) else "stored"  # others may have a __getattr__
             self._is(f"{read}({self.name(holder)}, {name!r}, MISSING)", value)
+        for function, value in around.asked:
+            self._is(f"{self.name(function)}()", value)
+        for function, count in around.caches:
+            self.unless(f"{self.name(function)}.cache_info().misses >= {count}")
         for container, values in around.contents:
             self._items(container, values)
         for array, seen in around.arrays:

@@ -16,8 +16,10 @@ import random
 import sys
 import time
 import types
+from array import array as packed
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +33,7 @@ from .._op import Row
 from .._random import Generator
 from .._tape import AccumulateGrad
 from .._trace import Trace
-from .._trace_instructions import Graded, Left, Written
+from .._trace_instructions import Graded, Left, Ran, Written
 from ..nn.modules.module import Module
 from ..nn.parameter import is_lazy
 from ..optim.lr_scheduler import LRScheduler
@@ -46,6 +48,12 @@ _LIBRARIES = sys.stdlib_module_names | {"minitorch", "numpy"}
 _PLAIN = (types.NoneType, bool, int, float, complex, str, bytes, np.dtype, device, dtype, enum.Enum)
 _REGISTRIES = {"_parameter_names", "_buffer_names", "_module_names", "_non_persistent_buffers_set"}
 """What modules keep of their members' names: they change only together with the members."""
+
+_UNGUARDED = {
+    "_version": "the number of writes into a tensor", "storage_offset": "where in its memory a tensor begins",
+    "get_num_threads": "the number of threads",
+}  # fmt: skip
+"""Attributes that no program asks for again."""
 
 _ANY_ATTRIBUTE = {"getattr", "setattr", "vars", "__dict__"}
 MISSING: Any = object()
@@ -116,6 +124,10 @@ class Surroundings:
         Containers, and the items that they had.
     arrays : list of (ndarray, bytes)
         NumPy arrays, and the bytes that they had.
+    asked : list of (callable, object)
+        Functions without arguments, and what they told.
+    caches : list of (function, int)
+        Functions with a cache, and how often they had computed something.
     memory : dict of int to ndarray
         By ``id``, the arrays that own the memory of the tensors that are reached.
     refused : str
@@ -132,6 +144,9 @@ class Surroundings:
         self.slots: list[tuple[Any, str, Any]] = []
         self.contents: list[tuple[Any, tuple[Any, ...]]] = []
         self.arrays: list[tuple[np.ndarray, bytes]] = []
+        self.asked: list[tuple[Callable[[], Any], Any]] = []
+        self.caches: list[tuple[Any, int]] = []
+        self._steppers: list[Any] = []
         self._paths: dict[Any, str] = {}
         self._random: list[tuple[str, Any, bytes]] = [
             (path, source, _state(source)) for path, source in (("random", random), ("np.random", np.random))
@@ -152,6 +167,8 @@ class Surroundings:
             name = path[max(path.rfind("."), 0) :]
             if name in self._handed or name not in self._called:
                 self.refused = self.refused or effect
+        for name in _UNGUARDED.keys() & self._names:
+            self.refused = self.refused or f"it reads {_UNGUARDED[name]} ({name}): read it outside"
         for held in (self._seen, self._holders, self._names, self._stored):
             held.clear()
 
@@ -173,6 +190,12 @@ class Surroundings:
         for holder, name, value in self.slots:
             if not alike(stored(holder, name), value):
                 found.append(self._paths[id(holder), name])
+        for function, value in self.asked:
+            if not alike(function(), value):
+                found.append(self._paths[id(function)])
+        for function, count in self.caches:
+            if function.cache_info().misses != count:
+                found.append(f"the cache of {self._paths[id(function)]}")
         for container, values in self.contents:
             if len(container) != len(values) or not all(map(alike, items_of(container), values)):
                 found.append(self._paths[id(container)])
@@ -200,6 +223,10 @@ class Surroundings:
             )
         if moved := self._moved(trace):
             return moved
+        for ran in [i for i in flattened(trace.instructions) if isinstance(i, Ran) and i.args]:
+            stepper = ran.args[0]
+            if isinstance(stepper, (Optimizer, LRScheduler)) and not any([stepper is s for s in self._steppers]):
+                return f"{ran.name}() is called of {_a(stepper)} that is made in the call, or hidden: make it outside"
         graded = {i.slot for i in flattened(trace.instructions) if isinstance(i, Graded)}
         outside = {*trace.arguments, *trace.captured}
         made = {
@@ -263,9 +290,15 @@ class Surroundings:
             self._todo += [(value.__self__, path.rpartition(".")[0] or "self"), (value.__func__, path)]
         elif isinstance(value, functools.partial):
             self._todo += [(value.func, f"{path}.func"), (value.args, path), (value.keywords, path)]
+        elif isinstance(value, functools._lru_cache_wrapper):
+            self._paths[id(value)] = path
+            self.caches.append((value, value.cache_info().misses))
+            self._todo += [(value.__wrapped__, path), *[(kept, path) for kept in _kept_by(value)]]
+        elif isinstance(value, ContextVar):
+            self._ask(functools.partial(value.get, MISSING), path)
         elif (wrapped := stored(value, "__wrapped__")) is not MISSING:  # a cache's function, one that is traced
             self._todo.append((wrapped, path))
-        elif isinstance(value, (list, tuple, dict, set, deque)):
+        elif isinstance(value, (list, tuple, dict, set, deque, bytearray, packed)):
             self._container(value, path)
             if not _of_library(type(value)):
                 self._object(value, path)
@@ -276,6 +309,7 @@ class Surroundings:
         elif isinstance(value, (random.Random, np.random.Generator, np.random.RandomState)):
             self._random.append((path, value, _state(value)))
         elif isinstance(value, (Optimizer, LRScheduler)):
+            self._steppers.append(value)
             self._live(value, path)
         elif isinstance(value, types.ModuleType):
             if value is os:
@@ -300,6 +334,12 @@ class Surroundings:
             )
         else:
             self._object(value, path)
+
+    def _ask(self, function: Callable[[], Any], path: str) -> None:
+        """What a function without arguments tells."""
+        self._paths[id(function)] = path
+        self.asked.append((function, value := function()))
+        self._todo.append((value, path))
 
     def _tensor(self, tensor: Any, path: str) -> None:
         if is_lazy(tensor):
@@ -489,6 +529,16 @@ def _state(source: Any) -> bytes:
     if isinstance(source, np.random.Generator):
         return pickle.dumps(source.bit_generator.state)
     return pickle.dumps(source.getstate() if hasattr(source, "getstate") else source.get_state(legacy=False))
+
+
+def _kept_by(cached: Any) -> list[Any]:
+    """The tensors that a function's cache keeps: as what was computed, or within that."""
+    found = [x for x in gc.get_referents(cached) if x is not cached.__wrapped__ and not isinstance(x, type)]
+    for _ in range(4):  # the table, its links, results, what these hold
+        found += gc.get_referents(
+            *[x for x in found if not isinstance(x, (type, _runtime.Tensor, types.FunctionType, types.ModuleType))]
+        )
+    return [x for x in found if isinstance(x, _runtime.Tensor)]
 
 
 def _a(value: Any) -> str:
