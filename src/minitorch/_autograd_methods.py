@@ -256,7 +256,7 @@ traced.detach = rows["detach"].call = detach
 
 
 def detach_(self: Any) -> Any:
-    """Cut this tensor from its graph, in place.
+    """Cut this tensor from its graph, in place; its tangents are gone, too.
 
     Raises
     ------
@@ -271,6 +271,8 @@ def detach_(self: Any) -> Any:
         )
     if observers:
         note_cut("detach_", self, self)
+        for level in active_levels():
+            level[self._array] = None
     if self._node.__class__ is AccumulateGrad:
         _switch(self, False)
     self._node = None

@@ -183,7 +183,7 @@ def write(
     twin._layout = tensor._layout
     inputs = tuple([_frozen(i, edits) if isinstance(i, _runtime.Tensor) else i for i in args])
     count, position = edits.count, edits.position
-    edited(tensor)
+    edited(tensor, function)
     kept = bool(observers) and any([o.keeps() for o in observers])
     if kept:
         _keep(tensor, twin)

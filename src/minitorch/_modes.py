@@ -106,6 +106,14 @@ class Observer:
         """Whether a tensor stands for one of each example of a batch, so that its values are not all there is to know."""
         return False
 
+    def holds(self, tensor: Any) -> bool:
+        """Whether it differs by this observer, not by one around it only."""
+        return False
+
+    def hides(self, level: Any, tensor: Any) -> bool:
+        """Whether a tensor's tangent at a level of forward mode is not known here: until the map within the level has ended."""
+        return False
+
     def left(self, kind: str, tensor: Any) -> None:
         """A tensor's values become Python's or NumPy's: by ``item``, ``bool``, ``numpy``, ``tolist`` or ``data``."""
 
@@ -124,7 +132,7 @@ def differ_since(observer: Observer, values: tuple[Any, ...]) -> bool:
     """Whether one of the tensors among *values* differs so by a map that began while *observer* stood here: what is computed
     of one example is not what the map computes, which follows for the whole batch."""
     began = observers[: observers.index(observer)]
-    return any([o.active() and any([o.differs(v) for v in values if hasattr(v, "_array")]) for o in began])
+    return any([o.holds(v) for o in began for v in values if hasattr(v, "_array")])
 
 
 mode_place: ContextVar[Any] = ContextVar("mode_place", default=None)

@@ -130,14 +130,14 @@ def edits_of(tensor: Any) -> Edits:
     return edits
 
 
-def edited(tensor: Any) -> None:
-    """Note that the tensor's array is about to be written in place."""
+def edited(tensor: Any, by: Any = None) -> None:
+    """Note that the tensor's array is about to be written in place: with the result of the function *by*."""
     edits = edits_of(tensor)
     if edits.inference and not inference_mode_on.get():
         raise RuntimeError(INFERENCE_WRITE)
     if edits.watchers is not None:
         for watcher in tuple(edits.watchers):
-            watcher.about_to_be_written()
+            watcher.about_to_be_written(by)
         edits.watchers = None
     edits.count += 1
     edits.position = next_position()

@@ -169,6 +169,27 @@ def test_detached_tensors_have_no_tangent() -> None:
         for cut in (x.detach(), x.data, torch.tensor(x.tolist()), torch.from_numpy(x.numpy())):
             assert tangent(cut) is None
         assert tangent(x) == T.tolist()
+        y = x * 2
+        assert tangent(y.detach_()) is None
+        assert tangent(x * y) == (2 * X * T).tolist()
+        with pytest.raises(RuntimeError, match="cannot resize variables that has a forward grad"):
+            (x * 2).resize_(2)
+
+
+def test_of_one_example_a_level_around_the_map_says_nothing() -> None:
+    with fwAD.dual_level():
+        x = fwAD.make_dual(X, T)
+        for mapped in (lambda x: fwAD.unpack_dual(x).tangent, lambda y: fwAD.unpack_dual(y * x).tangent):
+            with pytest.raises(RuntimeError, match="depends on the example of a vmap within the level"):
+                torch.vmap(mapped)(x)
+        assert torch.vmap(lambda y: y * fwAD.unpack_dual(x).tangent)(torch.ones(2)).tolist() == [T.tolist()] * 2
+        assert tangent(torch.vmap(torch.square)(x)) == (2 * X * T).tolist()
+
+    def within(x: Any, t: Any) -> Any:
+        with fwAD.dual_level():
+            return fwAD.unpack_dual(fwAD.make_dual(x, t) ** 2).tangent
+
+    assert torch.vmap(within)(X, T).tolist() == (2 * X * T).tolist()
 
 
 # -- views and writes --------------------------------------------------------------------------------------------------
@@ -303,6 +324,9 @@ def test_jvp_says_what_is_wrong() -> None:
         jvp(torch.sin, (), ())
     with pytest.raises(RuntimeError, match="return only tensors"):
         jvp(lambda x: 3.0, (X,), (T,))
+    for nothing in ((), None):
+        with pytest.raises(RuntimeError, match="has non-empty output"):
+            jvp(lambda x, nothing=nothing: nothing, (X,), (T,))
     with pytest.raises(RuntimeError, match=r"\(output, aux\)"):
         jvp(torch.sin, (X,), (T,), has_aux=True)
     with pytest.raises(RuntimeError, match="independent of the inputs"):

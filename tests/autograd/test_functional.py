@@ -133,7 +133,7 @@ def test_products_go_through_functions_that_have_a_backward_only(create_graph: b
     assert product.tolist() == [24, 80]
     assert product.requires_grad is create_graph
     assert hvp(lambda x: (Doubled.apply(x) ** 3).sum(), x, v, create_graph)[1].tolist() == [144, 480]
-    with pytest.raises(NotImplementedError, match="jvp"):
+    with pytest.raises(RuntimeError, match="must override the setup_context staticmethod"):
         torch.func.jvp(Doubled.apply, (x,), (v,))
 
 

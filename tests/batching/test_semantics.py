@@ -281,3 +281,13 @@ def test_batches_of_gradients_must_be_there_and_alike() -> None:
         torch.autograd.grad(y.sum(), x, is_grads_batched=True)
     with pytest.raises(ValueError, match=r"same size in the mapped dimension, got sizes \[3, 2\]"):
         torch.autograd.grad((y, y), x, (torch.eye(3), torch.eye(3)[:2]), is_grads_batched=True)
+
+
+def test_a_tape_between_two_maps_has_what_depends_on_the_outer_one() -> None:
+    def mapped(x: Any) -> Any:
+        with torch.autograd.Tape() as tape:
+            out = torch.vmap(lambda z: x.exp() * z)(torch.ones(3))
+        assert [entry.op for entry in tape] == ["exp", "mul"]
+        return out
+
+    assert torch.vmap(mapped)(torch.zeros(2)).tolist() == [[1, 1, 1]] * 2

@@ -144,6 +144,10 @@ def test_linearize_runs_its_function_once() -> None:
         derivative(point(1, 2), point(1))
     with pytest.raises(RuntimeError, match="tangent:0 with dtype"):
         derivative(torch.ones(2), point(1, 2))
+    value, derivative = linearize(lambda x: {"p": x * 2, "n": 3.0, "none": None}, point(1, 2))
+    found = derivative(point(1, 0))
+    assert (found.pop("p").tolist(), value.pop("p").tolist()) == ([2, 0], [2, 4])
+    assert found == value == {"n": 3.0, "none": None}
 
 
 # -- nesting and history -----------------------------------------------------------------------------------------------
@@ -286,6 +290,8 @@ def test_captured_tensors_are_not_written() -> None:
         for transform in (grad, jacfwd, lambda f: lambda x: vjp(f, x), lambda f: lambda x: linearize(f, x)):
             with pytest.raises(RuntimeError, match=r"would mutate a captured Tensor|vmap: an inplace operation"):
                 transform(function)(x)
+    with pytest.raises(RuntimeError, match=r"call in-place operation \(mul_\) that would mutate"):
+        grad(lambda x: (buffer.mul_(x) * x).sum())(x)
     assert buffer.tolist() == [0, 0]
     assert not buffer.requires_grad
     assert norm.num_batches_tracked.item() == 0  # type: ignore[union-attr]
@@ -578,6 +584,33 @@ def test_vjp_without_primals_calls_the_function() -> None:
         torch.func.vjp(lambda x: x * 2)
     value, pullback = torch.func.vjp(lambda: torch.ones(2))
     assert (value.tolist(), pullback(torch.ones(2))) == ([1.0, 1.0], ())
+
+
+def test_functions_whose_forward_takes_ctx_are_refused() -> None:
+    class Old(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+    x, elsewhere = point(1, 2), point(3, 4)
+    for function in (Old.apply, lambda x: x * Old.apply(elsewhere)):
+        for transform in (jacrev, jacfwd, lambda f: lambda x: vjp(f, x), lambda f: grad(lambda x: f(x).sum())):
+            with pytest.raises(
+                RuntimeError, match="must override the setup_context staticmethod: Old has a forward that"
+            ):
+                transform(function)(x)
+    assert functional.jacobian(Old.apply, x).tolist() == [[2, 0], [0, 2]]
+
+
+def test_modules_with_backward_hooks_are_transformed() -> None:
+    model, seen = torch.nn.Linear(2, 1), []
+    model.register_full_backward_hook(lambda m, gi, go: seen.append(go[0].shape))
+    assert grad(lambda x: model(x).sum())(torch.ones(2)).tolist() == model.weight[0].tolist()
+    assert seen == [(1,)]
 
 
 def test_names_that_are_left_out_say_why() -> None:

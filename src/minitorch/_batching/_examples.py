@@ -496,7 +496,16 @@ class Examples(Observer):
 
     def differs(self, tensor: Any) -> bool:
         """Whether a tensor depends on the batch, or on that of a map around this one."""
-        return self.slot_of(tensor) is not None or (self._outer is not None and self._outer.differs(tensor))
+        return self.holds(tensor) or (self._outer is not None and self._outer.differs(tensor))
+
+    def holds(self, tensor: Any) -> bool:
+        """Whether a tensor depends on the batch of this map."""
+        return self.slot_of(tensor) is not None
+
+    def hides(self, level: Any, tensor: Any) -> bool:
+        """Whether a tensor depends on the batch of a map within the level, whose tangents are those of whole batches."""
+        own = level in self._levels and self.holds(tensor)
+        return own or (self._outer is not None and self._outer.hides(level, tensor))
 
     def left(self, kind: str, tensor: Any) -> None:
         """A value becomes Python's or NumPy's: refused where it depends on the batch."""

@@ -15,7 +15,8 @@ SAME_OF_BATCHED = (
 WRITE = (
     "vmap: an inplace operation is not possible because what is written is vmapped over and what it is written into is not, so "
     "that every example would write into the same memory. Please use an out-of-place operator, or make the tensor that is "
-    "written inside of the function, or map over it too"
+    "written inside of the function, or map over it too (of batch normalisation: call eval() first, or "
+    "func.replace_all_batch_norm_modules_)"
 )
 BACKWARD = (
     "vmap: backward() called inside of vmap would add the gradients of each example to one .grad. Please use func.grad or "
@@ -54,7 +55,7 @@ def check_leaving(kind: str) -> None:
 
 def check_function(function: Any) -> None:
     """Refuse a custom Function that says nothing of vmap."""
-    from ..autograd.function import Function
+    from ..autograd.function import Function, one_forward
 
     own = function.vmap is not Function.vmap
     if own and function.generate_vmap_rule:
@@ -63,10 +64,7 @@ def check_function(function: Any) -> None:
             "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity."
         )
     if function.setup_context is Function.setup_context:
-        raise RuntimeError(
-            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
-            f"the setup_context staticmethod: {function.__name__} has a forward that takes ctx."
-        )
+        raise RuntimeError(one_forward(function))
     if not own and not function.generate_vmap_rule:
         raise RuntimeError(
             f"You tried to vmap over {function.__name__}, but it does not have vmap support. Please override and implement the "

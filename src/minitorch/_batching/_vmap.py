@@ -164,8 +164,6 @@ class Mapped:
         """An argument's dimension, from the front."""
         if dim is None:
             return None
-        if isinstance(dim, bool):
-            raise TypeError(f"{self.where}Got in_dim={dim} for an input: in_dim must be int, not bool")
         if not isinstance(dim, int):
             raise ValueError(
                 f"{self.where}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
@@ -181,6 +179,8 @@ class Mapped:
                 f"{self.where}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {rank} so expected "
                 f"in_dim to satisfy -{rank} <= in_dim < {rank}."
             )
+        if isinstance(dim, bool):
+            raise TypeError(f"{self.where}Got in_dim={dim} for an input: in_dim must be int, not bool")
         return dim % rank
 
     def sizes_agree(self, leaves: Sequence[Any]) -> int:

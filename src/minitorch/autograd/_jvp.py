@@ -65,11 +65,20 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
                 raise RuntimeError(f"{_CALL}: output of function f should be a tuple: (output, aux) if has_aux is True")
             result, aux = result
         outputs, shape = _pytree.tree_flatten(result)
+        check_not_empty(outputs, _CALL)
         found = [_tangent(level, output, strict) for output in outputs]
     finally:
         _tangents.leave(level)
     tangent = _pytree.tree_unflatten(found, shape)
     return (result, tangent, aux) if has_aux else (result, tangent)
+
+
+def check_not_empty(outputs: list[Any], api: str) -> None:
+    """Raise where a function returned nothing."""
+    if not outputs or (len(outputs) == 1 and outputs[0] is None):
+        raise RuntimeError(
+            f"{api}: Expected f to be a function that has non-empty output (got output = {outputs}): was a return forgotten?"
+        )
 
 
 def _matching(primals: Any, tangents: Any) -> tuple[list[Any], list[Any], Any]:

@@ -123,6 +123,11 @@ def _has_tangent(level: Level, tensor: Any) -> bool:
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     """A tensor's primal and tangent; outside of a level, and for a tensor that depends on no dual one, the tangent is None.
 
+    Raises
+    ------
+    RuntimeError
+        For a tensor of one example, within a ``vmap`` that is within the level.
+
     Examples
     --------
     >>> import minitorch as torch
@@ -137,6 +142,11 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     entered = _entered.get() if level is None else _level("unpack_dual", level)
     if entered is None:
         return UnpackedDualTensor(tensor, None)
+    if any([observer.active() and observer.hides(entered, tensor) for observer in _modes.observers]):
+        raise RuntimeError(
+            "unpack_dual(): the tensor depends on the example of a vmap within the level, so that its tangent is known when "
+            "the map has ended. Return the tensor, and unpack what vmap gives; or take func.jvp inside of the mapped function"
+        )
     tangent = entered.of(tensor) if _modes.tangents_enabled() else None
     return UnpackedDualTensor(_tangents.dual(entered, tensor, None), tangent)
 

@@ -13,7 +13,7 @@ import numpy as np
 from .. import _runtime
 from .._engine import sum_to_layout
 from .._inplace import LEAF, LEAF_VIEW, rebase
-from .._modes import active_levels, grad_on, levels, no_grad, observers
+from .._modes import active_levels, grad_on, in_transform, levels, no_grad, observers
 from .._op import rows
 from .._records import observe, tell_parts
 from .._runtime import check_unedited, raise_inference, raw, traced, wrap
@@ -319,6 +319,8 @@ class Function(metaclass=_FunctionMeta):
         try:
             with no_grad():
                 if cls.setup_context is Function.setup_context:
+                    if in_transform():
+                        raise RuntimeError(one_forward(cls))
                     result = cls.forward(node, *args)
                 else:
                     result = cls.forward(*args)
@@ -333,6 +335,14 @@ class Function(metaclass=_FunctionMeta):
         if not isinstance(result, tuple):
             return finished[0]
         return finished
+
+
+def one_forward(function: type[Function]) -> str:
+    """Why transforms refuse a Function whose forward takes ctx."""
+    return (
+        "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
+        f"setup_context staticmethod: {function.__name__} has a forward that takes ctx, whose part with ctx belongs there."
+    )
 
 
 def _bound(

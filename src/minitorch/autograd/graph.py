@@ -298,5 +298,5 @@ class _Watched:
             edits.watchers = weakref.WeakSet()
         edits.watchers.add(self)
 
-    def about_to_be_written(self) -> None:
+    def about_to_be_written(self, by: Any) -> None:
         self.tensor = _runtime.wrap(self.tensor._array.copy())

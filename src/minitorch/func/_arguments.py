@@ -7,6 +7,7 @@ from typing import Any
 from .. import _runtime
 from .._dtypes import of_numpy
 from .._pytree import TreeSpec
+from ..autograd._jvp import check_not_empty
 
 Argnums = int | tuple[int, ...]
 
@@ -46,10 +47,7 @@ def check_tensor_input(value: Any) -> None:
 
 def check_outputs(outputs: list[Any], api: str) -> None:
     """Raise unless what a function returned are tensors, and at least one."""
-    if not outputs or (len(outputs) == 1 and outputs[0] is None):
-        raise RuntimeError(
-            f"{api}: Expected f to be a function that has non-empty output (got output = {outputs}): was a return forgotten?"
-        )
+    check_not_empty(outputs, api)
     for output in outputs:
         if not isinstance(output, _runtime.Tensor):
             raise RuntimeError(

@@ -23,17 +23,17 @@ _SMALL = 64
 """The most entries of a container that is looked into."""
 
 _MESSAGE = (
-    "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation that would "
-    "mutate a captured Tensor. This is not supported; please rewrite the function being transformed to explicitly accept the "
-    "mutated Tensor(s) as inputs (of a module: pass its buffers to functional_call too, or call eval() first)."
+    "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation{} that "
+    "would mutate a captured Tensor. This is not supported; please rewrite the function being transformed to explicitly accept "
+    "the mutated Tensor(s) as inputs (of a module: pass its buffers to functional_call too, or call eval() first)."
 )
 
 
 class _Guard:
     """Told of writes into what it watches; refuses them."""
 
-    def about_to_be_written(self) -> None:
-        raise RuntimeError(_MESSAGE)
+    def about_to_be_written(self, by: Any) -> None:
+        raise RuntimeError(_MESSAGE.format(f" ({by.__name__}_)" if hasattr(by, "__name__") else ""))
 
 
 @contextlib.contextmanager

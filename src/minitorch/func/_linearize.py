@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .. import _runtime
 from .._dtypes import of_numpy
 from .._modes import is_grad_enabled
 from .._pytree import tree_flatten
 from .._size import Size
 from ..autograd._transform import Level, gradients, recording, zeros_like
-from ._arguments import check_outputs, check_tensor_input
+from ._arguments import check_tensor_input
 from ._captured import transforming
 
 
@@ -22,7 +23,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     Parameters
     ----------
     func : function
-        Takes the primals, returns tensors in any structure.
+        Takes the primals, returns tensors in any structure; what else is among them is handed on by the derivative, too.
     *primals : Tensor, or structure of Tensor
         The point.
 
@@ -53,8 +54,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     with recording(), transforming(func, primals):
         inputs = [level.enter(primal) for primal in given]
         outputs, output_spec = tree_flatten(func(*spec.unflatten(inputs)))
-        check_outputs(outputs, "linearize(f, *primals)")
-        floats = [o for o in outputs if o._array.dtype.kind == "f"]
+        floats = [o for o in outputs if _is_float(o)]
         cotangents = [level.leaf(zeros_like(o)) for o in floats]
         pulled = gradients(floats, inputs, cotangents, create_graph=True)
     level.end()
@@ -69,9 +69,18 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             _check_tangent(place, vector, primal)
         level.outer = is_grad_enabled()
         found = iter(level.gradients(pulled, cotangents, vectors, retain_graph=True))
-        return output_spec.unflatten([next(found) if o._array.dtype.kind == "f" else zeros_like(o) for o in outputs])
+        return output_spec.unflatten([next(found) if _is_float(o) else _constant(o) for o in outputs])
 
-    return output_spec.unflatten([level.leave(o) for o in outputs]), derivative
+    return output_spec.unflatten([level.leave(o) if isinstance(o, _runtime.Tensor) else o for o in outputs]), derivative
+
+
+def _is_float(output: Any) -> bool:
+    return isinstance(output, _runtime.Tensor) and output._array.dtype.kind == "f"
+
+
+def _constant(output: Any) -> Any:
+    """The derivative of what is no tensor of floats: zeros of a tensor, anything else is handed on."""
+    return zeros_like(output) if isinstance(output, _runtime.Tensor) else output
 
 
 def _check_tangent(place: int, tangent: Any, primal: Any) -> None:

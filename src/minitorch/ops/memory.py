@@ -12,6 +12,7 @@ from .._args import array_of, dim_of, integers, sizes_given
 from .._choices import choice
 from .._device import check_memory_format, contiguous_format
 from .._identity import owner
+from .._modes import active_levels
 from .._op import op, rows
 from .._views import current_node, edited, learn_strided_step, root_of
 from .broadcast import restrided
@@ -252,11 +253,13 @@ def resize_(input: Tensor, *sizes: Any) -> Tensor:
     Raises
     ------
     RuntimeError
-        If the tensor requires grad.
+        If the tensor requires grad, or has a tangent.
     """
     array_of("resize_", input)
     if current_node(input) is not None:
         raise RuntimeError("cannot resize variables that require grad")
+    if any([level.of(input) is not None for level in active_levels()]):
+        raise RuntimeError("cannot resize variables that has a forward grad")
     shape = sizes_given("resize_", sizes)
     edited(input)
     input._array, input._layout = _resized(input, shape=shape), None

@@ -171,7 +171,7 @@ class Plan:
         for edits in self.edits:
             if edits.watchers is not None:
                 for watcher in tuple(edits.watchers):
-                    watcher.about_to_be_written()
+                    watcher.about_to_be_written(None)
                 edits.watchers = None
             edits.count += 1
             edits.position = position

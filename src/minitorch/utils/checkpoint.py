@@ -86,9 +86,12 @@ class _SavedInputs(Function):
     """A node that keeps a checkpoint's tensor arguments: checked for edits, and packed by checkpoints around this one."""
 
     @staticmethod
-    def forward(ctx: Any, recorded: Any, *tensors: Any) -> Any:
-        ctx.save_for_backward(*tensors)
+    def forward(recorded: Any, *tensors: Any) -> Any:
         return empty(0)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.save_for_backward(*inputs[1:])
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:

@@ -184,9 +184,12 @@ class BackwardHookFunction(Function):
     """Hands tensors on: its node marks the border of a module on the tape."""
 
     @staticmethod
-    def forward(ctx: Any, *tensors: Any) -> Any:
-        ctx.mark_non_differentiable(*[tensor for tensor in tensors if not tensor.requires_grad])
+    def forward(*tensors: Any) -> Any:
         return tensors
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.mark_non_differentiable(*[tensor for tensor in inputs if not tensor.requires_grad])
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
