@@ -194,6 +194,7 @@ def tensors(torch: Any, result: Any) -> list[Any]:
     return [result] if isinstance(result, torch.Tensor) else []
 
 
+@pytest.mark.pytorch
 @pytest.mark.parametrize("form", forms())
 def test_forms_against_pytorch(form: str) -> None:
     torch = pytest.importorskip("torch")

@@ -201,6 +201,7 @@ def test_elementwise_rows_take_scalars_and_nothing(name: str, case: Sample, shap
 IN_TORCH = [p for p in CASES if p.values[1].in_torch]
 
 
+@pytest.mark.pytorch
 @pytest.mark.parametrize(("name", "case"), IN_TORCH)
 def test_against_pytorch(name: str, case: Sample) -> None:
     torch = pytest.importorskip("torch")
@@ -254,6 +255,7 @@ def graph(case: Sample, torch: Any, alone: int | None) -> list[list[bool] | None
     return found
 
 
+@pytest.mark.pytorch
 @pytest.mark.parametrize(("name", "case"), [p for p in IN_TORCH if p.values[1].order > 1 and p.values[1].same_graph])
 def test_graphs_against_pytorch(name: str, case: Sample) -> None:
     torch = pytest.importorskip("torch")

@@ -165,6 +165,7 @@ def torch() -> Any:
     return module
 
 
+@pytest.mark.pytorch
 @pytest.mark.parametrize("case", IN_TORCH)
 def test_against_pytorch(torch: Any, case: Sample) -> None:
     directions = vectors(1, case.inputs)

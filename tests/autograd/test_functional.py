@@ -381,6 +381,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.pytorch
 @pytest.mark.parametrize(("name", "options"), WAYS)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_as_in_pytorch(name: str, function: str, options: dict[str, bool]) -> None:

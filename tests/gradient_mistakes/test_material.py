@@ -83,6 +83,7 @@ def test_mistake_is_one(mistake: Mistake) -> None:
     assert proven(minitorch, mistake)
 
 
+@pytest.mark.pytorch
 @each_mistake
 def test_mistake_is_one_in_pytorch(mistake: Mistake) -> None:
     torch = pytest.importorskip("torch")
@@ -154,6 +155,7 @@ def _alike(a: list[np.ndarray], b: list[np.ndarray], least: float) -> bool:
     return all((np.abs(x - y) <= least * np.abs(y).max(initial=0) + 32 * np.finfo(y.dtype).eps).all() for x, y in pairs)
 
 
+@pytest.mark.pytorch
 @each_correct
 def test_correct_function_is_right_by_pytorch(function: Correct) -> None:
     torch = pytest.importorskip("torch")
@@ -172,6 +174,7 @@ def test_correct_function_is_right_by_pytorch(function: Correct) -> None:
         assert _alike(*second, 1e-6)
 
 
+@pytest.mark.pytorch
 @pytest.mark.parametrize(
     "function", [c for c in CORRECT if c.smooth and not c.name.endswith("_float32")], ids=lambda c: c.name
 )

@@ -64,6 +64,7 @@ def made(library: Any, kind: str, options: dict[str, Any], how: str) -> tuple[An
     return layer, flat(out), [t.grad for t in (x, *states, *layer.parameters())]
 
 
+@pytest.mark.pytorch
 @pytest.mark.parametrize("how", INPUTS)
 @pytest.mark.parametrize(("kind", "options"), LAYERS, ids=str)
 def test_layers_equal_pytorchs(kind: str, options: dict[str, Any], how: str) -> None:

@@ -80,6 +80,7 @@ def test_another_dtype_is_refused(name: str) -> None:
         EXACT[name](minitorch, x, minitorch.empty(0, dtype=minitorch.float16))
 
 
+@pytest.mark.pytorch
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("given", ["float32", "int64"])
 @pytest.mark.parametrize("name", [*CASTING, *EXACT])

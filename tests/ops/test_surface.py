@@ -167,6 +167,7 @@ def outcome(call: Callable[[Any], Any], torch: Any) -> Any:
             return error
 
 
+@pytest.mark.pytorch
 @pytest.mark.parametrize("number", range(len(CALLS)))
 def test_calls_like_pytorch(number: int) -> None:
     torch = pytest.importorskip("torch")

@@ -114,6 +114,7 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.pytorch
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-6)])
 @pytest.mark.parametrize(("name", "options"), OPTIONS, ids=[f"{n} {list(o.values())}" for n, o in OPTIONS])
 def test_fifty_steps_equal_pytorchs(name: str, options: dict[str, Any], dtype: str, tolerance: float) -> None:

@@ -77,6 +77,7 @@ def numbers(value: Any) -> list[float]:
     return [float(value)] if isinstance(value, (int, float)) else []
 
 
+@pytest.mark.pytorch
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_a_whole_state_dict_is_that_of_pytorch(name: str, options: dict[str, Any]) -> None:
     pytorch = pytest.importorskip("torch")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -74,19 +75,23 @@ chosen = st.one_of(
 
 def program_of(steps: list[Step], returned: list[int], captured: Any) -> Callable[..., Any]:
     """A function of two tensors that does these steps, each on values that are there by then."""
+    calls = [
+        (UNARY.get(step[0]), BY_NUMBER.get(step[0]), BINARY.get(step[0]), IN_PLACE.get(step[0]), *step[1:])
+        for step in steps
+    ]
 
     def function(x: Any, y: Any) -> Any:
         values = [x, y, captured]
-        for name, first, second, number in steps:
+        for alone, by_number, together, in_place, first, second, number in calls:
             a, b = values[first % len(values)], values[second % len(values)]
-            if name in UNARY:
-                values.append(UNARY[name](a))
-            elif name in BY_NUMBER:
-                values.append(BY_NUMBER[name](a, number))
-            elif name in BINARY:
-                values.append(BINARY[name](a, b))
+            if alone:
+                values.append(alone(a))
+            elif by_number:
+                values.append(by_number(a, number))
+            elif together:
+                values.append(together(a, b))
             elif 0 not in a.stride():
-                IN_PLACE[name](a, b)
+                in_place(a, b)
         return [values[n % len(values)] for n in returned]
 
     return function
@@ -96,10 +101,15 @@ def bits(tensors: Any) -> list[Any]:
     return [(t.dtype, tuple(t.shape), t.stride(), t.detach().numpy().tobytes()) for t in tensors]
 
 
-def inputs(seed: int, side: int = 3) -> tuple[Any, Any]:
+@functools.cache
+def drawn(seed: int, side: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    arrays = rng.choice(np.array([0.0, -0.0, 1.5, -2.25, 0.5, 3e38, np.inf, 7.0], np.float32), (2, side, side))
-    return torch.from_numpy(arrays[0].copy()), torch.from_numpy(arrays[1].copy())
+    return rng.choice(np.array([0.0, -0.0, 1.5, -2.25, 0.5, 3e38, np.inf, 7.0], np.float32), (2, side, side))
+
+
+def inputs(seed: int, side: int = 3) -> tuple[Any, Any]:
+    first, second = drawn(seed, side)
+    return torch.from_numpy(first.copy()), torch.from_numpy(second.copy())
 
 
 def ran(function: Callable[..., Any], captured: Any, seed: int) -> list[Any]:
