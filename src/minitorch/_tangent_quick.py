@@ -136,7 +136,9 @@ def _lines(row: Row, rule: Rule) -> Iterator[str]:
     yield from _codegen.indented(_found_lines(row, rule, moving))
     yield "except (RuntimeError, FloatingPointError):  # another thread is there, NumPy raises, or the rule says why it cannot"
     yield from _shown(row)
-    yield "if (found.__class__ is ndarray and found.base is None and found.dtype is out_array.dtype"
+    fresh = row.elementwise and rule.functions and all(map(is_calm, rule.functions.values()))  # or a tangent as it was
+    owned = "" if fresh else " and found.base is None"
+    yield f"if (found.__class__ is ndarray{owned} and found.dtype is out_array.dtype"
     yield f"    and found.strides == out_array.strides{' and found.shape == out_array.shape' * (not row.elementwise)}"
     yield f"    and {' and '.join(f'found is not {i}_t' for i in moving)}):"
     yield "    place = id(out_array)"

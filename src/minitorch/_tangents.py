@@ -44,7 +44,8 @@ class Level(ByArray):
     __slots__ = ("find", "outer")
 
     def __init__(self, outer: tuple[Level, ...] = ()) -> None:
-        self.entries = entries = dict[int, Entry]()
+        entries: dict[int, Entry] = {}
+        self.entries = entries
         self.outer, self.find, self.forget = outer, entries.get, forgetting(entries.pop)
 
     def of(self, tensor: Any) -> Any:
@@ -53,7 +54,8 @@ class Level(ByArray):
         if entry is None:
             view = tensor._alias
             return None if view is None or view.parent is None else self._of_view(tensor)
-        return self._settled(entry) if entry.value.__class__ in (np.ndarray, tuple) else entry.value
+        found = entry.value
+        return self._settled(entry) if found.__class__ is np.ndarray or found.__class__ is tuple else found
 
     def _settled(self, entry: Entry) -> Any:
         """The tangent of an array, of which less is kept."""

@@ -102,22 +102,16 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
     check_dual("make_dual()", tensor, tangent)
-    if _has_tangent(entered, tensor):
+    if entered.of(tensor) is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
         )
-    if _has_tangent(entered, tangent):
+    if entered.of(tangent) is not None:
         raise RuntimeError(
             "Setting a forward grad that itself has a forward gradient at the same level 0 is not supported: take the primal "
             "that unpack_dual() gives; func.jvp nests"
         )
     return _tangents.dual(entered, tensor, tangent)
-
-
-def _has_tangent(level: Level, tensor: Any) -> bool:
-    alias = tensor._alias
-    known = id(tensor._array) in level.entries or (alias is not None and alias.parent is not None)
-    return known and level.of(tensor) is not None
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
@@ -155,7 +149,7 @@ def check_dual(name: str, tensor: Any, tangent: Any) -> None:
     """Refuse what can be no primal and tangent."""
     try:
         one, two = tensor._layout or layout_of(tensor), tangent._layout or layout_of(tangent)
-        if (one is two or one[0] == two[0]) and one[1].kind == two[1].kind == "f":
+        if one[1].kind == "f" and (one is two or (one[0] == two[0] and two[1].kind == "f")):
             return
     except AttributeError:  # no Tensor
         pass

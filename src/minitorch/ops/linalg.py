@@ -54,12 +54,13 @@ def as_matrix(array: np.ndarray) -> np.ndarray:
 
 def _mm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
     """``self @ mat2`` of a matrix, or of more axes than two, and a matrix."""
-    if self.dtype is not mat2.dtype or self.dtype is BOOL:
+    dtype = self.dtype
+    if dtype is not mat2.dtype or dtype is BOOL:
         _check_dtypes(self, mat2)
     try:
         if self.ndim == 2:
             return self.dot(mat2)
-        out = np.empty((*self.shape[:-1], mat2.shape[1]), self.dtype)
+        out = np.empty((*self.shape[:-1], mat2.shape[1]), dtype)
         as_matrix(self).dot(mat2, as_matrix(out))
     except ValueError:
         raise _not_aligned(self, mat2) from None

@@ -178,13 +178,20 @@ def _mean(self: np.ndarray, *, dim: tuple[int, ...], keepdim: bool = False) -> n
     return mean_kernel(self, dim, keepdim)
 
 
+def _mean_all_kernel(self: np.ndarray) -> np.ndarray:
+    if self.dtype.itemsize == 2:
+        return mean_kernel(self)
+    out = _sum_all(self)
+    return np.divide(out, kernels.number(out.dtype.char, self.size), out)
+
+
 def _spread(F: Any, g: Any, shape: tuple[int, ...], dim: tuple[int, ...] | None, keepdim: bool) -> Any:
     """A mean's gradient: each element's share."""
     return F.expand(kept(F, g, dim, keepdim) / F.count(shape, dim), size=shape)
 
 
 _counted: dict[str, Any] = {"self_sym_numel": lambda node: math.prod(node.saved_self_shape)}
-_mean_all = op("mean_all", "MeanBackward0", lambda self: mean_kernel(self), ("self",), tangent="linear", shows=_counted,
+_mean_all = op("mean_all", "MeanBackward0", _mean_all_kernel, ("self",), tangent="linear", shows=_counted,
                self=lambda F, g, self_shape: _spread(F, g, self_shape, None, False))  # fmt: skip
 _mean_dims = op("mean", "MeanBackward1", _mean, ("self",), tangent="linear", shows=_counted,
                 self=lambda F, g, self_shape, dim, keepdim: _spread(F, g, self_shape, dim, keepdim))  # fmt: skip
