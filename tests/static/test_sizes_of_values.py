@@ -82,3 +82,28 @@ def test_a_written_module_refuses_inputs_of_which_another_number_is_chosen(tmp_p
     assert scope["forward"](np.array(ROWS[0], "f")) == 1.0
     with pytest.raises(ValueError, match="size"):
         scope["forward"](np.array(ROWS[1], "f"))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("example", [ROWS[0], ROWS[2]])
+def test_a_module_for_many_sizes_computes_those_that_depend_on_values(
+    name: str, example: list[float], tmp_path: Path
+) -> None:
+    function, path = FUNCTIONS[name], tmp_path / "many.py"
+    program = static.trace(function, torch.tensor(example), quiet=True)
+    if name in ("iteration", "branch", "unique"):
+        with pytest.raises(RuntimeError, match=r"to_python\(\)"):
+            program.to_python(path, dynamic_axes={"x": {0: "n"}})
+        assert not path.exists()
+        return
+    program.to_python(path, dynamic_axes={"x": {0: "n"}})
+    written = runpy.run_path(str(path))["forward"]
+    for row in [*ROWS, [-3.0, 1.0, 0.0, 2.0, 2.0], [1.0, 1.0, 4.0, 5.0]]:
+        assert written(np.array(row, "f")).tolist() == function(torch.tensor(row)).tolist()
+
+
+def test_a_size_that_no_values_show_to_depend_on_them_is_refused(tmp_path: Path) -> None:
+    program = static.trace(lambda x: x * len(x[x < 100]), torch.tensor(ROWS[2]))
+    with pytest.raises(RuntimeError, match=r"a size depends on values, x\[x < 100\] at .*py:\d+, and with none"):
+        program.to_python(tmp_path / "many.py", dynamic_axes={"x": {0: "n"}})
+    assert not [*tmp_path.iterdir()]

@@ -73,7 +73,7 @@ class Translation:
         self._makers: dict[Slot, tuple[Called, str]] = {}
         self._missing: dict[Slot, tuple[Problem | None, list[Slot]]] = {}
         self._refused: list[Problem] = []
-        self._incomplete = False  # whether what is being made needs what is missing
+        self._stood_in: list[Slot] = []  # what is missing and is needed for what is being made
         self._current: tuple[int, Called] | None = None
         for slot, name in zip(self.trace.arguments, inputs):
             self._keep(slot, Value(name, self.trace.arrays[slot].dtype))
@@ -124,7 +124,7 @@ class Translation:
 
     def _stand_in(self, slot: Slot) -> Value:
         """What stands for a missing value, so that what else is missing is found, too."""
-        self._incomplete = True
+        self._stood_in.append(slot)
         return Value("missing", self.trace.arrays[slot].dtype, self.general.shapes[slot])
 
     def _view_again(self, slot: Slot) -> None:
@@ -169,14 +169,14 @@ class Translation:
 
     def _attempt(self, name: str, path: str, outputs: Any, reads: list[Slot], make: Any) -> None:
         """Make values, or note why there are none."""
-        self._incomplete = False
+        self._stood_in = []
         problem = None
         try:
             make()
         except CannotExport as error:
             problem = Problem(name, path, str(error))
-        if problem is not None or self._incomplete:
-            self._missing |= {Slot(s): (problem, reads) for s in outputs}
+        if problem is not None or self._stood_in:
+            self._missing |= {Slot(s): (problem, [*reads, *self._stood_in]) for s in outputs}
 
     def _called(self, called: Called, path: str) -> None:
         name = called.row.name

@@ -24,10 +24,10 @@ import numpy as np
 
 from .._modes import no_grad
 from .._pytree import tree_flatten, tree_unflatten
-from .._records import module_path
+from .._records import module_path, site_of
 from .._runtime import Tensor, wrap
 from .._trace import Trace
-from .._trace_instructions import Called, Made, Packed, Sized, Slot
+from .._trace_instructions import Called, Left, Made, Packed, Sized, Slot
 from ..autograd import record_sites
 from ._size_expressions import (
     Axis,
@@ -51,6 +51,11 @@ _TRACES = 4
 _SMALL = range(8, 1, -1)
 """The sizes that it is traced at besides, where it can be run there.  At size 1, much is another thing that has the same
 values, such as a part that is all."""
+
+
+_VALUES = 2
+_DRAWS = 12
+"""With how many other values that give other sizes it is traced where a size depends on values, and how many are tried."""
 
 
 class CannotGeneralise(RuntimeError):
@@ -95,6 +100,11 @@ class Pass:
         """What its instructions are, without their parameters."""
         return [_kind(instruction) for instruction in self.instructions]
 
+    @property
+    def taken(self) -> list[bytes]:
+        """The values that became Python's."""
+        return [i.value.tobytes() for i in self.instructions if i.__class__ is Left]
+
 
 class _Located(Trace):
     """A trace that notes of which module an instruction is."""
@@ -132,6 +142,36 @@ def resized(tensor: Any, axis: int, size: int) -> Any:
     return wrap(array.take(np.arange(size) % array.shape[axis], axis), tensor._node)
 
 
+def copied(array: np.ndarray) -> np.ndarray:
+    """The same values."""
+    return array.copy("K")
+
+
+class Redrawn:
+    """Makes other values of some: drawn from these, of either sign, and zero; integers in order stay so.
+
+    Those of number 0 and 1 are extreme: none is positive or true, or all are.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number, self.draw = number, np.random.default_rng(number)
+
+    def __call__(self, array: np.ndarray) -> np.ndarray:
+        kind = array.dtype.kind
+        own = abs(array.ravel()) if kind == "f" else array.ravel()
+        zeros = np.zeros(1 + len(own) // 4, array.dtype)
+        none, every = {"b": ([zeros], [zeros == 0]), "f": ([-own, zeros], [own])}.get(kind, ([zeros], [own]))
+        values = none if self.number == 0 else every if self.number == 1 else [*none, *every]
+        found = array.copy("K")
+        found[...] = self.draw.choice(np.concatenate(values), array.shape)
+        if (
+            kind in "iu" and array.ndim == 1 and len(array) > 1 and (array[1:] >= array[:-1]).all()
+        ):  # such as where bags begin
+            found.sort()
+            found[0] = array[0]
+        return found
+
+
 class _Block:
     """A function, its arguments, and the names of those of their axes that may vary."""
 
@@ -153,14 +193,14 @@ class _Block:
                         "give them different names"
                     )
 
-    def traced(self, sizes: Mapping[str, int]) -> Pass:
-        """The block traced at these sizes of what is named; others are as in the example."""
+    def traced(self, sizes: Mapping[str, int], values: Callable[[np.ndarray], np.ndarray] = copied) -> Pass:
+        """The block traced at these sizes of what is named, others as in the example; with the example's values, or others."""
         tensors = []
         for number, tensor in enumerate(self.tensors):
             for axis, name in self.axes.get(number, {}).items():
                 if sizes.get(name, tensor.shape[axis]) != tensor.shape[axis]:
                     tensor = resized(tensor, axis, sizes[name])
-            tensors.append(wrap(tensor._array.copy("K"), tensor._node))
+            tensors.append(wrap(values(tensor._array), tensor._node))
 
         def call(tensors: Sequence[Any]) -> Any:
             leaves = list(self.leaves)
@@ -222,6 +262,41 @@ class _Block:
             return [*ways.popitem()[1].values(), *small]
         return [*self.together(ways), *small]
 
+    def with_other_values(self, like: Pass) -> list[Pass]:
+        """The block with other values, at one pass's sizes, where a size depends on them."""
+        sized = [i for i in like.instructions if isinstance(i, Sized) and like.trace.depends(i.slot)]
+        if not sized:
+            return []
+        sizes = {name: like.given[n].shape[axis] for n, of in self.axes.items() for axis, name in of.items()}
+        passes: list[Pass] = []
+        ran: list[Pass] = []
+        known = {_shapes(like, sized)}
+        for seed in range(_DRAWS):
+            try:
+                new = self.traced(sizes, Redrawn(seed))
+            except Exception:  # they may be none for it
+                continue
+            if not _same_way(like, new):
+                continue
+            if new.signature != like.signature:
+                raise CannotGeneralise(f"with other values, of which others are chosen, {difference(like, new)}")
+            if new.taken == like.taken:
+                found = _shapes(new, sized)
+                ran.append(new)
+                if found not in known and all(map(all, found)) and len(passes) < _VALUES:
+                    known.add(found)
+                    passes.append(new)
+        makers = {slot: i for i in like.instructions if isinstance(i, Called) for slot in i.outputs}
+        for left in sized:
+            if not any([_chosen_otherwise(makers[left.slot], like, one) for one in ran]):
+                site = site_of(left.mark)
+                raise CannotGeneralise(
+                    f"a size depends on values{f', {site.expression} at {site.short},' if site else ''} and with none that "
+                    "were tried others are chosen, so that it cannot be told from other sizes: choose elements outside, or "
+                    "with torch.where"
+                )
+        return passes
+
     def together(self, ways: Mapping[str, Mapping[int, Pass]]) -> list[Pass]:
         """The block at other sizes of all axes at once."""
         count = min([len(sizes) for sizes in ways.values()])
@@ -236,6 +311,27 @@ class _Block:
                     f"the axes cannot vary independently: at {turned} it fails: {type(error).__name__}: {error}"
                 ) from error
         return passes
+
+
+def _shapes(one: Pass, sized: Sequence[Sized]) -> tuple[tuple[int, ...], ...]:
+    return tuple([one.shape(left.slot) for left in sized])
+
+
+def _chosen_otherwise(called: Called, one: Pass, other: Pass) -> bool:
+    """Whether what a call chooses by, a mask or indices if it reads any, is another thing in another pass."""
+    arrays = [(one.trace.arrays[slot], other.trace.arrays[slot]) for slot in called.reads]
+    chosen_by = [pair for pair in arrays if pair[0].dtype.kind in "biu"] or arrays
+    return any([not np.array_equal(*pair) for pair in chosen_by])
+
+
+def _same_way(one: Pass, other: Pass) -> bool:
+    """Whether values that became Python's do not explain that two passes differ: a program looks at those."""
+    for a, b in zip(one.instructions, other.instructions):
+        if _kind(a) != _kind(b):
+            break
+        if a.__class__ is Left and not alike(a.value, b.value):
+            return False
+    return True
 
 
 def _orders(count: int, number: int) -> list[tuple[int, ...]]:
@@ -291,6 +387,8 @@ class General:
         self.constants: dict[Slot, Any] = {}
         self.instructions: list[Any] = []
         self.paths: dict[int, str] = {}
+        self._sized = {i.slot for i in passes[0].instructions if isinstance(i, Sized)}
+        self._of_values: list[Axis] = []
         for number, slot in enumerate(self.trace.arguments):
             for axis, values in enumerate(zip(*[p.shape(slot) for p in passes])):
                 if name := axes.get(number, {}).get(axis):
@@ -319,13 +417,14 @@ class General:
         return {axis.name: one.given[axis.slot].shape[axis.axis] for axis, _ in self._fit.first}
 
     def near(self, slots: Sequence[Slot]) -> list[Axis]:
-        """The sizes in the shapes of values; and these themselves, where they are expressions of several."""
+        """The sizes in the shapes of values; and these themselves, where they are expressions of several; and those that depend
+        on values."""
         found: list[Axis] = []
         for slot in slots:
             for axis, size in enumerate(self.shapes.get(slot, ())):
                 if isinstance(size, Size):
                     found += size.axes if len(size.terms) == 1 else [*size.axes, Axis(slot, axis)]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys([*found, *self._of_values]))
 
     def _note_shape(self, slot: Slot, near: Sequence[Axis]) -> None:
         shapes = [p.shape(slot) for p in self.passes]
@@ -337,6 +436,7 @@ class General:
             if size is None:
                 self._fit.add(own := Axis(slot, axis), values)
                 size = Size(((1, (own,)),))
+                self._of_values += [own] * (slot in self._sized)
             elif isinstance(size, Size) and len(size.terms) > 1:
                 self._fit.sizes[Axis(slot, axis)] = values
             found.append(size)
@@ -487,6 +587,7 @@ def generalise(
     """
     block = _Block(function, args, axes or {})
     passes = block.traces()
+    passes += block.with_other_values(passes[0])
     if expand is not None:
         for one in passes:
             expand(one)
