@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..static._size_expressions import Axis, Counted, Filled, Scaled, Size, Triangle
+from ..static._size_expressions import Axis, Counted, Diagonal, Filled, Scaled, Size, Triangle
 
 INT64, BOOL = np.dtype(np.int64), np.dtype(np.bool_)
 
@@ -189,6 +189,8 @@ class Builder:
             if size.divisor != 1:  # rounded down: Div rounds towards zero
                 divisor = self.ints([size.divisor])
                 total = self("Div", self("Sub", total, self("Mod", total, divisor)), divisor)
+            if size.modulus:
+                total = self("Mod", total, self.ints([size.modulus]))
             self._sizes[size] = total
         return self._sizes[size]
 
@@ -230,10 +232,15 @@ class Builder:
             # start and step times whole numbers, so that nothing adds up
             count = self("Range", self.scalar(0), self.scalar(value.count), self.scalar(1))
             step = self("Mul", self.cast(count, value.dtype), self.number(value.step, value.dtype))
+            if isinstance(value.step, Scaled) and value.step.power < 0:  # which is infinite where there is but one
+                step = self("Where", self("Equal", count, self.scalar(0)), self.constant(0, value.dtype), step)
             return self("Add", step, self.number(value.start, value.dtype))
-        if isinstance(value, Triangle):
+        if isinstance(value, (Diagonal, Triangle)):
             rows, columns = [self("Range", self.scalar(0), self.scalar(n), self.scalar(1)) for n in value.shape]
             offset = self("Sub", columns, self("Unsqueeze", rows, self.ints([1])))
+            if isinstance(value, Diagonal):
+                inside = self("Equal", offset, self.scalar(0))
+                return self("Where", inside, self.number(value.on, value.dtype), self.number(value.off, value.dtype))
             inside = self("LessOrEqual", offset, self.scalar(value.diagonal))
             return self("Where", inside, self.number(value.below, value.dtype), self.number(value.above, value.dtype))
         raise CannotExport("a constant has other values at other sizes, and no expression for them was found")

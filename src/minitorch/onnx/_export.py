@@ -444,7 +444,13 @@ def _info(
         if not isinstance(size, Size):
             sizes.append(size)
             continue
-        single = len(size.terms) == 1 and size.terms[0][0] == 1 and len(size.axes) == 1 and size.divisor == 1
+        single = (
+            len(size.terms) == 1
+            and size.terms[0][0] == 1
+            and len(size.axes) == 1
+            and size.divisor == 1
+            and not size.modulus
+        )
         known = all([a.name for a in size.axes])
         by_user = (said or {}).get(axis) or (said or {}).get(axis - len(shape))
         sizes.append(

@@ -16,11 +16,11 @@ from ._copied import Copies
 from ._facts import reads_of
 from ._free_names import Unwritable
 from ._python import Block, Body, Weights
-from ._size_expressions import Axis, Counted, Filled, Parts, Repeated, Scaled, Size, Triangle, Varying, alike
+from ._size_expressions import Axis, Counted, Diagonal, Filled, Parts, Repeated, Scaled, Size, Triangle, Varying, alike
 from ._sizes import CannotGeneralise, General, generalise, resized
 from ._traced_code import Plan
 
-SIZED = (Size, Scaled, Repeated, Filled, Counted, Triangle, Parts, Varying)
+SIZED = (Size, Scaled, Repeated, Filled, Counted, Diagonal, Triangle, Parts, Varying)
 
 
 class Text(str):
@@ -196,6 +196,11 @@ class SizedBody(Body):
             if start == "0" and step == "1":
                 return f"{np_}.arange({count}, dtype={np_}.{value.dtype.name})"
             return f"({start} + {step} * {np_}.arange({count})).astype({np_}.{value.dtype.name})"
+        if isinstance(value, Diagonal):
+            eye = f"{np_}.eye({', '.join(map(self.param, value.shape))}, dtype=bool)"
+            return (
+                f"{np_}.where({eye}, {self.param(value.on)}, {self.param(value.off)}).astype({np_}.{value.dtype.name})"
+            )
         if isinstance(value, Triangle):
             tri = f"{np_}.tri({', '.join(map(self.param, value.shape))}, k={self.param(value.diagonal)}, dtype=bool)"
             return f"{np_}.where({tri}, {self.param(value.below)}, {self.param(value.above)}).astype({np_}.{value.dtype.name})"

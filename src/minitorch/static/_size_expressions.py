@@ -23,19 +23,20 @@ class Axis(NamedTuple):
 
 
 class Size:
-    """An integer made of sizes: a sum of products, divided and rounded down.
+    """An integer made of sizes: a sum of products, divided and rounded down, or what remains of that.
 
     Attributes
     ----------
     terms : tuple of (int, tuple of Axis)
         A coefficient and the sizes that it is multiplied with; the constant, if any, has none.
-    divisor : int
+    divisor, modulus : int
+        What it is divided by, and what the remainder of that is taken by; 0 where none is.
     """
 
-    __slots__ = ("divisor", "terms")
+    __slots__ = ("divisor", "modulus", "terms")
 
-    def __init__(self, terms: tuple[tuple[int, tuple[Axis, ...]], ...], divisor: int = 1) -> None:
-        self.terms, self.divisor = tuple([term for term in terms if term[0]]), divisor
+    def __init__(self, terms: tuple[tuple[int, tuple[Axis, ...]], ...], divisor: int = 1, modulus: int = 0) -> None:
+        self.terms, self.divisor, self.modulus = tuple([term for term in terms if term[0]]), divisor, modulus
 
     @property
     def axes(self) -> list[Axis]:
@@ -49,7 +50,8 @@ class Size:
             for axis in axes:
                 coefficient *= size(axis)
             total += coefficient
-        return total // self.divisor
+        total //= self.divisor
+        return total % self.modulus if self.modulus else total
 
     def text(self, name: Callable[[Axis], str]) -> str:
         """It as an expression of Python, in which sizes have the names that *name* gives them."""
@@ -58,13 +60,18 @@ class Size:
             factors = [str(abs(coefficient))] * (abs(coefficient) != 1 or not axes) + [name(axis) for axis in axes]
             sign = "-" if coefficient < 0 else "+" if said else ""
             said += (f" {sign} " if said else sign) + "*".join(factors)
-        return said if self.divisor == 1 else f"({said})//{self.divisor}"
+        divided = f"//{self.divisor}" * (self.divisor != 1) + f"%{self.modulus}" * (self.modulus != 0)
+        return f"({said}){divided}" if divided else said
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Size) and (self.terms, self.divisor) == (other.terms, other.divisor)
+        return isinstance(other, Size) and self._parts == other._parts
 
     def __hash__(self) -> int:
-        return hash((self.terms, self.divisor))
+        return hash(self._parts)
+
+    @property
+    def _parts(self) -> tuple[Any, ...]:
+        return self.terms, self.divisor, self.modulus
 
     def __repr__(self) -> str:
         return self.text(lambda axis: axis.name or f"{axis.slot!r}.shape[{axis.axis}]")
@@ -112,6 +119,15 @@ class Triangle(NamedTuple):
     diagonal: Any
     below: Any
     above: Any
+    dtype: Any
+
+
+class Diagonal(NamedTuple):
+    """A matrix of one value on its diagonal and of another elsewhere."""
+
+    shape: tuple[Any, ...]
+    on: Any
+    off: Any
     dtype: Any
 
 
@@ -183,6 +199,10 @@ class Fit:
             for factor, b in itertools.product(range(2, divisor), (0, divisor - 1)):  # i * s // k, rounded down or up
                 if all([value == (factor * a + b) // divisor for value, a in zip(values, v)]):
                     return Size(((factor, (s,)), (b, ())), divisor)
+        for (s, v), modulus, sign in itertools.product(sizes, range(2, 33) if divided else (), (1, -1)):
+            for b in range(modulus):  # what remains, such as what a multiple lacks
+                if all([value == (sign * a + b) % modulus for value, a in zip(values, v)]):
+                    return Size(((sign, (s,)), (b, ())), 1, modulus)
         return None
 
 

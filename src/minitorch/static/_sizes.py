@@ -32,6 +32,7 @@ from ..autograd import record_sites
 from ._size_expressions import (
     Axis,
     Counted,
+    Diagonal,
     Filled,
     Fit,
     Parts,
@@ -375,7 +376,7 @@ class General:
         The shape of each value: integers and `Size`s.
     constants : dict of Slot to object
         What was captured or made in the block: a Tensor that is the same in all passes, an array, or a `Filled`, `Counted`
-        or `Triangle` one, or `Varying`.
+        `Diagonal` or `Triangle` one, or `Varying`.
     paths : dict of int to str
         By the number of an instruction, the module that it is of.
     """
@@ -510,7 +511,7 @@ class General:
         return Varying(items)
 
     def _array(self, arrays: list[np.ndarray], near: Sequence[Axis]) -> Any:
-        """An array that has a value everywhere, counts, or is a triangle."""
+        """An array that has a value everywhere, counts, or is a diagonal or a triangle."""
         first = arrays[0]
         if all([alike(first, array) for array in arrays[1:]]):
             return first
@@ -524,7 +525,9 @@ class General:
             return Varying(tuple(arrays)) if isinstance(value, Varying) else Filled(shape, value, first.dtype)
         if first.ndim == 1 and all([len(a) > 1 for a in arrays]):
             return self._counted(arrays, shape[0], near)
-        return self._triangle(arrays, shape, near) if first.ndim == 2 else Varying(tuple(arrays))
+        if first.ndim == 2:
+            return self._diagonal(arrays, shape, near) or self._triangle(arrays, shape, near)
+        return Varying(tuple(arrays))
 
     def _counted(self, arrays: list[np.ndarray], count: Any, near: Sequence[Axis]) -> Any:
         lines = [(a[0].item(), (a[1] - a[0]).item()) for a in arrays]
@@ -533,6 +536,16 @@ class General:
             if not isinstance(start, Varying) and not isinstance(step, Varying):
                 return Counted(start, step, count, arrays[0].dtype)
         return Varying(tuple(arrays))
+
+    def _diagonal(self, arrays: list[np.ndarray], shape: tuple[Any, ...], near: Sequence[Axis]) -> Any:
+        found = [(a[0, 0].item(), a[0, -1].item()) for a in arrays]
+        for a, (on, off) in zip(arrays, found):
+            rows, columns = a.shape
+            if not np.array_equal(a, np.where(np.eye(rows, columns, dtype=bool), on, off)):
+                return None
+        on, off = [self.general(values, near) for values in zip(*found)]
+        varies = isinstance(on, Varying) or isinstance(off, Varying)
+        return None if varies else Diagonal(shape, on, off, arrays[0].dtype)
 
     def _triangle(self, arrays: list[np.ndarray], shape: tuple[Any, ...], near: Sequence[Axis]) -> Any:
         found = []
