@@ -10,8 +10,11 @@ import numpy as np
 from . import _dtypes, _runtime
 from ._args import array_of, sizes_given
 from ._identity import owner
+from ._modes import observers
+from ._records import tell_parts
 from ._runtime import traced, wrap
 from ._storage import Storage
+from ._value_notes import tell_left
 from ._views import current_node, edited
 from .ops.creation import Options, made_by, required_size
 from .ops.memory import as_strided, offset_of, strides_of
@@ -206,10 +209,15 @@ def _mapped(name: str, input: Tensor, others: tuple[Any, ...], function: Callabl
     arrays = [array_of(name, tensor) for tensor in (input, *others)]
     if any([current_node(tensor) is not None for tensor in (input, *others)]):
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    if observers:
+        for tensor in (input, *others):
+            tell_left("tolist", tensor)
     values = [np.broadcast_to(array, arrays[0].shape).ravel().tolist() for array in arrays]
     edited(input)
-    made = np.array([function(*row) for row in zip(*values)], arrays[0].dtype)
-    arrays[0][...] = made.reshape(arrays[0].shape)
+    made = np.array([function(*row) for row in zip(*values)], arrays[0].dtype).reshape(arrays[0].shape)
+    if observers:
+        tell_parts("written", input, _runtime.wrap(made))
+    arrays[0][...] = made
     return input
 
 

@@ -47,3 +47,11 @@ def test_onnx_files(name: str, tmp_path: Path) -> None:
     for size in SIZES:
         (found,) = session.run(None, {"x": example(size).numpy()})
         np.testing.assert_allclose(found, function(example(size)).numpy(), rtol=1e-5)
+
+
+def test_a_quotient_needs_two_periods_to_be_told(tmp_path: Path) -> None:
+    def ten_at_most(x: Any) -> Any:
+        return x * min(len(x), 10)
+
+    with pytest.raises(RuntimeError, match="no expression was found"):
+        static.trace(ten_at_most, example(5)).to_python(tmp_path / "many.py", dynamic_axes={"x": {0: "n"}})

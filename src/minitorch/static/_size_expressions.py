@@ -191,19 +191,29 @@ class Fit:
                 rest = {value - a - sign * b for value, a, b in zip(values, v, w)}
                 if len(rest) == 1:
                     return Size(((1, (s,)), (sign, (t,)), (rest.pop(), ())))
-        for (s, v), divisor, sign in itertools.product(sizes, range(2, 33) if divided else (), (1, -1)):
+        sizes = [(s, v) for s, v in sizes if divided]
+        for s, v, divisor, sign in [
+            (*size, k, sign) for size in sizes for k in _periods(size[1], 32) for sign in (1, -1)
+        ]:
             for b in range(divisor):  # (s + b) // k
                 if all([value == (sign * a + b) // divisor for value, a in zip(values, v)]):
                     return Size(((sign, (s,)), (b, ())), divisor)
-        for (s, v), divisor in itertools.product(sizes, range(3, 17) if divided else ()):
+        for s, v, divisor in [(*size, k) for size in sizes for k in _periods(size[1], 16)]:
             for factor, b in itertools.product(range(2, divisor), (0, divisor - 1)):  # i * s // k, rounded down or up
                 if all([value == (factor * a + b) // divisor for value, a in zip(values, v)]):
                     return Size(((factor, (s,)), (b, ())), divisor)
-        for (s, v), modulus, sign in itertools.product(sizes, range(2, 33) if divided else (), (1, -1)):
+        for s, v, modulus, sign in [
+            (*size, k, sign) for size in sizes for k in _periods(size[1], 32) for sign in (1, -1)
+        ]:
             for b in range(modulus):  # what remains, such as what a multiple lacks
                 if all([value == (sign * a + b) % modulus for value, a in zip(values, v)]):
                     return Size(((sign, (s,)), (b, ())), 1, modulus)
         return None
+
+
+def _periods(sizes: Sequence[int], most: int) -> range:
+    """What sizes may be divided by, so that two periods are seen: anything is a quotient of some that are smaller."""
+    return range(2, min(max(sizes) // 2, most) + 1)
 
 
 def _line(values: Sequence[int], sizes: Sequence[int]) -> tuple[int, int] | None:

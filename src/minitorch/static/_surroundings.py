@@ -193,9 +193,6 @@ class Surroundings:
         for function, value in self.asked:
             if not alike(function(), value):
                 found.append(self._paths[id(function)])
-        for function, count in self.caches:
-            if function.cache_info().misses != count:
-                found.append(f"the cache of {self._paths[id(function)]}")
         for container, values in self.contents:
             if len(container) != len(values) or not all(map(alike, items_of(container), values)):
                 found.append(self._paths[id(container)])
@@ -223,6 +220,11 @@ class Surroundings:
             )
         if moved := self._moved(trace):
             return moved
+        for function, count in self.caches:
+            if function.cache_info().misses != count and any(
+                [id(t._array) in trace._slots for t in _kept_by(function)]
+            ):
+                return f"a call fills the cache of {self._paths[id(function)]}: call that before"
         for ran in [i for i in flattened(trace.instructions) if isinstance(i, Ran) and i.args]:
             stepper = ran.args[0]
             if isinstance(stepper, (Optimizer, LRScheduler)) and not any([stepper is s for s in self._steppers]):
@@ -533,12 +535,13 @@ def _state(source: Any) -> bytes:
 
 def _kept_by(cached: Any) -> list[Any]:
     """The tensors that a function's cache keeps: as what was computed, or within that."""
-    found = [x for x in gc.get_referents(cached) if x is not cached.__wrapped__ and not isinstance(x, type)]
-    for _ in range(4):  # the table, its links, results, what these hold
-        found += gc.get_referents(
-            *[x for x in found if not isinstance(x, (type, _runtime.Tensor, types.FunctionType, types.ModuleType))]
-        )
-    return [x for x in found if isinstance(x, _runtime.Tensor)]
+    ends = (type, _runtime.Tensor, types.FunctionType, types.ModuleType)
+    layer: list[Any] = [cached]
+    seen = {id(cached.__wrapped__): cached.__wrapped__}
+    for _ in range(5):  # the table, its links, results, what these hold
+        seen |= {id(x): x for x in layer}
+        layer = [x for x in gc.get_referents(*[x for x in layer if not isinstance(x, ends)]) if id(x) not in seen]
+    return [x for x in [*seen.values(), *layer] if isinstance(x, _runtime.Tensor)]
 
 
 def _a(value: Any) -> str:
