@@ -11,10 +11,6 @@ import warnings
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from .. import _dtypes
-from .._modes import grad_on, inference_mode_on
 from .._random import Generator
 from .._records import is_theirs, users_frame
 
@@ -79,7 +75,7 @@ class Effects:
 
     def __enter__(self) -> Effects:
         before: Any = sys.getprofile()
-        self._before, self._block, self._modes = before, sys._getframe(1), _modes()
+        self._before, self._block = before, sys._getframe(1)
         if hasattr(before, "disable"):  # cProfile's, which cannot be set again as a function is
             before.disable()
         sys.setprofile(self._see)
@@ -87,11 +83,6 @@ class Effects:
 
     def __exit__(self, *exc: object) -> None:
         before = self._before
-        if _modes() != self._modes:
-            self.said, self.surely = (
-                "a call leaves another mode of gradients, or another default dtype: set it outside",
-                True,
-            )
         del self._block
         sys.setprofile(None if hasattr(before, "enable") else before)
         if hasattr(before, "enable"):
@@ -110,10 +101,6 @@ class Effects:
             return
         if place := _place(frame, self._block, effect):
             self.said, self.surely = f"{effect.said} ({place})", not effect.passing
-
-
-def _modes() -> tuple[Any, ...]:
-    return grad_on(), inference_mode_on.get(), _dtypes.default(), np.geterr()
 
 
 def effect_of(called: Any) -> Effect | None:
