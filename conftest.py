@@ -24,16 +24,26 @@ settings.register_profile("people", PATIENT)
 settings.load_profile("ci" if os.environ.get("CI") else "people")
 
 
+def leave_out_of_collections() -> None:
+    """Leave what is there, some million objects that stay, out of later looks for garbage, the tests' own among them."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Leave what is collected, some million objects that stay, out of every look for garbage: here and in the tests."""
     gc.disable()
     try:
         return (yield)
     finally:
-        gc.collect()
-        gc.freeze()
+        leave_out_of_collections()
         gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    if nextitem is not None and nextitem.path != item.path:
+        leave_out_of_collections()
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dis
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,6 +83,10 @@ def module_of(path: Path) -> str:
     return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__").replace("__init__", "")
 
 
+MODULES = {module_of(path) for path in FILES}
+
+
+@functools.cache
 def layer_of(module: str) -> int:
     found = [
         (len(name), level)
@@ -93,39 +98,51 @@ def layer_of(module: str) -> int:
     return max(found)[1]  # of the longest name: nn.functional is below nn
 
 
-def imports(path: Path) -> Iterator[tuple[int, str]]:
+Nodes = dict[Path, list[ast.AST]]
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Nodes:
+    """The syntax of all files, which is too much to be kept for longer."""
+    return {path: list(ast.walk(ast.parse(path.read_text()))) for path in FILES}
+
+
+def imports(path: Path, nodes: Nodes) -> Iterator[tuple[int, str]]:
     """The package's modules that a file imports when it runs (not for type checking only)."""
     package = module_of(path).split(".") if path.name == "__init__.py" else module_of(path).split(".")[:-1]
     package = [p for p in package if p]
     skip: set[int] = set()
-    tree = ast.parse(path.read_text())
-    for node in ast.walk(tree):
+    for node in nodes[path]:
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             skip |= {id(n) for n in ast.walk(node)}
-    for node in ast.walk(tree):
+    for node in nodes[path]:
         if isinstance(node, ast.ImportFrom) and node.level and id(node) not in skip:
             base = package[: len(package) - node.level + 1]
             stem = [*base, *(node.module.split(".") if node.module else [])]
             for alias in node.names:
-                full = SOURCE.joinpath(*stem, alias.name)
-                is_module = full.with_suffix(".py").exists() or full.is_dir()
-                yield node.lineno, ".".join([*stem, alias.name] if is_module else stem)
+                full = ".".join([*stem, alias.name])
+                yield node.lineno, full if full in MODULES else ".".join(stem)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_imports_point_downward(path: Path) -> None:
-    module = module_of(path)
-    own = layer_of(module)
-    upward = [f"line {line}: {target}" for line, target in imports(path) if layer_of(target) > own]
-    assert not upward, f"{module} imports from above: {upward}"
+def upward(path: Path, nodes: Nodes) -> Iterator[str]:
+    """What a file imports from above."""
+    own = layer_of(module_of(path))
+    for line, target in imports(path, nodes):
+        if layer_of(target) > own:
+            yield f"{path.relative_to(SOURCE)}:{line} imports {target}"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_files_and_functions_are_read_in_a_sitting(path: Path) -> None:
-    text = path.read_text()
-    if path.name not in ("_tensor.py", "__init__.py"):
-        assert len(text.splitlines()) <= 620, "a file of more than about 600 lines: split it"
-    for node in ast.walk(ast.parse(text)):
+def test_imports_point_downward(nodes: Nodes) -> None:
+    found = [problem for path in FILES for problem in upward(path, nodes)]
+    assert not found, "imports from above:\n" + "\n".join(found)
+
+
+def too_long(path: Path, nodes: Nodes) -> Iterator[str]:
+    """What of a file is not read in a sitting."""
+    name = path.relative_to(SOURCE)
+    if path.name not in ("_tensor.py", "__init__.py") and len(path.read_text().splitlines()) > 620:
+        yield f"{name} has more than about 600 lines: split it"
+    for node in nodes[path]:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             first = node.body[0]
             has_doc = (
@@ -134,7 +151,13 @@ def test_files_and_functions_are_read_in_a_sitting(path: Path) -> None:
                 and isinstance(first.value.value, str)
             )
             start = first.end_lineno if has_doc else node.lineno
-            assert node.end_lineno - start <= 62, f"{node.name} has more than about 60 lines"
+            if node.end_lineno - start > 62:
+                yield f"{name}:{node.lineno} {node.name} has more than about 60 lines"
+
+
+def test_files_and_functions_are_read_in_a_sitting(nodes: Nodes) -> None:
+    found = [problem for path in FILES for problem in too_long(path, nodes)]
+    assert not found, "\n".join(found)
 
 
 def test_the_core_is_small() -> None:
@@ -150,9 +173,9 @@ def test_formulas_name_only_the_carrier() -> None:
             assert not names & {"np", "numpy", "raw", "traced", "wrap"}, f"the formula of {row.name} names {names}"
 
 
-def test_no_method_is_attached_from_outside() -> None:
+def test_no_method_is_attached_from_outside(nodes: Nodes) -> None:
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes[path]:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setattr":
                 target = node.args[0]
                 assert not (isinstance(target, ast.Name) and target.id == "Tensor"), f"{path} patches Tensor"
