@@ -7,6 +7,7 @@ ask what is installed or start Python anew. So each test has passed in one run o
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ.pop("PYTEST_ADDOPTS", None)  # which may have loaded this, and is not for runs that tests start
     if config.option.note_passed and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Noting(config.option.note_passed))
 

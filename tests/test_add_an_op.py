@@ -53,7 +53,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(project: Path, *arguments: str) -> str:
     """What Python prints in the copy."""
-    environment = os.environ | {"PYTHONPATH": str(project / "src")}
+    environment = os.environ | {"PYTHONPATH": str(project / "src"), "PYTHONDONTWRITEBYTECODE": ""}
     done = subprocess.run(
         [sys.executable, *arguments], cwd=project, env=environment, capture_output=True, text=True, check=False
     )

@@ -11,10 +11,11 @@ import pytest
 
 CI = Path(__file__).parents[1] / ".ci"
 TESTS = """
+import os
 import pytest
 
 def test_plain():
-    pass
+    assert "PYTEST_ADDOPTS" not in os.environ  # or tests that run pytest would write over the note
 
 @pytest.mark.parametrize("name", ["a b", "c\\n"])
 def test_needs_more(name):
@@ -44,7 +45,8 @@ def test_the_second_run_has_what_did_not_pass_in_the_first(tmp_path: Path) -> No
     environment = {**os.environ, "PYTHONPATH": f"{CI}:installed", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
     def run(*options: str) -> str:
-        command = [sys.executable, "-m", "pytest", "-rA", "-p", "remember", *options]
+        environment["PYTEST_ADDOPTS"] = " ".join(["-p remember", *options])
+        command = [sys.executable, "-m", "pytest", "-rA"]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         return done.stdout + done.stderr
 
