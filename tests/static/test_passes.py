@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -341,3 +342,19 @@ def test_what_each_pass_did_is_shown() -> None:
     assert "into %1" in text
     with pytest.raises(ValueError, match="none called 'speed'"):
         static.trace(lambda x: x, torch.ones(1), passes=("speed",))
+
+
+@pytest.mark.parametrize("function", [torch.maximum, torch.minimum])
+@pytest.mark.parametrize("side", [4, 300])
+def test_where_to_write_is_told_as_numpy_wants_it(function: Any, side: int) -> None:
+    x, y = torch.rand(side, side), torch.rand(side, side)
+    program = static.trace(lambda x, y: function(x * 2, y) + 1, x, y)
+    assert "out=" in program.variants[0].source
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(program.variants[0].run([x, y], [])) == 1  # it is not the function itself that has to be called
+
+
+def test_relu_of_float16_has_one_sign_of_zero_at_every_size() -> None:
+    for size in (8, 300 * 257):
+        assert torch.relu(torch.full((size,), -0.0, dtype=torch.float16)).signbit().all()

@@ -218,7 +218,8 @@ class Writer:
         kernel = self.name(ins.row.kernel, ins.row.name)
         params = [f"{name}={self.param(p)}" for name, p in zip(ins.row.params, ins.params)]
         if is_elementwise_ufunc(ins.row):
-            yield f"{piece} = {kernel}({', '.join([*operands, f'out={out}' if params else out, *params])})"
+            out = "out=" * bool(params or kernel_of_two(ins.row)) + out
+            yield f"{piece} = {kernel}({', '.join([*operands, out, *params])})"
         else:
             call = f"{kernel}({', '.join([*operands, *params])})"
             yield f"copyto({out}, {call})" if out else f"{piece} = {call}"
@@ -311,7 +312,7 @@ class Writer:
             return
         if is_elementwise_ufunc(row) and ins.outputs:
             if into is not None:
-                outs = [self.slot(into) if not params else f"out={self.slot(into)}"]
+                outs = ["out=" * bool(params or kernel_of_two(row)) + self.slot(into)]
             else:
                 outs = ["out=..."] * (not self.trace.arrays[ins.outputs[0]].ndim)
             yield f"{self.slot(ins.outputs[0])} = {kernel}({', '.join([*operands, *outs, *params])})"
@@ -355,6 +356,11 @@ class Writer:
             name if a.dtype is b.dtype else f"{name}.astype({self.name(b.dtype, 'dtype')})"
             for name, a, b in zip(names, arrays, fitted)
         ]
+
+
+def kernel_of_two(row: Any) -> bool:
+    """Whether NumPy warns where the kernel is told by position where to write."""
+    return row.kernel is np.maximum or row.kernel is np.minimum
 
 
 def _expanded(array: np.ndarray) -> bool:
