@@ -175,3 +175,38 @@ def test_elements_that_a_function_of_python_makes() -> None:
     for function in functions:
         program = static.compile(function, quiet=True)
         assert results(program, *calls) == results(function, *calls)
+
+
+def test_versions_count_each_write() -> None:
+    state = torch.zeros(2)
+
+    def function(x: Any) -> Any:
+        state.add_(x)
+        state[0].mul_(2)
+        return state.sum()
+
+    program = static.compile(function)
+    counts = []
+    for _ in range(3):
+        before = state._version
+        program(torch.ones(2))
+        counts.append(state._version - before)
+    assert counts == [2, 2, 2]
+
+
+def test_an_error_after_a_write_says_what_the_operation_says() -> None:
+    state = torch.zeros(2)
+
+    def function(x: Any, i: Any) -> Any:
+        state.add_(1)
+        return x[i] * 2
+
+    program = static.compile(function)
+    program(torch.ones(2), torch.tensor([0]))
+    with pytest.raises(
+        IndexError, match=r"index 5 is out of bounds .* input has shape \(2,\) and dtype float32"
+    ) as raised:
+        program(torch.ones(2), torch.tensor([5]))
+    assert raised.value.__notes__ == [
+        "It failed within a compiled program: what that had written before stays written."
+    ]

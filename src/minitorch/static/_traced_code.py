@@ -31,7 +31,7 @@ from .._trace_instructions import (
     filled_in,
     slots_in,
 )
-from .._views import edited
+from .._views import edited, edits_of
 from . import _loops
 from ._facts import Facts, draws, flattened, is_elementwise_ufunc, last_uses, reads_of, writes_of
 from ._forms import NAMES, Form, form_of, piece_form_of
@@ -152,6 +152,7 @@ class Writer:
         self.pieces: dict[Slot, str] = {}
         self.lines = ["def program(A, C):"]
         self.edited: set[Slot] = set()
+        self._begins: list[tuple[int, Any]] = []
         written = [i.target for i in plan.instructions if isinstance(i, Written)]
         self._changing = {plan.facts.owners[s] for s in (*written, *plan.results, *plan.facts.escaped)}
         for arguments, names in (("A", self.trace.arguments), ("C", tuple(self.trace.captured))):
@@ -166,6 +167,7 @@ class Writer:
                 raise Refused(_too_late(instruction))
             if not effects and has_effects(instruction, plan):
                 effects, self.first_effect = True, len(self.lines)
+            self._begins.append((len(self.lines) + 1, instruction))
             if number in plan.loops:
                 looped = range(number, number + len(plan.loops[number].members))
                 self.lines += ["    " + line for line in _loops.written(self, plan.loops[number], plan.facts.into)]
@@ -183,6 +185,15 @@ class Writer:
         linecache.cache[name] = (len(self.source), None, self.source.splitlines(True), name)
         exec(compile(self.source, name, "exec"), self.scope)
         self.program: Callable[..., Any] = self.scope["program"]
+
+    def instruction_at(self, line: int) -> Any:
+        """The instruction that a line is of; None where that is one of several in a loop."""
+        number, found = max([n for n, (begin, _) in enumerate(self._begins) if begin <= line], default=-1), None
+        if number >= 0 and not any(
+            [start <= number < start + len(loop.members) for start, loop in self.plan.loops.items()]
+        ):
+            found = self._begins[number][1]
+        return found
 
     def touched(self, instruction: Any) -> list[Slot]:
         """The slots that it reads or writes."""
@@ -405,7 +416,13 @@ def same(array: np.ndarray, seen: np.ndarray) -> bool:
     return array.tobytes() == seen.tobytes()
 
 
-def count_edits(tensors: Iterable[Any]) -> None:
-    """Count a write into each of these tensors."""
-    for tensor in tensors:
-        edited(tensor)
+def count_edits(tensors: Iterable[Any], times: Iterable[int]) -> None:
+    """Count so many writes into each of these tensors; those into one memory once."""
+    most: dict[int, tuple[int, Any]] = {}
+    for tensor, count in zip(tensors, times):
+        known = most.setdefault(id(edits_of(tensor)), (count, tensor))
+        if count > known[0]:
+            most[id(edits_of(tensor))] = count, tensor
+    for count, tensor in most.values():
+        for _ in range(count):
+            edited(tensor)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._modes import grad_on
+from .._modes import grad_on, no_grad
 from .._reach import reachable
 from .._records import site_of
 from .._runtime import silent, wrap
@@ -57,6 +57,8 @@ class Variant:
         places = {slot: ("argument", i) for i, slot in enumerate(trace.arguments)}
         places |= {slot: ("captured", i) for i, slot in enumerate(trace.captured)}
         self._edited = [place for slot, place in places.items() if slot in self._writer.edited]
+        writes = [self.plan.family(i.target) for i in self.plan.stages[0][1] if isinstance(i, Written)]
+        self._times = [sum([slot in family for family in writes]) for slot in places if slot in self._writer.edited]
         self._leads_back = not grad_on() or any([t._node is not None for t in results])
         self.recorded = any([t._node is not None for t in results])
         if self.recorded and any(map(self._trains, instructions)):
@@ -107,14 +109,15 @@ class Variant:
         except Exception as error:
             if self._can_begin_again(error):
                 return ()
-            count_edits({id(edits_of(t)): t for t in written}.values())
-            error.add_note("It failed within a compiled program: what that had written before stays written.")
-            raise
+            count_edits(written, self._times)
+            said = self._explained(error)
+            said.add_note("It failed within a compiled program: what that had written before stays written.")
+            raise said from None
         if found.__class__ is int:
             self._went = self.plan.instructions[found]
             return None
         if written:
-            count_edits({id(edits_of(t)): t for t in written}.values())
+            count_edits(written, self._times)
         return (self._make([*map(wrap, found)] if self._fresh else self._tensors(found, tensors)),)
 
     def _tensors(self, found: Sequence[np.ndarray], tensors: Sequence[Any]) -> list[Any]:
@@ -125,13 +128,32 @@ class Variant:
                 made[id(array)] = self._wrapped(array, place, tensors)
         return [made[id(array)] for array in found]
 
-    def _can_begin_again(self, error: Exception) -> bool:
-        """Whether the program failed before it changed anything."""
+    def _failed_at(self, error: Exception) -> Any:
+        """Where in the program an error was raised; None where it was elsewhere."""
         at = error.__traceback__
         while at is not None and at.tb_frame.f_code is not self._program.__code__:
             at = at.tb_next
-        first = self._writer.first_effect
+        return at
+
+    def _can_begin_again(self, error: Exception) -> bool:
+        """Whether the program failed before it changed anything."""
+        at, first = self._failed_at(error), self._writer.first_effect
         return at is not None and (first is None or at.tb_lineno <= first)
+
+    def _explained(self, error: Exception) -> Exception:
+        """What the operation that failed says of its operands, rather than its kernel."""
+        at = self._failed_at(error)
+        called = None if at is None else self._writer.instruction_at(at.tb_lineno)
+        if not isinstance(called, Called):
+            return error
+        names = at.tb_frame.f_locals
+        values: Any = {slot: wrap(names[self._writer.slot(slot)]) for slot in called.reads}
+        try:
+            with no_grad():
+                called.run(values)
+        except Exception as said:
+            return said
+        return error
 
     def _stepped(self, arrays: list[Any], captured: list[Any]) -> Any:
         """Run a program that calls others: those are called outside of the quiet context, as they may enter it."""
