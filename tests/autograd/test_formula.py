@@ -569,7 +569,7 @@ def test_what_was_computed_without_history_is_detached() -> None:
 def test_latex_of_an_index_of_what_has_one() -> None:
     x = leaf([0.3, 1.2, 0.7], "x1")
     assert Tape(x[0] * 2).formula(order=0).latex.splitlines()[1] == r"y &= 2 \, {x_{1}}_{[0]}"
-    formula = written(lambda: (torch.nn.functional.layer_norm(x, (3,)) ** 2).sum())
+    formula = written(lambda: (x.topk(2)[0] ** 2).sum())
     assert "}_{[1]}" in formula.latex
     assert "}_{[" not in formula.latex.replace("}}_{[", "")
 
@@ -631,3 +631,94 @@ def test_a_value_must_be_one() -> None:
         formula.evaluate(x=None)
     with pytest.raises(TypeError, match="'z' is no name of this formula; it has none"):
         written(lambda: torch.ones(2) * 2).evaluate(z=1.0)
+
+
+# -- rows that have parameters of their own ----------------------------------------------------------------------------
+X = torch.tensor([[0.3, -1.2, 0.7, 2.0], [1.1, 0.4, -0.6, 0.9], [-0.2, 0.8, 1.5, -1.0]], dtype=torch.float64)
+C, F = torch.tensor([1, 0, 2]), torch.nn.functional
+IMAGE = X.reshape(1, 1, 3, 4)
+AS_CALLED: dict[str, tuple[Any, Any, list[str]]] = {
+    "cross entropy": (X, lambda x: F.cross_entropy(x, C), [
+        "y = nll_loss(log_softmax(x, dim=1), c)",
+        "dy/dx = (softmax(x, dim=1) - one_hot(c, 4))/3",
+    ]),
+    "weighted": (X, lambda x: F.nll_loss(x, C, torch.tensor([1.0, 2, 3, 4], dtype=torch.float64), reduction="sum"), [
+        "y = nll_loss(x, c1, weight=c2, reduction='sum')",
+        "dy/dx = nll_loss_backward(tensor(1), x, c1, weight=c2, reduction='sum')",
+    ]),
+    "gelu": (X, F.gelu, [
+        "y = gelu(x)",
+        "dL/dx = g*(0.3989422804014327*x*exp(-0.5*x**2) + ndtr(x))",
+    ]),
+    "layer norm": (X, lambda x: F.layer_norm(x, (4,)), [
+        "y = layer_norm(x, (4,))",
+        "t1 = x - mean(x, dim=1, keepdim=True)",
+        "t2 = mean(t1**2, dim=1, keepdim=True) + 1e-05",
+        "dL/dx = (g - t1*mean(g*t1, dim=1, keepdim=True)/t2 - mean(g, dim=1, keepdim=True))/sqrt(t2)",
+    ]),
+    "convolution": (IMAGE, lambda x: F.conv2d(x, torch.ones(1, 1, 2, 2).double(), stride=2, padding=1), [
+        "y = conv2d(x, ones(1, 1, 2, 2), stride=(2, 2), padding=(1, 1))",
+        "dL/dx = conv_transpose2d(g, ones(1, 1, 2, 2), stride=(2, 2), padding=(1, 1), output_padding=(1, 0))",
+    ]),
+    "pooling": (IMAGE, lambda x: F.max_pool2d(x, 2, 1), [
+        "y = max_pool2d(x, (2, 2), stride=(1, 1))",
+        "dL/dx = max_pool2d_backward(g, x, (2, 2), stride=(1, 1))",
+    ]),
+    "means": (IMAGE, lambda x: F.avg_pool2d(x, 2), [
+        "y = avg_pool2d(x, (2, 2))",
+        "dL/dx = avg_pool2d_backward(g, x, (2, 2))",
+    ]),
+    "padding": (X, lambda x: F.pad(x, (1, 2)), ["y = pad(x, (1, 2))", "dL/dx = pad(g, (-1, -2))"]),
+    "index": (X, lambda x: x[C], ["y = x[i]", "dL/dx = zeros(3, 4).index_put((i,), g, accumulate=True)"]),
+    "columns": (X, lambda x: x[:, C], ["y = x[:, i]", "dL/dx = index_backward(g, indices=(None, i), shape=(3, 4))"]),
+    "mask": (X, lambda x: x[x.detach() > 0], [
+        "t1 = detach(x) > 0",
+        "y = x[t1]",
+        "dL/dx = zeros(3, 4).index_put((t1,), g, accumulate=True)",
+    ]),
+    "largest": (X, lambda x: x.topk(2)[0], [
+        "t1 = topk(x, 2, dim=1)",
+        "y = t1[0]",
+        "dL/dx = put_along(g, shape=(3, 4), dim=1, index=t1[1])",
+    ]),
+    "records": (X, lambda x: x.cummax(1)[0], [
+        "t1 = cummax(x, dim=1)",
+        "y = t1[0]",
+        "dL/dx = add_along(g, shape=(3, 4), dim=1, index=t1[1])",
+    ]),
+    "loss of errors": (X, lambda x: F.smooth_l1_loss(x, torch.zeros(3, 4).double()), [
+        "y = smooth_l1_loss(x, zeros(3, 4))",
+        "dy/dx = hardtanh(x)/12",
+    ]),
+    "elu": (X, F.elu, ["y = elu(x)", "dL/dx = g*where(x > 0, 1, exp(x))"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", AS_CALLED)
+def test_functions_are_written_as_people_call_them(name: str) -> None:
+    values, function, lines = AS_CALLED[name]
+    x = values.clone().requires_grad_()
+    with Tape() as tape:
+        y = function(x)
+    formula = tape.formula(of=y)
+    assert [line for line in str(formula).splitlines() if line[0] != "#"] == lines
+    moved = (values * 1.01).requires_grad_()
+    result = function(moved)
+    g = torch.ones_like(result) * 0.7 if "g" in formula.names else torch.ones_like(result)
+    found = formula.evaluate(x=moved, **({"g": g} if "g" in formula.names else {}))
+    close(found["y"], result)
+    close(found[lines[-1].partition(" = ")[0]], *grad(result, moved, g))
+
+
+def test_leaves_named_as_functions_get_numbers() -> None:
+    x = leaf([0.3, 1.2, 0.7], "pad")
+    formula = Tape(F.pad(x, (1, 0))).formula(order=0)
+    assert formula["y"] == "pad(pad1, (1, 0), value=...)"
+
+
+def test_indices_of_other_values_stay_those_that_they_are() -> None:
+    """The second derivative of a maximum takes what the first was given where the values were largest."""
+    x = IMAGE.clone().requires_grad_()
+    formula = Tape((F.max_pool2d(x, 2) ** 3).sum()).formula(order=2)
+    (h,) = grad(grad((F.max_pool2d(x, 2) ** 3).sum(), x, create_graph=True)[0].sum(), x)
+    close(formula.evaluate()["d(v*dy/dx)/dx"], h)

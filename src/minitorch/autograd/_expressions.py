@@ -357,6 +357,8 @@ class Algebra:
             return self.constant(0, shape, e.dtype)
         if e.kind == "number":
             return self.constant(e.number * times, shape, e.dtype)
+        if e.head == "one_hot" and dims == (e.ndim - 1,) and head == "sum":
+            return self.constant(1, shape, e.dtype)
         number, small, rest = scalars(e) if e.floats else (1, [], e)
         inner = unexpanded(rest) if e.floats else e
         lead = e.ndim - inner.ndim

@@ -16,7 +16,9 @@ from .._dtypes import dtype, of_numpy
 from .._op import rows
 from .._views import current_node
 from ..ops import choices, creation, einsum, reduce
+from ..ops.subscript import Indices
 from ._expressions import Expression
+from ._formula_calls import DEFAULTS, INDEXED, either, one_hot, public
 from ._formula_names import Names, derivative, second_derivative
 from ._formula_reading import Reading, Watch, leaves_of, uses
 from ._formula_text import LatexWriter, Opaque, PythonWriter, identifier, latex_name
@@ -175,6 +177,10 @@ class Namespace(dict[str, Any]):
             return lambda *args, **kwargs: make(*args, **{"dtype": kind, **kwargs})
         if name in _PUBLIC:
             return _PUBLIC[name]
+        if name == "one_hot":
+            return one_hot(self._dtype)
+        if (function := public(name)) is not None:
+            return either(function, called(rows[name], self._arrays)) if name in rows else function
         if name in _DTYPES:
             return of_numpy(np.dtype(name))
         if name in rows:
@@ -189,7 +195,9 @@ def called(row: Any, arrays: set[tuple[str, str]]) -> Any:
     def call(*args: Any, **params: Any) -> Any:
         given = {name: value.numpy if isinstance(value, dtype) else value for name, value in params.items()}
         given |= {name: array_in(value) for name, value in params.items() if (row.name, name) in arrays}
-        return row.call(*args, **{**absent, **given})
+        if row.name in INDEXED:
+            given["indices"] = Indices(params["indices"])
+        return row.call(*args, **{**absent, **DEFAULTS.get(row.name, {}), **given})
 
     return call
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 
 from .._op import rows
 from ._expressions import Expression
+from ._formula_calls import public
 from ._formula_reading import UNKNOWN, Reading, Symbol
 from ._formula_text import Opaque, identifier, inner, latex_name
 
-_PLAIN = {"variable": "x", "constant": "c", "gradient": "g", "direction": "v"}
+_PLAIN = {"variable": "x", "constant": "c", "index": "i", "gradient": "g", "direction": "v"}
 """What symbols are called that have no name: numbered, where there are several."""
 _RESERVED = frozenset(
     [
@@ -20,6 +21,7 @@ _RESERVED = frozenset(
         "full",
         "tensor",
         "einsum",
+        "one_hot",
         "inf",
         "nan",
         "bool",
@@ -85,7 +87,7 @@ class Names:
     def free(self, name: str, several: bool = False) -> str:
         """A name that nothing else has: numbered if *several* want it, or it is taken."""
         chosen, number = (f"{name}1", 1) if several else (name, 0)
-        while chosen in self._taken or chosen in rows or chosen in _RESERVED:
+        while chosen in self._taken or chosen in rows or chosen in _RESERVED or public(chosen) is not None:
             number += 1
             chosen = f"{name}{number}"
         self._taken.add(chosen)

@@ -23,6 +23,7 @@ from .._records import name_of, op_name
 from .._tape import AccumulateGrad, Output
 from .._views import path_to, root_of
 from ._expressions import Algebra, Expression, Number
+from ._formula_calls import CALLS, DEFAULTS, NORMALIZING, of_choice, statistics
 from ._formula_rows import RESHAPES, read
 from ._formula_text import Opaque, Ref, identifier
 
@@ -70,7 +71,7 @@ class Watch(Observer):
 class Symbol:
     """A name in a formula, and the tensor that it stands for (None where the graph did not keep it).
 
-    *kind* is "variable", "constant" or "gradient"; *name* what the user called it.
+    *kind* is "variable", "constant", "index" or "gradient"; *name* what the user called it.
     """
 
     def __init__(self, kind: str, tensor: Any, name: str | None) -> None:
@@ -101,6 +102,8 @@ class Reading:
         self._memory: dict[Any, Expression] = {}
         self._made: dict[Any, Expression] = {}
         self._stale: dict[int, int] = {}
+        self.users: dict[int, Expression] = {}
+        self.pools: dict[int, Any] = {}
         self._opaque: dict[Any, Opaque] = {}
         self._alive: list[Any] = []
         self._now = 0
@@ -147,6 +150,11 @@ class Reading:
         if any([t._node is not None or id(t._array) in self._unfollowed for t in tensors]):
             outs = [out for out in call.outputs if out._node is None and out._array.dtype.kind == "f"]
             self._unfollowed.update([id(out._array) for out in outs])
+
+    def index_of(self, tensor: Any) -> Expression:
+        """How an index reads: a constant of a kind of its own, where nothing made it."""
+        found = self.known(tensor)
+        return self.symbol("index", tensor, name_of(tensor)) if found is None else found
 
     def symbol(self, kind: str, tensor: Any, name: str | None, shape: Any = None, dtype: Any = None) -> Expression:
         """A new symbol."""
@@ -206,6 +214,10 @@ class Reading:
 
     def of_row(self, row: Row, args: tuple[Expression, ...], params: dict[str, Any], layouts: Any) -> list[Expression]:
         """A row's outputs, from its inputs."""
+        if (own := CALLS.get(row.name)) is not None and (found := own(self, args, params, layouts)) is not None:
+            self._alive.append(params)
+            several = found if isinstance(found, list) else [found]
+            return [self.algebra.fitted(e, *layout) for e, layout in zip(several, layouts)]
         shown, refs = self._shown(row, params, len(args))
         if len(layouts) == 1 and not row.outputs:
             (layout,) = layouts
@@ -220,11 +232,13 @@ class Reading:
 
     def _chosen(self, row: Choice, call: Any) -> list[Expression]:
         """What a choice makes of values: a call, that makes it again."""
-        name = identifier(row.name)
-        self.functions[name] = _chooser(row)
+        name, params = identifier(row.name), dict(zip(row.params, call.params))
         args = [self.expression_of(t) for t in call.inputs if t is not None]
-        shown, refs = self._shown(row, dict(zip(row.params, call.params)), len(args))
         layouts = [_layout(out._array) for out in call.outputs]
+        if (found := of_choice(self, row.name, args, params, layouts)) is not None:
+            return [found]
+        self.functions[name] = _chooser(row)
+        shown, refs = self._shown(row, params, len(args))
         if len(layouts) == 1:
             return [self.algebra.call(name, (*args, *refs), shown, *layouts[0])]
         made = self.algebra.call(name, (*args, *refs), shown)
@@ -238,10 +252,11 @@ class Reading:
         if isinstance(params.get("end"), int) and "shape" in params:  # not 2**63 - 1
             params = {**params, "end": min(params["end"], params["shape"][params["dim"]])}
         refs: list[Expression] = []
+        usual = DEFAULTS.get(row.name, {})
         shown = [
             (p, self.parameter(p, v, refs, count))
             for p, v in params.items()
-            if p not in _SHOWN_BY_NODES
+            if p not in _SHOWN_BY_NODES and (p not in usual or (usual[p] != v and v is not UNKNOWN))
             if row.params[p] != f"={v!r}" or isinstance(v, ChosenNumber) or isinstance(row, Choice)
         ]
         for name, value in params.items():
@@ -279,6 +294,10 @@ class Reading:
 
     def _read_aside(self, row: Row, args: Any, params: Any, node: Any) -> None:
         """What a kernel keeps for its formulas besides its outputs."""
+        if row.name in NORMALIZING:
+            for array, e in zip(node.saved_aside, statistics(args[0], node.saved_plan)):
+                self._set(array, e)
+            return
         head = f"{row.name}_aside"
         count = int(row.outputs) or 1
         kernel = row.kernel

@@ -202,7 +202,11 @@ class PythonWriter:
         given = self.inputs(e)
         if params.pop("*", None):
             given = [f"[{', '.join(given)}]"]
-        return given + [f"{name}={self.value(value, e.args)}" for name, value in params.items() if value is not None]
+        return given + [
+            f"{name if name[0] != '_' else ''}{'=' if name[0] != '_' else ''}{self.value(value, e.args)}"
+            for name, value in params.items()
+            if value is not None
+        ]
 
     def inputs(self, e: Expression) -> list[str]:
         """A call's arguments but for those that are parameters."""
@@ -225,6 +229,23 @@ class PythonWriter:
 
     def call_bitwise_and(self, e: Expression) -> Written:
         return Written(" & ".join([self.of(a, SUM) for a in e.args]), CHOICE)
+
+    def call_getitem(self, e: Expression) -> Written:
+        return self.subscript(e.args[0], 0, ", ".join(self.places(e, e.args[1:])))
+
+    def call_put_at(self, e: Expression) -> Written:
+        """``x.index_put((i,), values)``."""
+        part, values, *indices = e.args
+        first = self.zeros(part.shape) if part.kind == "number" and not part.number else self.of(part, ATOM)
+        places = ", ".join(self.places(e, indices)) + "," * (len(indices) == 1)
+        added = ", accumulate=True" * ("accumulate" in dict(e.params))
+        return Written(f"{first}.index_put(({places}), {self.of(values)}{added})")
+
+    def places(self, e: Expression, indices: Any) -> list[str]:
+        """What stands for each dimension in an index by tensors."""
+        at = dict(e.params)["at"]
+        given = dict(zip(at, [self.of(i) for i in indices]))
+        return [given.get(n, ":") for n in range(at[-1] + 1)]
 
     def call_einsum(self, e: Expression) -> Written:
         ((_, equation),) = e.params
@@ -347,7 +368,11 @@ class LatexWriter(PythonWriter):
         given = [(n, v) for n, v in e.params if n not in ("*", without) and v is not None]
         params = [(n, self.value(v, e.args), inner(v, Ref)) for n, v in given]
         return self.inputs(e) + [
-            rf"\text{{{latex_text(n)}=}}{text}" if refs else rf"\text{{{latex_text(n)}={latex_text(text)}}}"
+            text
+            if n[0] == "_"
+            else rf"\text{{{latex_text(n)}=}}{text}"
+            if refs
+            else rf"\text{{{latex_text(n)}={latex_text(text)}}}"
             for n, text, refs in params
         ]
 
@@ -420,7 +445,7 @@ def degree(e: Expression) -> Number:
 def fraction(value: Number) -> tuple[str, str]:
     """A positive number as numerator and denominator: written out where that is short, as a fraction where it is one."""
     text = repr(value)
-    if len(text) > 4 and math.isfinite(value):
+    if len(text) > 4 and "e" not in text and math.isfinite(value):
         near = Fraction(value).limit_denominator(100_000)
         if near.denominator > 1 and near.numerator < 1000 and near.numerator / near.denominator == value:
             return str(near.numerator), str(near.denominator)
