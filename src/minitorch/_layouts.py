@@ -50,10 +50,13 @@ def layouts(*tensors: Any) -> tuple[Layout, ...]:
 
 def settle(first: Any, second: Any) -> tuple[np.ndarray, np.ndarray, Layout | None, tuple[Layout, ...] | None]:
     """For two operands not known to be alike: arrays of one dtype, the result's layout (None: ask), what gradients must be."""
-    one, two = first._layout or layout_of(first), second._layout or layout_of(second)
+    one, two, a, b = first._layout, second._layout, first._array, second._array
+    if one is None:  # as layout_of, without a call
+        first._layout = one = _layouts.get((a.shape, a.dtype)) or intern_layout(a)
+    if two is None:
+        second._layout = two = _layouts.get((b.shape, b.dtype)) or intern_layout(b)
     if one == two:
-        return first._array, second._array, one, None
-    a, b = first._array, second._array
+        return a, b, one, None
     if one[1] is not two[1]:
         a, b = promote(a, b)
     layout = None  # broadcasting a 0-d operand, often a number, leaves the other's layout

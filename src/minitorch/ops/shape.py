@@ -166,7 +166,7 @@ def reshape(input: Tensor, *sizes: Any, shape: Sequence[int] | None = None) -> T
     >>> torch.arange(6).reshape(3, 2).T.reshape(-1)
     tensor([0, 2, 4, 1, 3, 5])
     """
-    size = sizes if len(sizes) > 1 else sizes_given("reshape", sizes, shape, "shape")
+    size = sizes if sizes and sizes[0].__class__ is int else sizes_given("reshape", sizes, shape, "shape")
     return _view(input, size) if array_of("reshape", input).flags.c_contiguous else _reshaped(input, size)
 
 
