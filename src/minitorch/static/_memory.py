@@ -101,7 +101,11 @@ class Costs:
             if not tracing:
                 tracemalloc.stop()
         several = found if isinstance(found, (tuple, list)) else (found,)
-        sizes = [a.nbytes if isinstance(a, np.ndarray) and owner(a) is a else 0 for a in several]
+        known = {id(owner(a)) for a in arrays if isinstance(a, np.ndarray)}
+        sizes = []
+        for memory in [owner(a) if isinstance(a, np.ndarray) else None for a in several]:
+            sizes.append(0 if memory is None or id(memory) in known else memory.nbytes)
+            known.add(id(memory))
         aside = sizes[len(called.outputs) :] if not called.asides else []
         return max(peak - sum(sizes), 0), sum(aside)
 
