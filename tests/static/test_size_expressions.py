@@ -55,3 +55,17 @@ def test_a_quotient_needs_two_periods_to_be_told(tmp_path: Path) -> None:
 
     with pytest.raises(RuntimeError, match="no expression was found"):
         static.trace(ten_at_most, example(5)).to_python(tmp_path / "many.py", dynamic_axes={"x": {0: "n"}})
+
+
+@pytest.mark.parametrize("axes", ["x", ["x"], {"x": 0}])
+def test_dynamic_axes_that_are_no_dict_of_axes(axes: Any, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"dynamic_axes must be as \{'x': \{0: 'n'\}\}"):
+        static.trace(FUNCTIONS["eye"], example(5)).to_python(tmp_path / "many.py", dynamic_axes=axes)
+
+
+def test_what_an_export_refuses_has_a_remedy(tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    with pytest.raises(RuntimeError, match=r"draw\(\): random numbers: draw them outside, and pass them as an input"):
+        torch.onnx.export(lambda x: x * torch.rand(2), (torch.ones(2),), str(tmp_path / "drawn.onnx"))
+    torch.onnx.export(lambda x: x.sum().flip(0), (torch.ones(2),), str(tmp_path / "flipped.onnx"))
+    assert [file.name for file in tmp_path.iterdir()] == ["flipped.onnx"]

@@ -168,7 +168,8 @@ def export(
     names = _names_of_parameters(model)
     if taken := sorted({*inputs, *outputs} & {*names.values()} | {n for n in inputs if n in outputs}):
         raise ValueError(
-            f"names of inputs and outputs must be others than parameters' and each other's, but got {taken}"
+            f"names of inputs and outputs must be others than parameters' and each other's, but got {taken}: give others, as "
+            "input_names=[...] and output_names=[...]"
         )
     translation = Translation(general, onnx, names, inputs)
     if translation.problems:

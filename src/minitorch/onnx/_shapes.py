@@ -115,7 +115,7 @@ def half(g: Builder, self: Value, dim: int, second: bool) -> Value:
 
 @form("flip")
 def flip(g: Builder, self: Value, dims: Sequence[int]) -> Value:
-    for dim in dims:
+    for dim in dims if self.ndim else ():
         self = g.slice(self, dim, -1, -(2**63) + 1, -1)
     return self
 

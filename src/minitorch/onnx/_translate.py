@@ -14,6 +14,7 @@ import numpy as np
 
 from .._op import Row
 from .._trace_instructions import Called, Graded, Left, Made, Packed, Ran, Sized, Slot, Written, slots_in
+from ..static._facts import draws
 from ..static._instructions import settled
 from ..static._size_expressions import Axis, Scaled, Varying
 from ..static._sizes import General
@@ -182,7 +183,8 @@ class Translation:
         name = called.row.name
         outputs = (*called.outputs, *called.asides)
         if name not in forms:
-            self._missing |= {Slot(s): (Problem(name, path), called.reads) for s in outputs}
+            said = "random numbers: draw them outside, and pass them as an input" if draws(called) else ""
+            self._missing |= {Slot(s): (Problem(name, path, said), called.reads) for s in outputs}
             return
         if called.row.view:
             self._makers |= {Slot(s): (called, path) for s in called.outputs}

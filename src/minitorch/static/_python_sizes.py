@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,9 +34,13 @@ def axes_by_number(body: Body, given: Mapping[Any, Any]) -> dict[int, dict[int, 
 
     Raises
     ------
+    TypeError
+        If *given* is no dict of axes.
     ValueError
         For an input or an axis that is not there.
     """
+    if not isinstance(given, Mapping) or not all([isinstance(axes, Iterable) for axes in given.values()]):
+        raise TypeError(f"to_python(): dynamic_axes must be as {{'x': {{0: 'n'}}}} or {{'x': [0]}}, not {given!r}")
     inputs = {known: slot for name, path, slot in body.inputs() for known in (name, path)}
     found: dict[int, dict[int, str]] = {}
     for name, axes in given.items():

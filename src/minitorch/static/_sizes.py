@@ -265,7 +265,12 @@ class _Block:
 
     def with_other_values(self, like: Pass) -> list[Pass]:
         """The block with other values, at one pass's sizes, where a size depends on them."""
-        sized = [i for i in like.instructions if isinstance(i, Sized) and like.trace.depends(i.slot)]
+        makers = {slot: i for i in like.instructions if isinstance(i, Called) for slot in i.outputs}
+        sized = [
+            i
+            for i in like.instructions
+            if isinstance(i, Sized) and any(map(like.trace.depends, _chosen_by(makers[i.slot], like)))
+        ]
         if not sized:
             return []
         sizes = {name: like.given[n].shape[axis] for n, of in self.axes.items() for axis, name in of.items()}
@@ -287,7 +292,6 @@ class _Block:
                 if found not in known and all(map(all, found)) and len(passes) < _VALUES:
                     known.add(found)
                     passes.append(new)
-        makers = {slot: i for i in like.instructions if isinstance(i, Called) for slot in i.outputs}
         for left in sized:
             if not any([_chosen_otherwise(makers[left.slot], like, one) for one in ran]):
                 site = site_of(left.mark)
@@ -318,11 +322,16 @@ def _shapes(one: Pass, sized: Sequence[Sized]) -> tuple[tuple[int, ...], ...]:
     return tuple([one.shape(left.slot) for left in sized])
 
 
+def _chosen_by(called: Called, one: Pass) -> list[Slot]:
+    """What a call chooses by: a mask, or indices, if it reads any."""
+    found = [[s for s in called.reads if one.trace.arrays[s].dtype.kind in kinds] for kinds in ("b", "iu")]
+    return found[0] or found[1] or called.reads
+
+
 def _chosen_otherwise(called: Called, one: Pass, other: Pass) -> bool:
-    """Whether what a call chooses by, a mask or indices if it reads any, is another thing in another pass."""
-    arrays = [(one.trace.arrays[slot], other.trace.arrays[slot]) for slot in called.reads]
-    chosen_by = [pair for pair in arrays if pair[0].dtype.kind in "biu"] or arrays
-    return any([not np.array_equal(*pair) for pair in chosen_by])
+    """Whether that is another thing in another pass."""
+    slots = _chosen_by(called, one)
+    return any([not np.array_equal(one.trace.arrays[slot], other.trace.arrays[slot]) for slot in slots])
 
 
 def _same_way(one: Pass, other: Pass) -> bool:
