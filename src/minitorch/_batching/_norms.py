@@ -125,7 +125,8 @@ def normalized(batch: Batch) -> Any:
     out = like_first(seen + places(names["bias"], batch.size, plan.channels), batch)
     if not batch.row.outputs:
         return out
-    return out, *[t if batch.batched[0] else expanded(t, batch.size) for t in (mean, var)]
+    statistics = mean, var, call("rsqrt", [var + plan.eps])
+    return out, *[t if batch.batched[0] else expanded(t, batch.size) for t in statistics]
 
 
 def by_name(name: str, batch: Batch, tensors: list[Any], batched: list[bool]) -> Any:

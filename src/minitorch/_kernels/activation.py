@@ -288,22 +288,23 @@ def gelu(x: Array, approximate: str = "none") -> list[Array]:
     flat, shares, results = x.reshape(-1), share.reshape(-1), out.reshape(-1)
     for start in range(0, x.size, BLOCK):
         part = slice(start, start + BLOCK)
-        fill(flat[part], shares[part])
-        np.multiply(flat[part], shares[part], results[part])
+        values, found, result = flat[part], shares[part], results[part]
+        fill(values, found, result)
+        np.multiply(values, found, result)
     return [out, share]
 
 
-def _normal_share_32(x: Array, out: Array) -> None:
-    logit(_NORMAL_32, np.multiply(x, x), out)
+def _normal_share_32(x: Array, out: Array, spare: Array) -> None:
+    logit(_NORMAL_32, np.multiply(x, x, spare), out)
     _logistic(x, out)
 
 
-def _normal_share_64(x: Array, out: Array) -> None:
-    np.multiply(erfc(x * -_SQRT_HALF), _HALF[8], out)
+def _normal_share_64(x: Array, out: Array, spare: Array) -> None:
+    np.multiply(erfc(np.multiply(x, -_SQRT_HALF, spare)), _HALF[8], out)
 
 
-def _tanh_share(x: Array, out: Array) -> None:
-    polynomial(_LINE[x.itemsize], np.multiply(x, x), out)
+def _tanh_share(x: Array, out: Array, spare: Array) -> None:
+    polynomial(_LINE[x.itemsize], np.multiply(x, x, spare), out)
     _logistic(x, out)
 
 

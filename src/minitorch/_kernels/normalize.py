@@ -102,23 +102,23 @@ def standardized(x: Array, mean: Array, var: Array, plan: Plan) -> Array:
 
 
 def normalized_by_own(x: Array, weight: Array, bias: Array, *, plan: Plan) -> list[Array]:
-    """Return `normalized` with the elements' own statistics, and those: mean and variance."""
+    """Return `normalized` with the elements' own statistics, and those: mean, variance and one over the deviation."""
     if plan.rows and x.size and x.itemsize > 2:
         matrix, out = x.reshape(plan.channels), np.empty(x.shape, x.dtype)
-        mean, var = np.empty(len(matrix), x.dtype), np.empty(len(matrix), x.dtype)
+        mean, var, rstd = [np.empty(len(matrix), x.dtype) for _statistic in range(3)]
         scale, shift = weight.reshape(1, -1), bias.reshape(-1)
-        for given, part, center, spread in _blocks(matrix, out.reshape(plan.channels), mean, var):
+        for given, part, center, spread, inverse in _blocks(matrix, out.reshape(plan.channels), mean, var, rstd):
             np.subtract(given, _means(given, center)[:, None], part)
             squares = np.multiply(part, part)
-            rstd = _inverse_deviation(_means(squares, spread), plan.eps)
-            if not _near(center * rstd):
+            _inverse_deviation(_means(squares, spread), plan.eps, inverse)
+            if not _near(center * inverse):
                 break
-            part *= rstd[:, None].dot(scale, squares)
+            part *= inverse[:, None].dot(scale, squares)
             part += shift
         else:
-            return [out, mean, var]
+            return [out, mean, var, rstd]
     mean, var = moments(x, plan)
-    return [normalized(x, weight, bias, mean, var, plan), mean, var]
+    return [normalized(x, weight, bias, mean, var, plan), mean, var, _inverse_deviation(var, plan.eps)]
 
 
 def normalized(x: Array, weight: Array, bias: Array, mean: Array, var: Array, plan: Plan) -> Array:
@@ -175,11 +175,18 @@ def weight_grad(grad: Array, x: Array, mean: Array, var: Array, plan: Plan) -> A
 
 
 def gradients(
-    grad: Array, needed: list[bool], x: Array, weight: Array, mean: Array, var: Array, plan: Plan, size: Sizes
+    grad: Array,
+    needed: list[bool],
+    x: Array,
+    weight: Array,
+    mean: Array,
+    var: Array,
+    rstd: Array,
+    plan: Plan,
+    size: Sizes,
 ) -> list[Array | None]:
     """Return the gradients of what is normalised, of the weight and of the bias in `normalized_by_own`, where needed."""
     if plan.rows and x.size and x.itemsize > 2:
-        rstd = _inverse_deviation(var, plan.eps)
         away = mean * rstd
         if _near(away):
             return _gradients_of_rows(grad, needed, x, weight, away, rstd, plan, size)
@@ -204,10 +211,10 @@ def _gradients_of_rows(
     by_weight: Array | None = None
     by_bias: Array | None = None
     weight = weight.reshape(1, -1)
-    share = weight[0] / plan.count
     arrays = [grad.reshape(plan.channels), x.reshape(plan.channels), rstd, away]
     if by_x is not None:
         arrays.append(by_x.reshape(plan.channels))
+        share = weight[0] * number(x.dtype.char, 1 / plan.count)
     for given, values, inverse, moved, *result in _blocks(*arrays):
         products = np.multiply(given, values)
         if needed[1]:
@@ -286,10 +293,10 @@ def _shaped(total: Array, size: Sizes) -> Array:
     return total if total.shape == size else total.reshape(size)
 
 
-def _inverse_deviation(var: Array, eps: float) -> Array:
-    result = var + number(var.dtype.char, eps)
-    np.sqrt(result, result)
-    return np.divide(number(var.dtype.char, 1.0), result, result)
+def _inverse_deviation(var: Array, eps: float, out: Array | None = None) -> Array:
+    out = np.add(var, number(var.dtype.char, eps), out)
+    np.sqrt(out, out)
+    return np.divide(number(var.dtype.char, 1.0), out, out)
 
 
 def _sums(x: Array, axes: Sizes) -> Array:

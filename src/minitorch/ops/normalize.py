@@ -180,10 +180,12 @@ def _statistics(shape: Callable[[Any], Sizes]) -> dict[str, Any]:
         return None if saved is None else wrap(saved._array.reshape(shape(node)).copy())
 
     def inverse_deviation(node: Any) -> Any:
-        saved = reveal(node, "aside")[1] if "aside" in node.row.kept else reveal(node, "var")
+        own = "aside" in node.row.kept
+        saved = reveal(node, "aside")[2] if own else reveal(node, "var")
         if saved is None:
             return None
-        return wrap(1 / np.sqrt(saved._array.reshape(shape(node)) + saved._array.dtype.type(node.saved_plan.eps)))
+        values = saved._array.reshape(shape(node))
+        return wrap(values.copy() if own else 1 / np.sqrt(values + values.dtype.type(node.saved_plan.eps)))
 
     return {"result1": mean, "result2": inverse_deviation}
 
@@ -199,9 +201,9 @@ def _row_statistics_shape(node: Any) -> Sizes:
 
 
 def _gradients_by_rows(
-    g: Any, needed: list[bool], self: Any, weight: Any, mean: Any, var: Any, plan: Plan, size: Sizes
+    g: Any, needed: list[bool], self: Any, weight: Any, mean: Any, var: Any, rstd: Any, plan: Plan, size: Sizes
 ) -> list[Any]:
-    """The gradients on Tensors: each by a row of its own."""
+    """The gradients on Tensors: each by a row of its own, which know the deviation by the variance."""
     F = traced
     return [
         F.normalized_backward(g, self, weight, mean, var, plan=plan) if needed[0] else None,
