@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import pathlib
 import subprocess
@@ -63,3 +64,46 @@ print(sum("hg" in flag for flag in flags))
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_TUNABLES"))}
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=kept)
     assert int(done.stdout) == 1
+
+
+OBJECTS = """
+import pathlib
+import re
+import sys
+import minitorch.nn
+modules = [id(module) for module in sys.modules.values()]
+huge = 0
+for mapping in re.split(r"\\n(?=[0-9a-f]+-)", pathlib.Path("/proc/self/smaps").read_text()):
+    start, end = [int(place, 16) for place in mapping.split(maxsplit=1)[0].split("-")]
+    if any(start <= place < end for place in modules):
+        huge += int(re.search("AnonHugePages: *([0-9]+)", mapping)[1])
+print(huge)
+"""
+
+
+def huge_pages_are_given_at_once() -> bool:
+    """Whether the kernel moves what is mapped to a huge page when it is asked to, and has one."""
+    size = 2 << 20
+    with mmap.mmap(-1, 2 * size) as memory:
+        memory.write(bytes(2 * size))
+        view = ctypes.c_char.from_buffer(memory)
+        start = -(-ctypes.addressof(view) // size) * size
+        given = ctypes.CDLL(None).madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), 25)
+        del view
+    return given == 0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the calls are those of Linux")
+def test_objects_are_in_huge_pages_once_networks_are_imported() -> None:
+    setting = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    if not setting.exists() or "[never]" in setting.read_text() or not huge_pages_are_given_at_once():
+        pytest.skip("the system gives no huge pages at once")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_TUNABLES"))}
+
+    def kilobytes(**environment: str) -> int:
+        command = [sys.executable, "-c", OBJECTS]
+        return int(subprocess.run(command, check=True, capture_output=True, text=True, env=kept | environment).stdout)
+
+    assert any(kilobytes() >= 2048 for _ in range(3))  # a busy system may have no huge page just now
+    if "[madvise]" in setting.read_text():  # who has set something keeps it
+        assert kilobytes(MALLOC_TRIM_THRESHOLD_="131072") == 0

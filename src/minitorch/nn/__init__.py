@@ -1,5 +1,6 @@
 """Neural networks: modules, functions, initial values."""
 
+from .._allocator import objects_in_huge_pages as _objects_in_huge_pages
 from . import attention, functional, init, parallel, utils
 from .modules.activation import (
     CELU,
@@ -316,3 +317,5 @@ __all__ = [
     "parallel",
     "utils",
 ]
+
+_objects_in_huge_pages()
