@@ -14,9 +14,9 @@ import numpy as np
 
 import minitorch
 from minitorch.autograd import grad
-from minitorch.testing import _check, check_gradients
-from minitorch.testing._check import CHECKS
+from minitorch.testing import _first_order, _second_order, check_gradients
 from minitorch.testing._report import Blame
+from minitorch.testing._state import CHECKS
 from samples import all_samples
 from samples.sample import Sample
 
@@ -134,17 +134,17 @@ _BLAME = Blame("node", "a row", "")
 @contextlib.contextmanager
 def _yes_or_no() -> Iterator[None]:
     """Only whether something is wrong is asked here: not what, nor who is to blame."""
-    projections = _check._Check.projections
+    projections = _first_order._projections
 
-    def stopping(check: Any) -> bool:
-        if not projections(check):
-            check.stop("values", "projections differ")
+    def stopping(state: Any) -> bool:
+        if not projections(state):
+            state.stop("values", "projections differ")
         return True
 
     with (
-        mock.patch.object(_check, "blame_first_order", return_value=_BLAME),
-        mock.patch.object(_check, "blame_second_order", return_value=_BLAME),
-        mock.patch.object(_check._Check, "projections", stopping),
+        mock.patch.object(_first_order, "blame_first_order", return_value=_BLAME),
+        mock.patch.object(_second_order, "blame_second_order", return_value=_BLAME),
+        mock.patch.object(_first_order, "_projections", stopping),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")

@@ -7,7 +7,6 @@ import functools
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -281,20 +280,6 @@ def test_functions_with_a_memory() -> None:
         return x.sin()
 
     assert "did not fail when they were checked again" in str(failing(once, tensors(shape=(2,))))
-
-
-def test_functions_that_take_long(capsys: pytest.CaptureFixture[str]) -> None:
-    def slow(x: Any) -> Any:
-        time.sleep(0.02)
-        return x.sin()
-
-    report = property_test(slow, tensors(shape=(2,)), time_limit=0.3, seed=1)
-    assert capsys.readouterr().out == ""
-    assert report.stopped
-    assert 0 < report.draws < 50
-    assert "stopped as the time was up" in str(report)
-    error = failing(lambda x: Cube.apply(slow(x)), tensors(shape=(3,), elements="away_from_kinks"), time_limit=0.5)
-    assert error.report.failed("values")
 
 
 @pytest.mark.parametrize(

@@ -159,12 +159,13 @@ def test_more_calls_than_there_is_time_for_are_not_begun(clock: Clock) -> None:
 
 
 # -- drawn inputs ------------------------------------------------------------------------------------------------------
-def test_no_more_is_drawn_when_the_time_is_up(clock: Clock) -> None:
+def test_no_more_is_drawn_when_the_time_is_up(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     report = property_test(clock.slow(torch.sin), tensors(shape=(2,)), time_limit=1000, seed=1)
     assert report.stopped
     assert 0 < report.draws < 50
     assert clock.passed <= 1000
     assert "stopped as the time was up" in str(report)
+    assert capsys.readouterr().out == ""
 
 
 def test_inputs_that_take_long_are_no_failure_beside_others(clock: Clock) -> None:

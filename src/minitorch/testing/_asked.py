@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .. import _runtime
@@ -27,21 +28,26 @@ def check_function(name: str, fn: Any) -> None:
         raise TypeError(f"{name}(): fn must be a function or a Module, not {described(fn)}")
 
 
-def check_options(
-    name: str,
-    checks: Collection[str],
-    order: Any,
-    kinks: Any,
-    skip: Any,
-    reference: Any,
-    seed: Any,
-    time_limit: Any,
-) -> None:
+@dataclass(frozen=True)
+class Options:
+    """Those of ``check_gradients``, whose docstring says what they mean."""
+
+    order: Any = 1
+    fast: Any = False
+    kinks: Any = "between"
+    reference: Any = None
+    skip: Any = ()
+    seed: Any = 0
+    time_limit: Any = 60.0
+
+
+def check_options(name: str, checks: Collection[str], asked: Options) -> None:
     """Raise TypeError or ValueError for options that do not exist."""
-    if order not in (1, 2):
-        raise ValueError(f"{name}(): order must be 1 or 2, not {order!r}")
-    if kinks not in ("between", "reference"):
-        raise ValueError(f"{name}(): kinks must be 'between' or 'reference', not {kinks!r}")
+    skip, seed, time_limit = asked.skip, asked.seed, asked.time_limit
+    if asked.order not in (1, 2):
+        raise ValueError(f"{name}(): order must be 1 or 2, not {asked.order!r}")
+    if asked.kinks not in ("between", "reference"):
+        raise ValueError(f"{name}(): kinks must be 'between' or 'reference', not {asked.kinks!r}")
     if isinstance(skip, str) or not isinstance(skip, Collection):
         example = skip if isinstance(skip, str) else "linearity"
         raise TypeError(
@@ -49,9 +55,9 @@ def check_options(
         )
     if unknown := sorted({str(s) for s in skip} - set(checks)):
         raise ValueError(f"{name}(): there are no checks {unknown} to skip; there are {', '.join(checks)}")
-    if reference is not None:
+    if asked.reference is not None:
         try:
-            check_function(name, reference)
+            check_function(name, asked.reference)
         except TypeError as error:
             raise TypeError(str(error).replace("fn ", "reference ", 1)) from None
     if seed is not None and (isinstance(seed, bool) or not hasattr(seed, "__index__")):

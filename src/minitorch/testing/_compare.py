@@ -267,10 +267,8 @@ class _Columns:
 
         The numbers next to 1e300 are further apart than the periods of ``sin``, and than whole numbers.
         """
-        subject, huge = (
-            self.subject,
-            np.concatenate([self.subject.huge(v).ravel() for v in range(len(self.subject.sizes))]),
-        )
+        subject = self.subject
+        huge = np.concatenate([subject.huge(v).ravel() for v in range(len(subject.sizes))])
         if not huge[column] or not np.isfinite(self.found.analytic[wrong, column]).all():
             return False
         if self._wrong_at_ordinary is None:
@@ -293,11 +291,8 @@ class _Columns:
         if tied.sum() < 2 or not (behaviour.kind[tied] == KINK).any():
             return right, behaviour
         slopes = np.concatenate([behaviour.left[tied], behaviour.right[tied]])
-        low, high, error = (
-            slopes.min(),
-            slopes.max(),
-            np.maximum(behaviour.left_error, behaviour.right_error)[tied].max(),
-        )
+        low, high = slopes.min(), slopes.max()
+        error = np.maximum(behaviour.left_error, behaviour.right_error)[tied].max()
         margin = 2 * error + subject.precision.equal * max(abs(low), abs(high))
         if not low - margin <= analytic[row] <= high + margin:
             return right, behaviour

@@ -19,11 +19,12 @@ from hypothesis.strategies import SearchStrategy
 from .. import nn
 from .._tensor import Tensor
 from . import _time
-from ._asked import check_function, check_options, parameters_of
-from ._check import CHECKS, check_gradients
+from ._asked import Options, check_function, check_options, parameters_of
+from ._check import check_gradients
 from ._literals import literal, module_lines
 from ._report import Failure, GradientError, GradientReport
 from ._sources import Preamble
+from ._state import CHECKS
 from .strategies import GIVEN_DTYPE, Arguments
 
 
@@ -196,8 +197,8 @@ class Run:
     ) -> None:
         defaults = {"order": 1, "fast": False, "kinks": "between", "reference": None, "skip": ()}
         check_function("property_test", fn)
-        order, kinks, skip, reference = [options[k] for k in ("order", "kinks", "skip", "reference")]
-        check_options("property_test", CHECKS, order, kinks, skip, reference, None, time_limit)
+        asked = {k: v for k, v in options.items() if k in defaults}
+        check_options("property_test", CHECKS, Options(**asked, time_limit=time_limit))
         if options["parameters"] is not None:
             options["parameters"] = parameters_of("property_test", fn, options["parameters"])
         self.fn, self.allow, self.time_limit, self.progress = fn, allow, time_limit, progress
