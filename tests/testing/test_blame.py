@@ -221,3 +221,23 @@ def test_a_function_that_was_seen_to_be_wrong_is_not_called_right() -> None:
     assert [failure.check for failure in report.failures] == ["values", "finite"]
     assert "nothing wrong was seen in it alone" not in str(report)
     assert "it is to blame for [values], too" in str(report)
+
+
+@pytest.mark.parametrize("factor", [1.001, 1.009, 1.02])
+def test_a_small_mistake_is_not_taken_for_a_changed_value(factor: float) -> None:
+    class Sin(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x.sin()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return g * x.cos() * factor
+
+    report = check_gradients(Sin.apply, torch.tensor([0.1, 0.6], dtype=torch.float64), raise_exception=False)
+    blame = report.failures[0].blame
+    assert blame is not None
+    assert (blame.name, blame.kind) == ("SinBackward", "node")
+    assert "changed since" not in blame.detail

@@ -494,3 +494,14 @@ def test_what_was_not_compared_is_said(fn: Any, x: Any, note: str, vacuous: bool
     assert note in str(report)
     assert report.vacuous is vacuous
     assert not check_gradients(torch.sin, point(), fast=fast).notes
+
+
+@pytest.mark.parametrize("options", [{}, {"order": 2}, {"fast": True}], ids=str)
+def test_functions_of_nothing_but_parameters(options: Any) -> None:
+    table = torch.nn.Embedding(4, 2).to(torch.float64)
+    assert check_gradients(table, torch.tensor([0, 1]), **options).ok
+    w = torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    assert check_gradients(lambda i: w[i] * w[i], torch.tensor([0, 1]), parameters=[w], **options).ok
+    assert check_gradients(lambda: (w * w).sum(), parameters=[w], **options).ok
+    wrong = check_gradients(lambda: (w * w.detach()).sum(), parameters=[w], raise_exception=False, **options)
+    assert wrong.failures[0].check == "values"

@@ -258,13 +258,15 @@ def wrong_gradient(step: Step, own: tuple[Array, Array] | None) -> Blame | None:
 
 
 def _stale(subject: Subject, weights: Array, found: Comparison) -> bool:
-    """Whether the operation, run again on what it was given, has a right gradient."""
+    """Whether the operation, run again on what it was given, has another gradient, and a right one."""
     if found.numeric.shape != (len(weights), sum(subject.sizes)):
         return False
     subject.point()
     fresh = np.array([subject.joined(subject.vjp(subject.split(-2 * w))) / -2 for w in weights])
-    near = 2 * found.error + 1e-2 * np.maximum(np.abs(fresh), np.abs(found.numeric))
-    return bool((np.abs(fresh - found.numeric) <= near)[found.wrong].all())
+    equal = subject.precision.equal
+    near = 2 * found.error + equal * np.maximum(np.abs(fresh), np.abs(found.numeric))
+    right = (np.abs(fresh - found.numeric) <= near)[found.wrong].all()
+    return bool(right and not np.array_equal(fresh[found.wrong], found.analytic[found.wrong], equal_nan=True))
 
 
 def _compared(subject: Subject, weights: Array, analytic: Array) -> Comparison:

@@ -257,10 +257,10 @@ def non_contiguous(setting: Setting) -> str | None:
     """Inputs with other strides give the same; a function that refuses them is left alone."""
     subject = setting.subject
     inputs = [wrap(spread(a)).requires_grad_() for a in subject.arrays[: len(subject.variables)]]
-    how, remedy = (
-        "with non-contiguous inputs (the same values, other strides)",
-        "look for views of flat memory and numpy()",
-    )
+    if not inputs:  # nothing but parameters is varied
+        return None
+    how = "with non-contiguous inputs (the same values, other strides)"
+    remedy = "look for views of flat memory and numpy()"
     try:
         with Tape() as tape:
             outputs = call_with(subject, inputs)
