@@ -220,7 +220,7 @@ class Cut:
         self, kind: str, mark: Any, tensors: Any, before: Any = (), certain: bool = True, loses: bool = True
     ) -> None:
         self.kind, self.mark, self.certain, self.loses, self.moment = kind, mark, certain, loses, next_moment()
-        self.mode_mark = mode_place.get() if kind in _MODES else None
+        self.mode_mark = mode_place.get()
         self.name = next((name for t in tensors if (name := name_of(t))), None)
         self.shape = tuple(tensors[0]._array.shape) if tensors else None
         nodes = [t._node for t in tensors if t._node is not None]
@@ -253,7 +253,7 @@ class Cut:
     @property
     def mode_site(self) -> Site | None:
         """Where recording was switched off: the line of the ``with`` statement, the call, or the decorator."""
-        if self.mode_mark is None or self.mode_mark[0].co_filename.startswith(_PACKAGE):
+        if self.kind not in _MODES or self.mode_mark is None or self.mode_mark[0].co_filename.startswith(_PACKAGE):
             return None
         site = site_of((*self.mode_mark, ""))
         if site is not None and self.mode_mark[1] is None:  # the decorators of a function: which of them

@@ -241,3 +241,51 @@ def test_a_small_mistake_is_not_taken_for_a_changed_value(factor: float) -> None
     assert blame is not None
     assert (blame.name, blame.kind) == ("SinBackward", "node")
     assert "changed since" not in blame.detail
+
+
+def positive_part(x: Any) -> Any:
+    return torch.where(x > 0, x, 0.01 * x)
+
+
+def copied_product(x: Any, y: Any) -> Any:
+    return x.detach() * y
+
+
+class Leaky(torch.autograd.Function):
+    """Its forward calls another function; its backward forgets the slope on the left."""
+
+    slope = 0.0
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return positive_part(x)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return torch.where(x > 0, g, Leaky.slope * g)
+
+
+class Half(torch.autograd.Function):
+    """A product, with no gradient for one of the factors; its forward calls a function that detaches."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, y: Any) -> Any:
+        ctx.save_for_backward(x, y)
+        return copied_product(x, y)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        _, y = ctx.saved_tensors
+        return g * y, None
+
+
+def test_what_a_forward_calls_is_its_own_business(monkeypatch: pytest.MonkeyPatch) -> None:
+    negative = torch.tensor([-1.0, -2.0], dtype=F64)
+    assert report_of(Leaky.apply, negative).failures[0].blame.name == "LeakyBackward"  # type: ignore[union-attr]
+    assert report_of(Half.apply, negative, negative + 0.5).failures[0].blame.name == "HalfBackward"  # type: ignore[union-attr]
+    monkeypatch.setattr(Leaky, "slope", 0.01)
+    blame = report_of(lambda x: Leaky.apply(x).detach() * 2, negative).failures[0].blame
+    assert blame is not None
+    assert (blame.name, blame.detail) == ("detach()", "")

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
+import importlib
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import minitorch as torch
-from minitorch.testing import GradientError, PropertyError, check_gradients, property_test, strategies
+from minitorch.testing import GradientError, PropertyError, _fresh, check_gradients, property_test, strategies
 from minitorch.testing.strategies import tensors
 
 F = torch.nn.functional
@@ -25,6 +29,7 @@ F64 = torch.float64
 @pytest.fixture(autouse=True)
 def _derandomised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "1")
+    monkeypatch.setattr(_fresh, "asked", False)
 
 
 class Cube(torch.autograd.Function):
@@ -50,7 +55,7 @@ def failing(fn: Any, *arguments: Any, **options: Any) -> PropertyError:
 def run(test: str) -> GradientError:
     """Run a pasted test; the error it raises."""
     namespace: dict[str, Any] = {"__name__": "pasted"}
-    exec(test, namespace)
+    exec(compile(test, "pasted", "exec", dont_inherit=True), namespace)
     (function,) = [v for n, v in namespace.items() if n.startswith("test_")]
     with pytest.raises(GradientError) as error:
         function()
@@ -190,13 +195,147 @@ def test_local_functions_are_written_out() -> None:
     assert run(error.test).report.failures[0].pattern == error.report.failures[0].pattern
 
 
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    scale: float
+
+    def doubled(self) -> float:
+        return 2 * self.scale
+
+
+class Called:
+    """An object that is called, with attributes of several kinds, itself among them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings, self.weight, self.act = settings, torch.tensor([1.0, 2.0]), torch.relu
+        self.table, self.me = np.array([1.0, np.inf]), self
+
+    def __call__(self, x: Any) -> Any:
+        return self.act(x.detach()) * x * self.settings.doubled() + self.weight.sum()
+
+    def method(self, x: Any) -> Any:
+        return self(x)
+
+
+class Slotted:
+    __slots__ = ("factor",)
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    def __call__(self, x: Any) -> Any:
+        return x.detach() * x * self.factor
+
+
+SLOTTED = Slotted(2.0)
+
+
+class Parts(torch.nn.Module):
+    """A network whose constructor takes what is not known later."""
+
+    def __init__(self, size: int, act: Any) -> None:
+        super().__init__()
+        self.act, self.first = act, torch.nn.Linear(size, 2)
+        self.more = torch.nn.ModuleList([torch.nn.Tanh(), torch.nn.Linear(2, 2)])
+        self.scale = torch.nn.Parameter(torch.ones(2))
+        self.register_buffer("shift", torch.ones(2))
+
+    def forward(self, x: Any) -> Any:
+        return self.act(self.more[1](self.first(x))) * self.scale * x.detach().sum() + self.shift
+
+
+OBJECTS: dict[str, tuple[Any, ...]] = {
+    "an object": (Called(Settings(2.0)), tensors(shape=(2,), elements="away_from_kinks")),
+    "its method": (Called(Settings(2.0)).method, tensors(shape=(2,), elements="away_from_kinks")),
+    "a partial of it": (
+        functools.partial(Called(Settings(2.0)).method),
+        tensors(shape=(2,), elements="away_from_kinks"),
+    ),
+    "slots": (Slotted(3.0), tensors(shape=(2,))),
+    "an argument": (lambda x, s: x.detach() * x * s.scale, tensors(shape=(2,)), Settings(4.0)),
+    "a default": (lambda x, given=SLOTTED: given(x), tensors(shape=(2,))),
+    "a module by its parts": (Parts(3, torch.sin), tensors(shape=(1, 3), dtype=torch.float32)),
+    "its forward": (Parts(3, lambda x: x.cos()).eval().forward, tensors(shape=(1, 3), dtype=torch.float32)),
+}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+@pytest.mark.parametrize("imported", [True, False])
+def test_objects_are_written_with_their_state(name: str, imported: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    fn, *arguments = OBJECTS[name]
+    if not imported:  # as what is typed into a notebook
+        for kind in (Settings, Called, Slotted, Parts):
+            monkeypatch.setattr(kind, "__module__", "__main__")
+    error = failing(fn, *arguments, max_examples=20)
+    assert "to be filled in" not in error.test
+    assert (f"from {__name__} import" in error.test) == imported
+    assert run(error.test).report.failures[0].check == "values"
+
+
 def test_what_cannot_be_written_is_said() -> None:
     class Opaque:
-        def __call__(self, x: Any) -> Any:
-            return x * x.detach()
+        def __init__(self) -> None:
+            self.lock = threading.Lock()
 
-    error = failing(Opaque(), tensors(shape=(2,)))
-    assert "# fn = ...  # to be filled in: Opaque" in error.test
+        def __call__(self, x: Any) -> Any:
+            with self.lock:
+                return x * x.detach()
+
+    test = failing(Opaque(), tensors(shape=(2,))).test
+    assert "# fn.lock = ...  # to be filled in: lock" in test
+    compile(test, "test", "exec")
+    test = failing(lambda x, lock: x * x.detach(), tensors(shape=(2,)), threading.Lock()).test
+    assert "# input_1 = ...  # to be filled in: lock" in test
+    compile(test, "test", "exec")
+
+
+OWN = torch.tensor([1.0, 2.0], dtype=F64, requires_grad=True)
+
+
+def with_its_own(x: Any) -> Any:
+    return x * OWN * OWN.detach()
+
+
+def test_parameters_are_written_by_name() -> None:
+    local = torch.tensor([1.0, 2.0], dtype=F64, requires_grad=True)
+    for fn, own in ((lambda x: x * local * local.detach(), local), (with_its_own, OWN)):
+        test = failing(fn, tensors(shape=(2,), dtype=F64), parameters=[own]).test
+        assert f"parameters=[{'local' if own is local else 'OWN'}]" in test
+        assert run(test).report.failures[0].check == "values"
+    hidden = torch.ones(2, dtype=F64, requires_grad=True)
+    test = failing(with_its_own, tensors(shape=(2,), dtype=F64), parameters=[OWN, hidden]).test
+    assert "# parameters = [...]  # to be filled in" in test
+    compile(test, "test", "exec")
+
+
+REMEMBERED = """
+import minitorch as torch
+
+class Remembered(torch.autograd.Function):
+    first = None
+
+    @staticmethod
+    def forward(ctx, x):
+        Remembered.first = x.detach().clone() if Remembered.first is None else Remembered.first
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * Remembered.first.cos()
+"""
+
+
+def test_failures_that_depend_on_earlier_calls_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_fresh, "asked", True)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "module_with_a_memory.py").write_text(REMEMBERED)
+    function = importlib.import_module("module_with_a_memory").Remembered
+    function.first = torch.tensor(3.0, dtype=F64)
+    points = tensors(shape=(), dtype=F64, elements=st.just(0.5))
+    error = failing(function.apply, points, skip=("linearity",), max_examples=2)
+    assert "Run by itself, in a new process, the test below passes" in str(error)
+    always = failing(lambda x: x * x.detach(), points, max_examples=2)
+    assert "Run by itself" not in str(always)
 
 
 def test_given() -> None:
@@ -263,7 +402,7 @@ def test_functions_without_values_for_some_draws() -> None:
     error = failing(torch.sqrt, tensors(shape=(1,), dtype=F64))
     assert error.inputs[0].tolist() == [-1.0]
     assert "no output is finite here" in str(error)
-    assert "draw others: tensors(elements=st.floats(0.1, 4.0))\nFound at draw" in str(error)
+    assert 'draw others: tensors(elements="0.1:4"); from the shell, --elements 0.1:4\nFound at draw' in str(error)
 
 
 def test_random_functions() -> None:
@@ -332,7 +471,7 @@ def test_containers_of_functions_and_partials_are_written_out() -> None:
 
 
 def test_containers_of_what_cannot_be_written_are_to_be_filled_in() -> None:
-    held = {"lock": object()}
+    held = {"lock": threading.Lock()}
 
     def cut(x: torch.Tensor) -> torch.Tensor:
         return x.detach() * x * len(held)

@@ -287,3 +287,26 @@ for name in ("strategies", "property_test"):
 def test_kinds_are_public() -> None:
     assert set(_elements.KINDS) < set(strategies.__all__)
     assert strategies.__all__ == sorted(strategies.__all__, key=lambda n: (not n.isupper(), n[0].islower(), n))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.int64])
+def test_ranges_of_numbers(dtype: Any) -> None:
+    @settings(max_examples=50, derandomize=True, database=None)
+    @given(tensors(shape=(4,), dtype=dtype, elements="-0.7:2.3"))
+    def checks(x: Any) -> None:
+        assert all(-0.7 <= value <= 2.3 for value in x.tolist())
+
+    checks()
+
+
+def test_what_is_no_range() -> None:
+    for text in ("1:", "2:1", "a:b", "0:inf", "1:2:3"):
+        with pytest.raises(ValueError, match="low:high"):
+            tensors(elements=text)
+    with pytest.raises(ValueError, match="no whole numbers"):
+        find(tensors(dtype=torch.int64, elements="0.2:0.8"), lambda t: True)
+
+
+def test_every_layout_has_a_form_without_dimensions() -> None:
+    for layout in strategies.LAYOUTS:
+        assert find(tensors(shape=(), layout=layout), lambda t: True).shape == ()

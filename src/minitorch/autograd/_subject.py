@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from .._runtime import flagged, wrap
 from .._size import Size
 from .._value_notes import tell_read
 from .._views import current_node
+from ..ops.memory import storage_offset, strides_of
 from ._differences import DOUBLE, Array, Line, Precision, precision_of, rounding_noise
 from .gradcheck import tuple_of as tuple_of
 
@@ -41,12 +42,45 @@ class ChangedShape(AssertionError):
         )
 
 
-class Unsteady(BaseException):
-    """The function raised where, called again, it does not; not an Exception, as those mean that it has no value."""
+class Wanted(list[Any]):
+    """The tensors that stand for the variables at a point; of parameters, which are others after the call, their values there.
 
-    def __init__(self, error: Exception) -> None:
-        super().__init__(error)
-        self.error = error
+    Parameters
+    ----------
+    tensors : sequence of Tensor
+        All of them.
+    parameters : sequence of Tensor
+        Those that keep their own values.
+    arrays : sequence of ndarray
+        Their values at the point.
+
+    Attributes
+    ----------
+    moved : bool
+        Whether those are not their own.
+    """
+
+    def __init__(self, tensors: Sequence[Any], parameters: Sequence[Any], arrays: Sequence[Array]) -> None:
+        super().__init__(tensors)
+        self._given = list(zip(parameters, arrays))
+        self.moved = any([p._array.dtype != a.dtype or not np.array_equal(p._array, a) for p, a in self._given])
+
+    @contextlib.contextmanager
+    def values(self) -> Iterator[None]:
+        """Give the parameters the values they have at the point, for a call or for its backward pass."""
+        before = [(p, p._array, p._array.copy()) for p, _ in self._given]
+        try:
+            for parameter, array in self._given:
+                if parameter._array.dtype == array.dtype:
+                    parameter._array[...] = array
+                else:
+                    parameter._array, parameter._layout = array, None
+            yield
+        finally:
+            for parameter, array, values in before:
+                if parameter._array is not array:
+                    parameter._array, parameter._layout = array, None
+                array[...] = values
 
 
 class Subject:
@@ -95,6 +129,7 @@ class Subject:
         self.refusal: Exception | None = None
         self.arrays = [t._array.copy() for t in (*[self.arguments[i] for i in variables], *self.parameters)]
         self.sizes = [a.size for a in self.arrays]
+        self._layouts = [layout_of(a) if isinstance(a, _runtime.Tensor) else None for a in self.arguments]
         self.tolerant, self.requiring = tolerant, requiring
         self.rounding: dict[int, Array] = {}
         self._asked = False
@@ -108,34 +143,25 @@ class Subject:
     ) -> tuple[tuple[Any, ...], list[Any]]:
         """The outputs, recorded, and the tensors that stand for the variables.
 
-        *fn* is given copies: it may write into what it gets.  Of the variables that are arguments, those at the places
-        *requiring* require grad (default: all).
+        *fn* is given copies, which lie in memory as the arguments do: it may write into what it gets.  Of the variables that
+        are arguments, those at the places *requiring* require grad (default: all).
         """
         arrays = self.arrays if arrays is None else arrays
         requiring = self.requiring if requiring is None else requiring
-        arguments = [wrap(a._array.copy()) if isinstance(a, _runtime.Tensor) else a for a in self.arguments]
+        arguments = [
+            wrap(laid_out(a._array, layout)) if isinstance(a, _runtime.Tensor) else a
+            for a, layout in zip(self.arguments, self._layouts)
+        ]
         wanted = []
         for place, (i, array) in enumerate(zip(self.variables, arrays)):
-            arguments[i] = flagged(wrap(array.copy()), requiring is None or place in requiring)
+            arguments[i] = flagged(wrap(laid_out(array, self._layouts[i])), requiring is None or place in requiring)
             wanted.append(arguments[i])
         self.given: Sequence[Any] = arguments
-        given = arrays[len(self.variables) :]
-        before = [(p._array, p._array.copy()) for p in self.parameters]
-        try:
-            for parameter, array in zip(self.parameters, given):
-                if parameter._array.dtype == array.dtype:
-                    parameter._array[...] = array
-                else:
-                    parameter._array, parameter._layout = array, None
+        there = Wanted([*wanted, *self.parameters], self.parameters, arrays[len(self.variables) :])
+        with there.values(), enable_grad():
             self.evaluations += 1
-            with enable_grad():
-                outputs = tuple_of(self.fn(*arguments))
-        finally:
-            for parameter, (array, values) in zip(self.parameters, before):
-                if parameter._array is not array:
-                    parameter._array, parameter._layout = array, None
-                array[...] = values
-        return outputs, [*wanted, *self.parameters]
+            outputs = tuple_of(self.fn(*arguments))
+        return outputs, there
 
     def point(self) -> tuple[tuple[Any, ...], list[Any]]:
         """The outputs at the point itself, and its variables; made once."""
@@ -163,8 +189,6 @@ class Subject:
         except Exception as error:
             if not self.tolerant:
                 raise
-            if self.refusal is None:
-                self._confirm(arrays, error)
             self.refused += 1
             self.refusal = self.refusal or error
             return np.full(self.base.size, np.nan)
@@ -173,12 +197,6 @@ class Subject:
         if shapes != expected:
             raise ChangedShape(expected, shapes)
         return self.flat(outputs)
-
-    def _confirm(self, arrays: Sequence[Array], error: Exception) -> None:
-        """Raise Unsteady where a call that raised does not when it is repeated."""
-        with contextlib.suppress(Exception):
-            self.call(arrays)
-            raise Unsteady(error)
 
     # -- lines
     def line(self, directions: Sequence[Array | None]) -> Line:
@@ -360,11 +378,40 @@ def vjp(
     if not chosen:
         return [None] * len(wanted)
     reached = [t for t in wanted if t.requires_grad]
-    found = grad(
-        chosen, reached, starts, retain_graph=several or create_graph, create_graph=create_graph, allow_unused=True
-    )
+    retain = several or create_graph
+    with wanted.values() if isinstance(wanted, Wanted) and wanted.moved else contextlib.nullcontext():
+        found = grad(chosen, reached, starts, retain_graph=retain, create_graph=create_graph, allow_unused=True)
     by_id = {id(t): g for t, g in zip(reached, found)}
     return [by_id.get(id(t)) for t in wanted]
+
+
+class Layout(NamedTuple):
+    """Where a tensor's elements are in its memory: its strides and the place of its first element, in elements; and its end."""
+
+    strides: tuple[int, ...]
+    offset: int
+    end: int
+
+
+def layout_of(tensor: Any) -> Layout | None:
+    """How a tensor lies in memory; None where that is one element after another from the start, or elements share a place."""
+    strides, offset = strides_of(tensor._array), storage_offset(tensor)
+    end = offset + 1
+    for stride, size in sorted(zip(strides, tensor._array.shape)):
+        if (size > 1 and stride < end - offset) or not size:
+            return None
+        end += (size - 1) * stride
+    return None if not offset and tensor.is_contiguous() else Layout(strides, offset, end)
+
+
+def laid_out(array: Array, layout: Layout | None) -> Array:
+    """A copy of values that lies in memory like that."""
+    if layout is None:
+        return array.copy()
+    memory, size = np.zeros(layout.end, array.dtype), array.itemsize
+    made: Array = np.ndarray(array.shape, array.dtype, memory, layout.offset * size, [size * s for s in layout.strides])
+    made[...] = array
+    return made
 
 
 def _floats(tensor: Any) -> bool:

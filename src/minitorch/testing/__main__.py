@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
             if sys.stderr.isatty():
                 print(_progress(report, given.examples), end="\r", file=sys.stderr, flush=True)
 
-        run = Run(fn, drawn, options, (), given.time_limit, progress)
+        run = Run(fn, drawn, options, given.allow and exception(given.allow), given.time_limit, progress)
         run.check_examples(given.examples)
         missing = _missing_inputs(fn, len(drawn))
         if missing:
@@ -89,7 +89,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--dtype", choices=["float64", "float32", "float16"], help="default: float64 and float32 are drawn"
     )
-    parser.add_argument("--elements", help='a kind of values, such as "trouble" or "away_from_kinks"')
+    parser.add_argument(
+        "--elements",
+        help='a kind of values, such as "trouble" or "away_from_kinks", or a range: 0.1:10, --elements=-1:1',
+    )
+    parser.add_argument(
+        "--allow", metavar="ERROR", help="the name of the exception by which it says that inputs are outside its domain"
+    )
     parser.add_argument("--order", type=int, default=1, choices=[1, 2])
     parser.add_argument("--kinks", default="between", choices=["between", "reference"])
     parser.add_argument("--fast", action="store_true", help="random projections in place of all entries")
@@ -128,6 +134,21 @@ def found(name: str) -> Any:
             raise TypeError(f"{error}; give the arguments: {module}:{path}(...)") from error
     if not callable(value):
         raise TypeError(f"{name} is no function: {value!r}")
+    return value
+
+
+def exception(name: str) -> type[Exception]:
+    """A class of exceptions: a builtin one by its name, another as ``package.module:Error``.
+
+    Raises
+    ------
+    ImportError, AttributeError, TypeError
+        Where there is no such thing.
+    """
+    module, _, path = name.rpartition(":")
+    value: Any = getattr(importlib.import_module(module or "builtins"), path)
+    if not (isinstance(value, type) and issubclass(value, Exception)):
+        raise TypeError(f"--allow: {name} is no exception")
     return value
 
 

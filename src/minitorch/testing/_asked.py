@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from types import MethodType
 from typing import Any
 
 from .. import _runtime
@@ -14,6 +15,13 @@ STEADY = (
     "Draw random numbers outside and pass them in, call torch.manual_seed inside, or put dropout into eval mode; keep nothing "
     "from call to call"
 )
+
+
+def name_of(fn: Any) -> str:
+    """What a function is called: of a method with its class, as there are many called ``apply``."""
+    name = getattr(fn, "__name__", type(fn).__name__)
+    owner = getattr(fn, "__self__", None) if isinstance(fn, MethodType) else None
+    return name if owner is None else f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
 
 
 def check_function(name: str, fn: Any) -> None:

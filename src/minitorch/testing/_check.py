@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd._subject import ChangedShape, Unsteady
-from ._asked import STEADY, Options, check_function, check_options, refusal
+from ..autograd._subject import ChangedShape
+from ._asked import STEADY, Options, check_function, check_options, name_of, refusal
 from ._first_order import properties, setting_of, values
-from ._properties import distance
 from ._reference import against_reference
 from ._report import GradientError, GradientReport, described
 from ._second_order import second_order
+from ._setting import distance
 from ._state import CHECKS, State, Stop
-from ._time import OutOfTime, at_most
+from ._time import OutOfTime, Unsteady, at_most
 from ._untold import untold
 
 
@@ -58,7 +58,7 @@ def check_gradients(
     parameters : iterable of Tensor, optional
         Tensors that *fn* reads by itself and whose gradients are checked too (default: those of a Module).
     skip : sequence of str
-        Names of checks to leave out: "values", "determinism", "mutation", "linearity", "dtype", "shape", "finite",
+        Names of checks to leave out: "values", "determinism", "mutation", "dtype", "shape", "linearity", "finite",
         "non_contiguous", "expanded", "scalars", "broadcasting", "subsets", "create_graph", "cycles", "second_order",
         "reference".
     seed : int
@@ -93,7 +93,7 @@ def check_gradients(
     check_function("check_gradients", fn)
     options = Options(order, fast, kinks, reference, skip, seed, time_limit)
     check_options("check_gradients", CHECKS, options)
-    state = State(getattr(fn, "__name__", type(fn).__name__), fn, inputs, options, parameters)
+    state = State(name_of(fn), fn, inputs, options, parameters)
     # what moves beyond the range is not finite, and known as that
     with contextlib.suppress(Stop), np.errstate(all="ignore"), at_most(state.time_limit):
         _run(state)
@@ -115,7 +115,7 @@ def _run(state: State) -> None:
         properties(state, setting)
         if state.reference is not None and state.wants("reference"):
             against_reference(state, setting)
-        if state.options.order > 1 and state.wants("second_order") and not state.unsteady():
+        if state.options.order > 1 and state.wants("second_order") and state.meaningful():
             second_order(state)
         if state.report.ok:
             notes, state.report.vacuous = untold(state.subject, setting)
@@ -123,10 +123,7 @@ def _run(state: State) -> None:
     except OutOfTime:
         state.out_of_time()
     except Unsteady as found:
-        text = (
-            f"the function raised {type(found.error).__name__}: {found.error}; called again alike it did not. {STEADY}"
-        )
-        state.stop("determinism", text)
+        state.unsteady(found.error)
 
 
 def _first_call(state: State) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -80,6 +81,48 @@ def away_from_kinks(dtype: Any, count: int) -> SearchStrategy[list[float]]:
         return [sign * (0.5 * place + 0.25 + shift) for place, sign, shift in zip(places, signs, shifts)]
 
     return st.builds(numbers, places, signs, shifts)
+
+
+def between(text: str) -> Kind:
+    """Numbers of a range that is written ``"0.1:10"``, its ends included; whole ones for tensors of those.
+
+    Raises
+    ------
+    ValueError
+        For what is no range, or one without numbers.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(between("0.5:3")(np.float64, 2), lambda numbers: numbers[0] > 2)
+    [3.0, 1.0]
+    """
+    ends = text.split(":")
+    try:
+        low, high = [float(end) for end in ends]
+    except ValueError:
+        low, high = math.inf, -math.inf
+    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+        raise ValueError(f'a range of numbers is written "low:high", such as "0.1:10", not {text!r}')
+
+    def drawn(dtype: Any, count: int) -> SearchStrategy[list[float]]:
+        numpy = np.dtype(dtype)
+        if numpy.kind != "f":
+            if math.ceil(low) > math.floor(high):
+                raise ValueError(f"there are no whole numbers in {text!r}")
+            return lists(st.integers(math.ceil(low), math.floor(high)), count)
+        inside = [numpy.type(low), numpy.type(high)]  # the dtype's own numbers, rounded inward
+        if float(inside[0]) < low:
+            inside[0] = np.nextafter(inside[0], numpy.type(np.inf))
+        if float(inside[1]) > high:
+            inside[1] = np.nextafter(inside[1], numpy.type(-np.inf))
+        least = float(np.finfo(numpy).smallest_normal)
+        subnormal = any([0 < abs(end) < least for end in (low, high)])
+        width: Any = 8 * numpy.itemsize
+        numbers = st.floats(float(inside[0]), float(inside[1]), width=width, allow_subnormal=subnormal)
+        return lists(numbers, count)
+
+    return drawn
 
 
 KINDS: dict[str, Kind] = {

@@ -15,8 +15,9 @@ from ._blame import blame_first_order, blame_property, blame_raising, blame_writ
 from ._compare import Comparison, along_all, compare, groups, random_directions, severity
 from ._kinks import CANCELLING, cancelling, documented
 from ._patterns import pattern_of
-from ._properties import COMPARED, PROPERTIES, Setting
+from ._properties import COMPARED, PROPERTIES
 from ._report import Blame
+from ._setting import Setting
 from ._state import FAST, NOT_FAST, State, Stop
 from ._time import OutOfTime, in_time, left, said
 from ._verdict import along

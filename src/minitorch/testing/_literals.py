@@ -34,21 +34,21 @@ def tensor_literal(tensor: Any) -> str:
     dtype = f"dtype={_dtypes.of_numpy(array.dtype)}"
     steps = [step // array.itemsize for step in array.strides]
     if tensor.is_contiguous() and not tensor.storage_offset():
-        text = f"torch.tensor({_numbers(array)}, {dtype})" if array.size else f"torch.zeros({array.shape}, {dtype})"
+        text = f"torch.tensor({numbers(array)}, {dtype})" if array.size else f"torch.zeros({array.shape}, {dtype})"
     else:
         offset = tensor.storage_offset()
         reach = 1 + sum([(n - 1) * step for n, step in zip(array.shape, steps)]) if array.size else 0
         line = np.zeros(offset + reach, array.dtype)
         if array.size:
             np.lib.stride_tricks.as_strided(line[offset:], array.shape, array.strides)[...] = array
-        text = f"torch.tensor({_numbers(line)}, {dtype}).as_strided({array.shape}, {tuple(steps)}, {offset})"
+        text = f"torch.tensor({numbers(line)}, {dtype}).as_strided({array.shape}, {tuple(steps)}, {offset})"
     return f"{text}.requires_grad_()" if tensor.requires_grad else text
 
 
-def _numbers(array: np.ndarray) -> str:
+def numbers(array: np.ndarray) -> str:
     """Nested lists of numbers, each as short as its dtype allows."""
     if array.ndim:
-        return "[" + ", ".join([_numbers(part) for part in array]) + "]"
+        return "[" + ", ".join([numbers(part) for part in array]) + "]"
     value = array.item()
     if array.dtype.kind != "f" or not math.isfinite(value):
         return literal(value)

@@ -18,10 +18,10 @@ from hypothesis.strategies import SearchStrategy
 
 from .. import nn
 from .._tensor import Tensor
-from . import _time
-from ._asked import Options, check_function, check_options, parameters_of
+from . import _fresh, _time
+from ._asked import Options, check_function, check_options, name_of, parameters_of
 from ._check import check_gradients
-from ._literals import literal, module_lines
+from ._literals import literal
 from ._report import Failure, GradientError, GradientReport
 from ._sources import Preamble
 from ._state import CHECKS
@@ -138,7 +138,8 @@ def property_test(
     Raises
     ------
     PropertyError
-        A `GradientError`: the verdict at the smallest failing inputs, and a test that can be pasted.
+        A `GradientError`: the verdict at the smallest failing inputs, and a test that can be pasted.  That is run once in a
+        process of its own; where it passes there, as the failure depends on earlier calls, the text says so.
     TypeError, ValueError
         For options that do not exist.
 
@@ -154,6 +155,10 @@ def property_test(
     options["skip"] = skip
     run = Run(fn, arguments, options, allow, time_limit)
     return run.run(max_examples, seed, derandomize)
+
+
+_FRESH = 30.0
+"""Seconds that the printed test may take when it is run by itself."""
 
 
 class _OutOfTime(BaseException):
@@ -201,11 +206,11 @@ class Run:
         check_options("property_test", CHECKS, Options(**asked, time_limit=time_limit))
         if options["parameters"] is not None:
             options["parameters"] = parameters_of("property_test", fn, options["parameters"])
-        self.fn, self.allow, self.time_limit, self.progress = fn, allow, time_limit, progress
+        self.fn, self.allow, self.time_limit, self.progress = fn, allow or (), time_limit, progress
         self.parameters = options["parameters"]
         self.options = {k: v for k, v in options.items() if k in defaults and v != defaults[k]}
         self.strategy = st.tuples(*[a if isinstance(a, SearchStrategy) else st.just(a) for a in arguments])
-        self.report = PropertyReport(getattr(fn, "__name__", type(fn).__name__))
+        self.report = PropertyReport(name_of(fn))
         self.refusal: Exception | None = None
         self.failures: list[tuple[tuple[Any, ...], Exception]] = []
         self.made: dict[int, str] = {}
@@ -268,6 +273,7 @@ class Run:
                 return
             if not self.failures:
                 self.report.draws += 1
+            self.report.evaluations += error.report.evaluations if isinstance(error, GradientError) else 1
             self.failures.append((inputs, error))
             raise _OutOfTime if _too_slow(error) else _Wrong.of(error) from None
         if not self.failures:
@@ -311,8 +317,17 @@ class Run:
             report.checkable = False
             report.failures.append(Failure("call", _raised(self.report.name, error)))
         if report.failures[0].text.startswith("no output is finite"):
-            note += "\nIf these inputs are outside the function's domain, draw others: tensors(elements=st.floats(0.1, 4.0))"
-        test = written_out(self.fn, inputs, options, bool(self.parameters), self.made)
+            note += (
+                '\nIf these inputs are outside the function\'s domain, draw others: tensors(elements="0.1:4"); from the shell, '
+                "--elements 0.1:4"
+            )
+        test = written_out(self.fn, inputs, options, self.parameters or (), self.made)
+        if not note and random is None and not _too_slow(error) and _fresh.passes(test, min(self.time_limit, _FRESH)):
+            note = (
+                "\nRun by itself, in a new process, the test below passes: the failure depends on what earlier calls have left "
+                "behind, such as a cache, a counter, or an attribute of a class or module. Keep nothing from call to call, "
+                "or put into the test what makes it fail"
+            )
         made = PropertyError(report, inputs, test, self.report.draws, note)
         made.__cause__ = None if isinstance(error, GradientError) else error
         return made
@@ -340,34 +355,40 @@ def _raised(name: str, error: Exception) -> str:
         return f"{name} cannot be called with these inputs: {error}. Give one strategy, or shape, for each of its arguments"
     return (
         f"{name} raised {kind}: {error}. Where that means that the inputs are outside its domain, draw others "
-        f'(elements=, shape=; sizes with one name are equal: tensors(shape=("n", 3))), or pass allow={kind}'
+        f'(elements="0.1:4", shape=; sizes with one name are equal: tensors(shape=("n", 3))), or pass allow={kind}; from the '
+        f"shell, --elements 0.1:4 or --allow {kind}"
     )
 
 
 # -- the test that is printed ------------------------------------------------------------------------------------------
 def written_out(
-    fn: Callable[..., Any], inputs: Sequence[Any], options: dict[str, Any], parameters: bool, made: dict[int, str]
+    fn: Callable[..., Any],
+    inputs: Sequence[Any],
+    options: dict[str, Any],
+    parameters: Sequence[Any],
+    made: dict[int, str],
 ) -> str:
     """A test that checks the gradients at these inputs."""
     preamble = Preamble(made)
     body: list[str] = []
     called = [preamble.expression(fn)]
     models: list[str] = []
-    for value in inputs:
+    for place, value in enumerate(inputs):
         if isinstance(value, nn.Module):
             models.append(f"model{len(models) or ''}")
-            body += module_lines(value, models[-1]) or [
-                f"{models[-1]} = ...  # to be filled in: {type(value).__name__}"
-            ]
+            body += preamble.module(value, models[-1])
             called.append(models[-1])
         else:
-            called.append(preamble.expression(value) if callable(value) else literal(value))
+            called.append(preamble.value(value, f"input_{place}"))
     if models:
         called.append(f"parameters=[{', '.join([f'*{m}.parameters()' for m in models])}]")
     elif parameters:
-        called.append("parameters=...  # to be filled in")
+        names = preamble.tensors(parameters, [fn])
+        if names is None:
+            body.append("# parameters = [...]  # to be filled in: the tensors that were passed as parameters=")
+        called.append("parameters=" + ("parameters" if names is None else f"[{', '.join(names)}]"))
     for name, value in options.items():
-        called.append(f"{name}={preamble.expression(value, name) if callable(value) else literal(value)}")
+        called.append(f"{name}={preamble.value(value, name)}")
     call = f"check_gradients({', '.join(called)})"
     if len(call) > 100:
         call = "check_gradients(\n" + "".join([f"    {argument},\n" for argument in called]) + ")"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,10 +12,13 @@ from .. import _runtime
 from .._anomaly import record_sites
 from .._records import Cut, history, notes_of
 from .._views import current_node
+from ..autograd.function import Function
 from ..autograd.tape import Tape
 
 _OF_DATA = ("as_tensor", "asarray", "from_numpy", "tensor")
 """Functions of the package that take values."""
+_APPLY = inspect.unwrap(Function.apply).__code__
+"""What switches recording off for the forward of a custom Function, and for all that this calls."""
 
 
 class Recording(Tape):
@@ -80,11 +84,11 @@ class Recording(Tape):
         tensors = [t for t in outputs if isinstance(t, _runtime.Tensor)]
         roots = [node for t in tensors if (node := current_node(t)) is not None]
         functions: list[Any] = [entry.row for entry in self if isinstance(entry.row, type)]
-        own = {f.__code__ for c in functions for f in (c.forward, c.setup_context)}
+        own = {f.__code__ for c in functions for f in (c.forward, c.setup_context)} | {_APPLY}
         met = [*history(roots)[1], *[cut for t in tensors for cut in notes_of(t)[1]], *self._sites.left]
         every = dict.fromkeys([c for cut in met for c in (*cut.before, cut)])
         chosen = [cut for cut in every if cut.loses and cut.certain]  # what came back is among what left
-        return [cut for cut in chosen if cut.mark is None or cut.mark[0] not in own]
+        return [cut for cut in chosen if not any([mark and mark[0] in own for mark in (cut.mark, cut.mode_mark)])]
 
     def writer(self) -> Any:
         """The first entry after which one of the watched arrays was another."""

@@ -8,9 +8,9 @@ from typing import Any
 from ..autograd._differences import Array
 from ..autograd._subject import Subject
 from . import _rounding
-from ._asked import refusal
+from ._asked import name_of, refusal
 from ._blame import blame_for_reference
-from ._properties import Setting, distance
+from ._setting import Setting, distance
 from ._state import State
 
 
@@ -19,7 +19,7 @@ def against_reference(state: State, setting: Setting) -> None:
     subject = state.subject
     other = Subject(state.reference, state.inputs, subject.variables, subject.parameters)  # type: ignore[arg-type]
     state.others.append(other)
-    name = getattr(state.reference.fn, "__name__", "")  # type: ignore[union-attr]
+    name = name_of(state.reference.fn)  # type: ignore[union-attr]
     try:
         outputs, _ = other.point()
         refused = refusal(outputs, f"the reference {name}")

@@ -54,7 +54,8 @@ class Blame:
     detail: str = ""
 
     def __str__(self) -> str:
-        where = f", called at {self.site}" if self.site else ""
+        known = self.site and not self.site.startswith('File "<frozen ')  # from the shell, Python itself calls
+        where = f", called at {self.site}" if known else ""
         titles = {
             "node": f"to blame: {self.name}{where}: its own gradient is not the derivative of its own forward",
             "second order": f"to blame: {self.name}{where}: the gradient of its gradient is wrong",

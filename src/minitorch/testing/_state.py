@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _runtime
 from ..autograd._subject import Subject
-from ._asked import Options, parameters_of
+from ._asked import STEADY, Options, parameters_of
 from ._blame import ALONE
 from ._kinks import CANCELLING
 from ._properties import PROPERTIES
@@ -88,9 +88,20 @@ class State:
     def finished(self) -> GradientReport:
         """The report, with its counts."""
         subjects = [self.subject, *self.others]
-        self.report.evaluations = sum([s.calls for s in subjects])
+        self.report.evaluations = sum([s.calls for s in subjects]) + self.fn.repeated
         self.report.backwards = sum([s.backwards for s in subjects])
         return self.report
+
+    def unsteady(self, error: Exception) -> None:
+        """Note before all else that the function raises only now and then."""
+        text = f"the function raised {type(error).__name__}: {error}; called again alike it did not. {STEADY}"
+        self.report.failures.insert(0, Failure("determinism", text))
+        self.report.checkable = False
+
+    def meaningful(self) -> bool:
+        """Whether second derivatives can be compared, and would not only repeat what failed."""
+        known = np.isfinite(self.subject.base).all() and CANCELLING not in [p.kind for p in self.report.kinks]
+        return bool(known) and not any([self.report.failed(check) for check in ("values", "determinism", "linearity")])
 
     # -- what is to blame
     def known(self, blame: Blame | None) -> Blame | None:
@@ -136,11 +147,6 @@ class State:
     def remedy(self) -> str:
         ways = "smaller inputs, or a larger time_limit="
         return f"Pass {ways}" if self.options.fast else f"Pass fast=True ({FAST} calls), {ways}"
-
-    def unsteady(self) -> bool:
-        """Whether something failed that second derivatives would only repeat, or they have nothing to be compared with."""
-        known = np.isfinite(self.subject.base).all() and CANCELLING not in [p.kind for p in self.report.kinks]
-        return not known or any([self.report.failed(check) for check in ("values", "determinism", "linearity")])
 
     # -- names
     def named(self, variable: int) -> str:

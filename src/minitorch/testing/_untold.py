@@ -6,7 +6,7 @@ import numpy as np
 
 from .._views import current_node
 from ..autograd._subject import Subject
-from ._properties import Setting
+from ._setting import Setting
 
 
 def untold(subject: Subject, setting: Setting) -> tuple[list[str], bool]:

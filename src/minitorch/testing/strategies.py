@@ -50,6 +50,7 @@ from ._elements import (
     Kind,
     away_from_kinks,
     awkward,
+    between,
     huge,
     lists,
     near_kinks,
@@ -217,9 +218,9 @@ def tensors(
     dtype : dtype, optional
         By default float64 or float32, the same for all tensors of one draw; where ``property_test`` tests a module, that of
         its parameters.
-    elements : kind of values, or strategy of numbers, optional
-        A function of this module such as `trouble` or `away_from_kinks`, its name, or any strategy of numbers:
-        ``st.floats(0.1, 2.0)``.  By default `awkward`; small whole numbers for tensors of those.
+    elements : kind of values, range or strategy of numbers, optional
+        A function of this module such as `trouble` or `away_from_kinks`, or its name; a range, ``"0.1:10"``; or any strategy
+        of numbers: ``st.floats(0.1, 2.0)``.  By default `awkward`; small whole numbers for tensors of those.
     requires_grad : bool
         Whether operations on it are recorded; of no influence on whole numbers.
     layout : str, optional
@@ -228,7 +229,7 @@ def tensors(
     Raises
     ------
     ValueError
-        For layouts and kinds that do not exist.
+        For layouts, kinds and ranges that do not exist.
 
     Examples
     --------
@@ -296,9 +297,14 @@ def _kind_of(elements: Any) -> Kind:
     """What draws the numbers of a tensor."""
     if isinstance(elements, SearchStrategy):
         return lambda numpy, count: lists(elements, count)
+    if isinstance(elements, str) and ":" in elements:
+        return functools.cache(between(elements))
     if isinstance(elements, str):
         if elements not in KINDS:
-            raise ValueError(f"tensors(): there are no elements {elements!r}; there are {', '.join(KINDS)}")
+            known = ", ".join(KINDS)
+            raise ValueError(
+                f'tensors(): there are no elements {elements!r}; there are {known}, and ranges such as "0.1:10"'
+            )
         elements = KINDS[elements]
     if elements is not None and not callable(elements):
         raise TypeError(
@@ -316,7 +322,7 @@ def _whole(numpy: Any) -> SearchStrategy[Any]:
 
 def _laid_out(array: np.ndarray, layout: str, shape: tuple[int, ...]) -> Tensor:
     """A tensor of these values that lies in memory as asked for."""
-    if layout == "transposed":
+    if layout == "transposed" and array.ndim:
         return from_numpy(np.ascontiguousarray(array.T)).permute(*reversed(range(array.ndim)))
     if layout == "strided" and array.ndim:
         return from_numpy(np.stack([array, np.zeros_like(array)], -1))[..., 0]
