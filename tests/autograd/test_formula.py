@@ -722,3 +722,46 @@ def test_indices_of_other_values_stay_those_that_they_are() -> None:
     formula = Tape((F.max_pool2d(x, 2) ** 3).sum()).formula(order=2)
     (h,) = grad(grad((F.max_pool2d(x, 2) ** 3).sum(), x, create_graph=True)[0].sum(), x)
     close(formula.evaluate()["d(v*dy/dx)/dx"], h)
+
+
+# -- writes into views -------------------------------------------------------------------------------------------------
+def _twice(x: Any, y: Any) -> Any:
+    part = y[0]
+    part.mul_(x[1])
+    part.mul_(x[1])
+    part.pow_(3)
+    return y
+
+
+WRITES: dict[str, Any] = {
+    "a product": lambda x, y: y[:, 1:3].mul_(x[:, :2]),
+    "a power": lambda x, y: y[0].pow_(2),
+    "a quotient": lambda x, y: y[0].div_(x[1]),
+    "several": _twice,
+    "of a transposed view": lambda x, y: y.t()[1].mul_(x[:, 0]),
+    "each other": lambda x, y: (y[1].mul_(y[0]), y[0].mul_(y[1])),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_gradients_of_writes_into_views_read_what_was_there(name: str) -> None:
+    x = X.clone().requires_grad_()
+    with Tape() as tape:
+        y = x.clone()
+        WRITES[name](x, y)
+    g = torch.arange(12.0).double().reshape(3, 4)
+    found = tape.formula(of=y).evaluate(g=g)
+    close(found["y"], y)
+    close(found["dL/dx"], *grad(y, x, g))
+
+
+def test_a_written_part_is_a_scatter() -> None:
+    x = X.clone().requires_grad_()
+    with Tape() as tape:
+        y = x.clone()
+        y[0] = y[1] * 2
+        y[:, 1:3].mul_(3)
+    assert str(tape.formula(of=y, order=0)).splitlines() == [
+        "t1 = select_scatter(x, 2*x[1], dim=0, index=0)",
+        "y = slice_scatter(t1, 3*t1[:, 1:3], dim=1, start=1, end=3)",
+    ]

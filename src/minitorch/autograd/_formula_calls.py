@@ -308,6 +308,43 @@ def chosen(name: str, reading: Any, args: Any, params: Params, layouts: Layouts)
     return made
 
 
+def replaced(algebra: Any, e: Expression, value: Expression, take: Any) -> Expression | None:
+    """An expression of which a part, which one index or slice takes, was overwritten."""
+    if len(take.steps) != 1 or take.steps[0][0].name not in ("select", "slice"):
+        return None
+    row, given, _ = take.steps[0]
+    params = dict(zip(row.params, given))
+    dim = params["dim"]
+    inner: tuple[int, ...] = ()
+    if row.name == "slice":
+        params["end"] = min(params["end"], e.shape[dim])
+        inner = (len(range(params["start"], params["end"], params["step"])),)
+    part = algebra.fitted(value, (*e.shape[:dim], *inner, *e.shape[dim + 1 :]), e.dtype)
+    options = tuple([(name, v) for name, v in params.items() if name != "step" or v != 1])
+    made: Expression = algebra.call(f"{row.name}_scatter", (e, part), options, e.shape, e.dtype)
+    return made
+
+
+def overwritten(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
+    base, value = args
+    return replaced(reading.algebra, base, value, params["take"])
+
+
+def inside(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression:
+    """A gradient where a value is between two numbers."""
+    grad, x = args
+    ends = [("ge", params.get("min")), ("le", params.get("max"))]
+    if "min_val" in params:
+        ends = [("gt", params["min_val"]), ("lt", params["max_val"])]
+    within = [compared(head, x, end) for head, end in ends if end is not None]
+    if len(within) == 2 and all([e.kind != "number" for e in within]):
+        within = [reading.algebra.call("bitwise_and", within, (), x.shape, within[0].dtype)]
+    made = grad
+    for condition in within:
+        made = where(condition, made, 0)
+    return made
+
+
 INDEXED = frozenset(["index_put", "index_backward"])
 """Rows that are called as they are where some dimensions are not indexed."""
 
@@ -324,6 +361,9 @@ CALLS: dict[str, Callable[..., Any]] = {
     **{f"avg_pool{n}d": functools.partial(avg_pool, False) for n in (1, 2, 3)},
     **{f"adaptive_avg_pool{n}d": functools.partial(adaptive_avg_pool, False) for n in (1, 2, 3)},
     "elu_derivative": elu_slope,
+    "clamp_backward": inside,
+    "hardtanh_backward": inside,
+    "copy_slices": overwritten,
     "smooth_l1_loss": functools.partial(elementwise_loss, "smooth_l1_loss", "beta"),
     "huber_loss": functools.partial(elementwise_loss, "huber_loss", "delta"),
     "binary_cross_entropy": functools.partial(elementwise_loss, "binary_cross_entropy", ""),

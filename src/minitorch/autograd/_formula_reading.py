@@ -23,7 +23,7 @@ from .._records import name_of, op_name
 from .._tape import AccumulateGrad, Output
 from .._views import path_to, root_of
 from ._expressions import Algebra, Expression, Number
-from ._formula_calls import CALLS, DEFAULTS, NORMALIZING, of_choice, statistics
+from ._formula_calls import CALLS, DEFAULTS, NORMALIZING, of_choice, replaced, statistics
 from ._formula_rows import RESHAPES, read
 from ._formula_text import Opaque, Ref, identifier
 
@@ -371,12 +371,13 @@ class Reading:
         made = self.algebra.fitted(made, *_layout(tensor._array))
         root = root_of(tensor)
         if root is not tensor:
-            take = self.parameter("place", Take(tensor), [], 0)
-            whole = self.algebra.call(
-                "copy_slices", (self.expression_of(root), made), (("take", take),), *_layout(root._array)
-            )
+            before, take = self.expression_of(root), Take(tensor)
+            whole = replaced(self.algebra, before, made, take)
+            if whole is None:
+                place = self.parameter("place", take, [], 0)
+                whole = self.algebra.call("copy_slices", (before, made), (("take", place),), *_layout(root._array))
             self._set(root._array, whole, root._node)
-        self._set(tensor._array, made, tensor._node)
+        self._set(tensor._array, made, tensor._node if root is tensor else None)  # a view's may be that from before
         if tensor._alias is not None:
             self._stale[id(tensor._alias.edits)] = self._now
 
