@@ -14,6 +14,8 @@ from ._facts import Facts, Instructions, is_elementwise_ufunc, pure, reads_of, w
 
 PIECE = 1 << 15
 """Elements in a piece: kernels take as many at a time, and some of them do it otherwise where there are fewer."""
+_LITTLE = 8
+"""Bytes of an element, in all arrays together, of which the cache holds twice a piece."""
 _LINE = 64
 """Pieces begin at multiples of it, so that the same elements are the last ones of a vector as in the whole array; it is the
 length of a line of the cache, too, at which the memory of results begins."""
@@ -163,7 +165,7 @@ def _loop(members: tuple[Called, ...], grid: tuple[int, ...], readers: Mapping[S
     own = {id(called) for called in members}
     made = [called.outputs[0] for called in members]
     inner = frozenset([s for s in made if facts.fresh(s) and readers.get(s, set()) <= own])
-    step = PIECE if len(grid) == 1 else _rows(grid[1])
+    step = PIECE * _pieces_at_once(members, inner, facts) if len(grid) == 1 else _rows(grid[1])
     return Loop(members, _shape(members[0], facts), grid, step, inner)
 
 
@@ -173,6 +175,15 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     memory = np.empty(size * dtype.itemsize + _LINE, np.uint8)
     start = -memory.__array_interface__["data"][0] % _LINE
     return np.frombuffer(memory.data, dtype, size, start).reshape(shape)
+
+
+def _pieces_at_once(members: Sequence[Called], inner: frozenset[Slot], facts: Facts) -> int:
+    """How many pieces to take as one: two, where what is touched of an element is so little that both fit in the cache."""
+    touched = {slot for called in members for slot in (*called.reads, *called.outputs)} - inner
+    size = sum(
+        [facts.arrays[slot].itemsize for slot in touched if facts.arrays[slot].shape == _shape(members[0], facts)]
+    )
+    return 2 if size <= _LITTLE else 1
 
 
 # -- how they are written out ------------------------------------------------------------------------------------------
