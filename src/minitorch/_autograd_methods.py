@@ -125,6 +125,8 @@ def grad(self: Any) -> Any:
             tell_parts("grad_read", self, node.grad)
         return node.grad
     value = getattr(self, "_grad", None)
+    if node is None and observers:
+        tell_parts("grad_read", self, value)
     if value is None and node is not None and not retains_grad(self):
         warnings.warn(NOT_A_LEAF, UserWarning, stacklevel=2)
     return value
@@ -155,6 +157,8 @@ def set_grad(self: Any, value: Any) -> None:
             tell_parts("graded", self, self._node.grad, None)  # what it was does not matter any more
             if value is not None:
                 tell_parts("graded", self, None, value)
+        elif self._node is None:
+            tell_parts("graded", self, getattr(self, "_grad", None), value)
     if self._node.__class__ is AccumulateGrad:
         self._node.grad = value
     else:

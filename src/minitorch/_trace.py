@@ -106,6 +106,9 @@ class Trace(Observer):
         self._blocks: list[tuple[Any, int]] = []  # functions that are being applied, and where their bodies begin
         self._graded: set[int] = set()  # tensors whose gradient was changed or looked at, by id
         self._writes: list[Writing] = []  # that have begun
+        self.frozen_grads: list[Any] = []  # tensors that require none, whose gradients were read or set
+        self.generators: list[Any] = []  # that have drawn, besides the default one
+        self.strange = False  # whether a factory gave memory of another value
         self.arguments = [self._new(t._array) for t in arguments]
         self._tainted.update(self.arguments)
 
@@ -237,8 +240,10 @@ class Trace(Observer):
 
     def made(self, tensor: Any) -> None:
         """A factory made a tensor; of what a choice gave, that is the value already."""
-        if id(tensor._array) not in self._slots:
-            self.instructions.append(Made(self._new(tensor._array), tensor._array.copy("K")))
+        if id(tensor._array) in self._slots or self._twin_of(tensor._array) is not None:
+            return
+        self.strange = self.strange or id(owner(tensor._array)) in self._owners
+        self.instructions.append(Made(self._new(tensor._array), tensor._array.copy("K")))
 
     def writing(self, tensor: Any) -> None:
         """An in-place operation on a tensor begins."""
@@ -272,17 +277,25 @@ class Trace(Observer):
 
     def graded(self, tensor: Any, before: Any, after: Any) -> None:
         """A tensor's gradient was changed."""
-        if tensor._node is None:
-            return  # it is frozen
+        if tensor._node is None:  # it is frozen, or of no node's
+            if after is not before:
+                self.frozen_grads.append(tensor)
+            return
         slot = None if after is None else self.slot_of(after)
         self._graded.add(id(tensor))
         self.instructions.append(Graded(tensor, before, slot, after is None))
 
     def grad_read(self, tensor: Any, value: Any) -> None:
         """A gradient from before the block was looked at."""
-        if id(tensor) not in self._graded:
+        if tensor._node is None:  # it requires none
+            self.frozen_grads.append(tensor)
+        elif id(tensor) not in self._graded:
             self._graded.add(id(tensor))
             self.instructions.append(Graded(tensor, value, None if value is None else self.slot_of(value), False))
+
+    def drawing(self, generator: Any) -> None:
+        """A generator is about to draw."""
+        self.generators.append(generator)
 
     def ran(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> None:
         """A function was called that is to be called again."""

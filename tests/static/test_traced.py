@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -368,3 +369,49 @@ def test_a_step_by_hand_reads_the_gradient_that_is_there() -> None:
     with torch.no_grad():
         assert [again(torch.ones(2)).tolist() for _ in range(3)] == [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
     assert data.tolist() == [3.0, 3.0]
+
+
+class Wrapping(nn.Module):
+    """A module that compiles a method of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.body = static.compile(self.doubled, quiet=True)
+
+    def doubled(self, x: Any) -> Any:
+        return self.layer(x) * 2
+
+    def forward(self, x: Any) -> Any:
+        return self.body(x)
+
+
+@static.compile
+def halved(x: Any) -> Any:
+    return x / 2
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_copies_begin_without_programs(copied: Any) -> None:
+    x = torch.ones(1, 2)
+    for module in (Wrapping(), static.compile(nn.Linear(2, 2), quiet=True)):
+        with torch.no_grad():
+            wanted = module(x)
+            other = copied(module)
+            assert torch.equal(other(x), wanted)
+            next(iter(other.parameters())).add_(1)
+            assert not torch.equal(other(x), wanted)
+            assert torch.equal(module(x), wanted)
+    halved(x)
+    assert copied(halved) is halved
+
+
+def test_a_compiled_model_has_the_models_attributes() -> None:
+    model = nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.5))
+    compiled = static.compile(model, quiet=True)
+    assert list(compiled.state_dict()) == ["0.weight", "0.bias"]
+    assert [p is q for p, q in zip(compiled.parameters(), model.parameters())] == [True, True]
+    assert torch.equal(compiled.eval()(torch.ones(1, 2)), compiled(torch.ones(1, 2)))
+    assert not model.training
+    with pytest.raises(AttributeError, match="'Sequential' object has no attribute 'wieght'"):
+        compiled.wieght  # noqa: B018

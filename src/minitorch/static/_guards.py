@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes, _runtime
+from .._identity import owner
 from .._modes import grad_on, inference_mode_on
 from .._tape import AccumulateGrad
-from ._surroundings import MISSING, Surroundings, alike, held, items_of, stored
+from ._surroundings import MISSING, Surroundings, alike, held, items_of, same_memory, shown, stored
 
 _MANY = 64
 """Containers of more items are gone through, not written out."""
@@ -29,6 +30,7 @@ class Guards:
         self._scope: dict[str, Any] = {
             "__name__": None, "__builtins__": __builtins__, "MISSING": MISSING,
             "alike": alike, "same_layout": same_layout, "same_items": same_items, "held": held, "stored": stored,
+            "owner": owner, "same_memory": same_memory,
         }  # fmt: skip
 
     def name(self, value: Any) -> str:
@@ -54,8 +56,10 @@ class Guards:
             self._is(f"{self.name(function)}()", value)
         for function, count in around.caches:
             self.unless(f"{self.name(function)}.cache_info().misses >= {count}")
-        for container, values in around.contents:
+        for container, values, keys in around.contents:
             self._items(container, values)
+            if keys is not None:
+                self.unless(f"[*{self.name(container)}] == {self.name(keys)}")
         for array, seen in around.arrays:
             self.unless(f"{self.name(array)}.tobytes() == {self.name(seen)}")
 
@@ -93,6 +97,20 @@ class Guards:
             if tensor._node.__class__ is AccumulateGrad:
                 self._hooks(tensor._node)
 
+    def uncaptured(self, tensors: Sequence[Any], captured: Sequence[Any]) -> None:
+        """Whether tensors that are reached, but that no operation reads, are as they were: in layout, and whether they require
+        grad.  Of two tensors that are one value, an operation reads one."""
+        known = set(map(id, captured))
+        places = {shown(tensor._array): n for n, tensor in enumerate(captured)}
+        for tensor in [t for t in tensors if id(t) not in known]:
+            name, array = self.name(tensor), tensor._array
+            if (place := places.get(shown(array))) is not None:
+                self.unless(f"{name}._array is a{place}", f"same_memory({name}._array, a{place})")
+            else:
+                wanted = self.name(array)
+                self.unless(f"{name}._array is {wanted}", f"same_layout({name}._array, {wanted})")
+            self.unless(f"{name}._node is {'not ' * (tensor._node is not None)}None")
+
     def _hooks(self, leaf: AccumulateGrad) -> None:
         name, hooks, post_hooks = self.name(leaf), self.name(leaf.hooks), self.name(leaf.post_hooks)
         self.unless(f"{name}.hooks is {hooks} and {name}.post_hooks is {post_hooks}")
@@ -107,7 +125,8 @@ class Guards:
             alike = f"a{n}.shape == {array.shape} and a{n}.strides == {array.strides}"
             self.unless(f"a{n}.dtype is {self.name(array.dtype)} and {alike}")
         if len(arrays) > 1:
-            self.unless(f"len({{{', '.join([f'id(a{n})' for n in range(len(arrays))])}}}) == {len(arrays)}")
+            whose = ", ".join([f"id(a{n} if a{n}.base is None else owner(a{n}))" for n in range(len(arrays))])
+            self.unless(f"len({{{whose}}}) == {len(arrays)}")
         for mode in (grad_on, inference_mode_on.get, _dtypes.default):
             self.unless(f"{self.name(mode)}() is {self.name(mode())}")
 
@@ -129,12 +148,13 @@ def arrays_if_unchanged(
     guards = Guards()
     guards.surroundings(around)
     guards.captured(tensors, grads)
+    guards.uncaptured(around.tensors, tensors)
     return guards.written("", f"[{', '.join([f'a{n}' for n in range(len(tensors))])}]")
 
 
 def fits(tensors: Sequence[Any]) -> Callable[[Sequence[Any]], bool | None]:
     """A function that tells whether arguments are like these, faster than a key is made of them."""
-    if len({id(t._array) for t in tensors}) < len(tensors) or any([t._node is not None for t in tensors]):
+    if len({id(owner(t._array)) for t in tensors}) < len(tensors) or any([t._node is not None for t in tensors]):
         return lambda args: False  # a key says what these are
     guards = Guards()
     guards.arguments(tensors)

@@ -6,7 +6,6 @@ A program is made for what these were; see ``Surroundings``.
 from __future__ import annotations
 
 import builtins
-import dis
 import enum
 import functools
 import gc
@@ -20,7 +19,7 @@ from array import array as packed
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from .._device import device
 from .._dtypes import dtype
 from .._identity import owner
 from .._op import Row
-from .._random import Generator
+from .._random import Generator, default_generator
 from .._tape import AccumulateGrad
 from .._trace import Trace
 from .._trace_instructions import Graded, Left, Ran, Written
@@ -40,6 +39,7 @@ from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
 from ._effects import effect_of
 from ._facts import flattened
+from ._names_in_code import names_in
 
 _MOST = 10_000
 """The items of a container, or bytes of an array, beyond which it is not compared at each call."""
@@ -54,9 +54,16 @@ _UNGUARDED = {
     "get_num_threads": "the number of threads",
 }  # fmt: skip
 """Attributes that no program asks for again."""
+_CALLED_AGAIN = {"step", "zero_grad"}
+"""What programs call of optimizers and schedulers."""
+
+_CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, property, staticmethod, classmethod)
 
 _ANY_ATTRIBUTE = {"getattr", "setattr", "vars", "__dict__"}
 MISSING: Any = object()
+
+
+SHOWN = "it shows a value's memory in a way that is no operation"
 
 
 def is_plain(value: Any) -> bool:
@@ -79,40 +86,6 @@ def _of_library(holder: Any) -> bool:
     return name.partition(".")[0] in _LIBRARIES
 
 
-class Names(NamedTuple):
-    """The names in a function's code: of globals and of attributes, of attributes that it sets, and of what is read to be
-    called at once, or not: there, attributes begin with a dot."""
-
-    globals: frozenset[str]
-    attributes: frozenset[str]
-    stored: frozenset[str]
-    called: frozenset[str]
-    handed: frozenset[str]
-
-
-@functools.cache
-def names_in(code: types.CodeType) -> Names:
-    """The names in a code, and in those of the functions that are made in it."""
-    found: Any = Names._make([set() for _ in Names._fields])
-    calls = False
-    for instruction in dis.get_instructions(code):
-        name, kind = instruction.argval, instruction.opname
-        if kind.endswith(("_GLOBAL", "_NAME", "_ATTR", "_METHOD")):
-            is_global = kind.endswith(("_GLOBAL", "_NAME"))
-            (found.globals if is_global else found.attributes).add(name)
-            if kind == "STORE_ATTR":
-                found.stored.add(name)
-            # For a call's sake there is a "NULL" in argrepr, of a module in the line before its function's.
-            calls = kind == "LOAD_METHOD" or instruction.argrepr != name or (kind == "LOAD_ATTR" and calls)
-            (found.called if calls else found.handed).add(name if is_global else f".{name}")
-            continue
-        calls = False
-        if isinstance(name, types.CodeType):
-            for names, inner in zip(found, names_in(name)):
-                names |= inner
-    return Names(*map(frozenset, found))
-
-
 class Surroundings:
     """What functions and objects read and hold, as it is when this is made: by names, as their code tells.
 
@@ -120,8 +93,12 @@ class Surroundings:
     ----------
     cells, named, slots : list of tuple
         Variables of closures, values by name in a namespace, and attributes of objects: where each stands, and what it was.
-    contents : list of (container, tuple)
-        Containers, and the items that they had.
+    contents : list of (container, tuple, list or None)
+        Containers, the items that they had, and the keys of dicts that are no object's attributes.
+    tensors : list of Tensor
+        Those that are reached by name, but for what optimizers keep.
+    shared : list of (int, Tensor)
+        Arguments, by their number, that are the values of tensors which are reached by name, too.
     arrays : list of (ndarray, bytes)
         NumPy arrays, and the bytes that they had.
     asked : list of (callable, object)
@@ -142,11 +119,12 @@ class Surroundings:
         self.cells: list[tuple[types.CellType, Any]] = []
         self.named: list[tuple[Any, str, Any]] = []
         self.slots: list[tuple[Any, str, Any]] = []
-        self.contents: list[tuple[Any, tuple[Any, ...]]] = []
+        self.contents: list[tuple[Any, tuple[Any, ...], list[Any] | None]] = []
         self.arrays: list[tuple[np.ndarray, bytes]] = []
         self.asked: list[tuple[Callable[[], Any], Any]] = []
         self.caches: list[tuple[Any, int]] = []
         self._steppers: list[Any] = []
+        self._generators: list[Any] = []
         self._paths: dict[Any, str] = {}
         self._random: list[tuple[str, Any, bytes]] = [
             (path, source, _state(source)) for path, source in (("random", random), ("np.random", np.random))
@@ -158,18 +136,28 @@ class Surroundings:
         self._handed: set[str] = set()
         self._effects: list[tuple[str, str]] = []
         self._holders: list[tuple[Any, Any, str]] = []
+        self._methods: dict[str, set[str]] = {}
+        self._grads: dict[int, Any] = {}
+        self._hooked: list[tuple[Any, int, str]] = []
         self._tensors: list[tuple[Any, Any, Any, str]] = []
+        self.tensors: list[Any] = []
         self._todo: list[tuple[Any, str]] = [(root, _name(root)) for root in roots[:1]]
         self._todo += [(root, "an argument") for root in roots[1:]]
-        self._todo += [(tensor, "an argument") for tensor in arguments]
+        for tensor in arguments:
+            self._tensor(tensor, "an argument")
         self._walk()
+        places = {shown(tensor._array): place for place, tensor in enumerate(arguments)}
+        self.shared = [(places[shown(t._array)], t) for t in self.tensors if places and shown(t._array) in places]
         for path, effect in self._effects:  # what is called by name is seen when it is called
             name = path[max(path.rfind("."), 0) :]
             if name in self._handed or name not in self._called:
                 self.refused = self.refused or effect
         for name in _UNGUARDED.keys() & self._names:
             self.refused = self.refused or f"it reads {_UNGUARDED[name]} ({name}): read it outside"
-        for held in (self._seen, self._holders, self._names, self._stored):
+        for path, methods in self._methods.items():
+            if used := methods & self._names:
+                self.refused = f"{path}.{min(used)}() is called once, and not by its program: call it outside"
+        for held in (self._seen, self._holders, self._names, self._stored, self._methods):
             held.clear()
 
     def names(self, tensor: Any) -> bool:
@@ -193,8 +181,9 @@ class Surroundings:
         for function, value in self.asked:
             if not alike(function(), value):
                 found.append(self._paths[id(function)])
-        for container, values in self.contents:
-            if len(container) != len(values) or not all(map(alike, items_of(container), values)):
+        for container, values, keys in self.contents:
+            same = len(container) == len(values) and all(map(alike, items_of(container), values))
+            if not same or (keys is not None and keys != [*container]):
                 found.append(self._paths[id(container)])
         return found + [self._paths[id(array)] for array, seen in self.arrays if array.tobytes() != seen]
 
@@ -213,6 +202,7 @@ class Surroundings:
         """Within the block: why the call that was traced is not what a later one would do; empty where it is."""
         if self._lazy:
             return f"{self._lazy} has no shape yet: call the module with a batch first"
+        new = self._made(trace)
         if changes := self.changes():
             given = changes[0].startswith("an argument")
             return f"a call changes {changes[0]}, which is no tensor: " + (
@@ -220,22 +210,22 @@ class Surroundings:
             )
         if moved := self._moved(trace):
             return moved
+        if new:
+            return new
         for function, count in self.caches:
             if function.cache_info().misses != count and any(
                 [id(t._array) in trace._slots for t in _kept_by(function)]
             ):
                 return f"a call fills the cache of {self._paths[id(function)]}: call that before"
-        for ran in [i for i in flattened(trace.instructions) if isinstance(i, Ran) and i.args]:
-            stepper = ran.args[0]
-            if isinstance(stepper, (Optimizer, LRScheduler)) and not any([stepper is s for s in self._steppers]):
-                return f"{ran.name}() is called of {_a(stepper)} that is made in the call, or hidden: make it outside"
+        if trace.strange:
+            return SHOWN
         graded = {i.slot for i in flattened(trace.instructions) if isinstance(i, Graded)}
         outside = {*trace.arguments, *trace.captured}
         made = {
             memory for slot, memory in enumerate(trace._owners) if slot not in outside and memory not in self.memory
         }
         if any([trace._owners[slot] in made for slot in trace.captured]):
-            return "it shows a value's memory in a way that is no operation"
+            return SHOWN
         hidden = [
             tensor
             for slot, tensor in trace.captured.items()
@@ -250,6 +240,27 @@ class Surroundings:
                 )
         return ""
 
+    def _made(self, trace: Trace) -> str:
+        """Which object with a state of its own the call has made, or which gradient of a tensor that requires none it sets."""
+        calls = [i for i in flattened(trace.instructions) if isinstance(i, Ran) and i.args]
+        for ran in calls:
+            stepper = ran.args[0]
+            if isinstance(stepper, (Optimizer, LRScheduler)) and not any([stepper is s for s in self._steppers]):
+                return f"{ran.name}() is called of {_a(stepper)} that is made in the call, or hidden: make it outside"
+        known = [default_generator, *self._generators, *[i.args[0] for i in calls if isinstance(i.args[0], Generator)]]
+        if [g for g in trace.generators if not any([g is other for other in known])]:
+            return "it draws from a Generator that is made in the call, or hidden: make it outside"
+        for tensor in trace.frozen_grads:
+            slot = trace._slots.get(id(tensor._array))
+            if slot in trace.arguments:
+                return (
+                    "it reads or sets the gradient of an argument: pass that as an argument, and return what it becomes"
+                )
+            if self.names(tensor) or slot in trace.captured:
+                self.slots.append((tensor, "_grad", self._grads.get(id(tensor), MISSING)))
+                self._paths[id(tensor), "_grad"] = "the gradient of a tensor that requires none"
+        return ""
+
     def _moved(self, trace: Trace) -> str:
         """Which tensor has come to require grad or not, or has other memory than it had."""
         writes = [i for i in flattened(trace.instructions) if isinstance(i, Written)]
@@ -257,8 +268,11 @@ class Surroundings:
         for tensor, array, node, path in self._tensors:
             if (tensor._node is None or tensor._node.__class__ is AccumulateGrad) and tensor._node is not node:
                 return f"a call changes whether {path} requires grad: do it outside"
-            if not _same_memory(array, tensor._array) and not _assigned(trace, writes, array, tensor._array, outside):
+            if not same_memory(array, tensor._array) and not _assigned(trace, writes, array, tensor._array, outside):
                 return f"a call gives {path} other memory: write into it with copy_()"
+        for node, count, path in self._hooked:
+            if _count(node) != count:
+                return f"a call changes the hooks of {path}: do it outside"
         for graded in [i for i in flattened(trace.instructions) if isinstance(i, Graded)]:
             if graded.tensor._node.__class__ is not AccumulateGrad:
                 return "a call changes whether a tensor requires grad: do it outside"
@@ -285,6 +299,7 @@ class Surroundings:
 
     def _visit(self, value: Any, path: str) -> None:
         if isinstance(value, _runtime.Tensor):
+            self.tensors += [] if is_lazy(value) else [value]
             self._tensor(value, path)
         elif isinstance(value, types.FunctionType):
             self._function(value, path)
@@ -301,7 +316,7 @@ class Surroundings:
         elif (wrapped := stored(value, "__wrapped__")) is not MISSING:  # a cache's function, one that is traced
             self._todo.append((wrapped, path))
         elif isinstance(value, (list, tuple, dict, set, deque, bytearray, packed)):
-            self._container(value, path)
+            self._container(value, path, isinstance(value, dict) and all(map(is_plain, value)))
             if not _of_library(type(value)):
                 self._object(value, path)
         elif isinstance(value, np.ndarray):
@@ -327,8 +342,10 @@ class Surroundings:
                 self._effects.append((path, effect.said))
                 self._seen.pop(id(value))  # each way to it counts
             self._todo.append((value.__self__, path))  # a method's object
-        elif isinstance(value, (Generator, Row, Choice)):
-            pass  # programs draw from the one, and rows do not change
+        elif isinstance(value, Generator):  # programs draw from it
+            self._generators.append(value)
+        elif isinstance(value, (Row, Choice)):
+            pass  # they do not change
         elif hasattr(type(value), "__next__"):
             self.refused = (
                 f"{path or 'an argument'} is {_a(value)}, which changes where it is read: pass what comes from it as an "
@@ -349,7 +366,11 @@ class Surroundings:
             return
         node = tensor._node
         self._tensors.append((tensor, tensor._array, node, path))
-        for t in (tensor, getattr(node, "grad", None)):
+        self._holders.append((tensor, vars(tensor), path))
+        self._grads[id(tensor)] = getattr(tensor, "_grad", MISSING)
+        if node.__class__ is AccumulateGrad:
+            self._hooked.append((node, _count(node), path))
+        for t in (tensor, getattr(node, "grad", None), getattr(tensor, "_grad", None)):
             if isinstance(t, _runtime.Tensor) and t._array is not None:
                 memory = owner(t._array)
                 self.memory[id(memory)] = memory
@@ -374,6 +395,7 @@ class Surroundings:
             else:
                 self._names |= {name} & _ANY_ATTRIBUTE
                 self._todo.append((getattr(builtins, name, None), name))
+        self._todo += [(sys.modules[name], name) for name in names.imports if name in sys.modules]
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             self._slot(function, name, path)
         if function.__dict__:
@@ -393,7 +415,7 @@ class Surroundings:
             self.slots.append((holder, name, value))
             self._todo.append((value, f"{path}.{name}"))
 
-    def _container(self, container: Any, path: str) -> None:
+    def _container(self, container: Any, path: str, keyed: bool = False) -> None:
         if len(container) > _MOST:
             self.refused = (
                 f"it reads {path}, {_a(container)} of {len(container)} items: pass it as a tensor, or as an argument"
@@ -401,7 +423,7 @@ class Surroundings:
             return
         values = tuple(items_of(container))
         self._paths[id(container)] = path
-        self.contents.append((container, values))
+        self.contents.append((container, values, [*container] if keyed else None))
         keys = container if isinstance(container, dict) else range(len(values))
         for key, value in zip(keys, values):
             if not is_plain(value) and key not in _REGISTRIES and not (isinstance(value, dict) and _of_library(value)):
@@ -418,16 +440,20 @@ class Surroundings:
 
     def _live(self, value: Any, path: str) -> None:
         """An optimizer or a scheduler is called again as a whole; its options count where the function reads them."""
+        kinds = [kind for kind in type(value).__mro__ if _of_library(kind) and kind is not object]
+        self._methods[path] = {name for kind in kinds for name in vars(kind)} - _CALLED_AGAIN
         if isinstance(value, LRScheduler):
+            self._holders.append((value, vars(value), path))
             self._todo.append((value.optimizer, f"{path}.optimizer"))
             return
         for held in (value.param_groups, *[group["params"] for group in value.param_groups]):
             self._paths[id(held)] = f"{path}.param_groups"
-            self.contents.append((held, tuple(held)))
+            self.contents.append((held, tuple(held), None))
         for tensor in [t for group in value.param_groups for t in group["params"]]:
             self._todo.append((tensor, path))
         for state in value.state.values():
-            self._todo += [(t, path) for t in state.values() if isinstance(t, _runtime.Tensor)]
+            for tensor in [t for t in state.values() if isinstance(t, _runtime.Tensor)]:
+                self._tensor(tensor, path)
         self._holders.append((value, {"param_groups": value.param_groups}, path))
 
     def _object(self, value: Any, path: str) -> None:
@@ -443,23 +469,30 @@ class Surroundings:
 
     def _attributes(self, holder: Any, names: Mapping[str, Any] | None, path: str) -> None:
         """Those attributes of an object that some code names."""
-        every = not self._names.isdisjoint(_ANY_ATTRIBUTE) and not isinstance(holder, (types.ModuleType, type))
+        asks = not self._names.isdisjoint(_ANY_ATTRIBUTE)
+        spaces = isinstance(holder, (types.ModuleType, type))
         for name in set(names or ()) - _REGISTRIES:
             method = isinstance(holder, type) and (name == "forward" or name[:2] == "__")
             known = isinstance(holder, Module) and (
                 name == "training" or name[0] == "_" or isinstance(names[name], (Module, _runtime.Tensor))  # type: ignore[index]
             )
+            every = asks and not (spaces and (name[:2] == "__" or isinstance(names[name], _CODE)))  # type: ignore[index]
             if every or known or name in self._names or (method and name not in _UNCALLED):
+                if path == "an argument" and isinstance(holder, _runtime.Tensor):
+                    self.refused = (
+                        f"it reads the attribute {name!r} of a tensor that is an argument: pass that by itself"
+                    )
                 self._member(names, name, f"{path}.{name}")
         for kind in () if isinstance(holder, (type, types.ModuleType)) else type(holder).__mro__:
             if not _of_library(kind):
                 for name in _slots_of(kind):
-                    if every or name in self._names:
+                    if asks or name in self._names:
                         self._slot(holder, name, path)
                 if names is not None:
                     self._lacks(names, (self._names | {"forward"}) & set(vars(kind)), path)
         if names is not None and not isinstance(holder, (type, types.ModuleType)):
-            self._lacks(names, self._stored, path)
+            own = dir(_runtime.Tensor) if isinstance(holder, _runtime.Tensor) else []
+            self._lacks(names, self._stored.difference(own), path)
 
     def _lacks(self, attributes: Any, names: Iterable[str], path: str) -> None:
         """Attributes that an object may come to have."""
@@ -479,8 +512,14 @@ class Surroundings:
             self._todo += [(f, path) for f in (value.fget, value.fset) if f is not None]
 
 
-def _same_memory(a: np.ndarray, b: np.ndarray) -> bool:
-    return a is b or a.__array_interface__ == b.__array_interface__
+def shown(array: np.ndarray) -> tuple[Any, ...]:
+    """Which elements an array shows: those that show the same are one value."""
+    return array.ctypes.data, array.shape, array.strides, array.dtype
+
+
+def same_memory(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays show the same elements."""
+    return a is b or shown(a) == shown(b)
 
 
 def _assigned(trace: Trace, writes: list[Written], old: np.ndarray, new: np.ndarray, outside: set[int]) -> bool:
@@ -496,6 +535,11 @@ def _assigned(trace: Trace, writes: list[Written], old: np.ndarray, new: np.ndar
 _UNCALLED = frozenset(
     f"__{name}__" for name in ("init", "new", "repr", "str", "del", "module", "dict", "weakref", "doc", "annotations")
 )
+
+
+def _count(leaf: AccumulateGrad) -> int:
+    """How many hooks a leaf has."""
+    return len(leaf.hooks or ()) + len(leaf.post_hooks or ())
 
 
 def _name(root: Any) -> str:
@@ -546,4 +590,4 @@ def _kept_by(cached: Any) -> list[Any]:
 
 def _a(value: Any) -> str:
     name = type(value).__name__
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import types
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, overload
@@ -11,6 +12,7 @@ import numpy as np
 
 from .. import _dtypes, _runtime
 from .._differentiate import grad
+from .._identity import owner
 from .._modes import enable_grad, grad_on, inference_mode_on, observers
 from .._pytree import tree_flatten, tree_unflatten
 from .._tape import AccumulateGrad
@@ -19,7 +21,7 @@ from .._trace_instructions import Slot
 from ._effects import Effects
 from ._guards import fits
 from ._memory import MemoryPlan
-from ._surroundings import Surroundings, is_plain
+from ._surroundings import Surroundings, alike, is_plain
 from ._text import nearest
 from ._traced_code import PASSES, Refused
 from ._variant import Variant, drop_own_gradients, text_of
@@ -29,6 +31,9 @@ _MOST = 16
 
 _MOST_KINDS = 64
 """How many kinds of arguments a function is traced for."""
+
+_MODES = 4
+"""Where a key, of a kind of arguments, goes on after the modes."""
 
 _TRIES = 3
 """How often a function is traced whose calls change what it reads, before it runs as it is written."""
@@ -59,6 +64,20 @@ class Traced:
         self._tries: dict[Any, int] = {}
         self._said_many = False
         functools.update_wrapper(self, function, updated=())
+
+    def __getattr__(self, name: str) -> Any:
+        """A model's attributes and methods, such as its parameters."""
+        if name.startswith("__") or "function" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.function, name)
+
+    def __reduce__(self) -> Any:
+        """A copy, or what is unpickled, begins without programs; a decorated function of a module is known by its name."""
+        name = getattr(self, "__qualname__", "")
+        found: Any = sys.modules.get(self.__module__ or "")
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        return name if found is self else (Traced, (self.function, self.passes, self._quiet))
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method: with the object as the first argument."""
@@ -96,7 +115,7 @@ class Traced:
         if key in self._refused or (variants is None and self._many()):
             return self.function(*args, **kwargs)
         if variants is None and self._variants:
-            said = "arguments of other shapes, dtypes or values than before: traced anew"
+            said = f"{_difference(key, self._variants)} than before: traced anew"
             if others:
                 said += (
                     f" for each {type(others[0]).__name__}: to have one program, pass its tensors, or a dict of them"
@@ -121,12 +140,19 @@ class Traced:
     def _traced(self, key: Any, tensors: list[Any], others: Sequence[Any], args: Any, kwargs: Any) -> Any:
         """Run the function and write down what it does."""
         around = Surroundings([self.function, *others], tensors)
+        given = tree_flatten((args, kwargs))
         trace = Trace(tensors, lifts="kernels")
         trace.all_leaks = True
         with around:
+            modes = _modes()
             with trace, Effects() as effects:
                 out = self.function(*args, **kwargs)
             reason = around.refused or effects.said or around.why_not(trace)
+        changed = _changed(given, tree_flatten((args, kwargs)))
+        if _modes() != modes:
+            changed = (
+                "a call leaves another mode of gradients, default dtype, or way of NumPy with errors: set it outside"
+            )
         leaves, spec = tree_flatten(out)
         places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _runtime.Tensor)]
         results = [leaves[i] for i in places]
@@ -154,7 +180,11 @@ class Traced:
                     f"it returns a {kind} that would be the same one each time: return tensors, numbers, or lists, tuples "
                     f"and dicts of them, and make the {kind} of them outside"
                 )
-            if self._settled(key, reason, bool(around.refused) or effects.surely):
+            if any([t.is_inference() for t in results]) and not inference_mode_on.get():
+                raise Refused("it returns tensors of inference mode, which is off outside: have it on outside")
+            if any([vars(t) for t in results if trace.slot_of(t) not in (*trace.arguments, *trace.captured)]):
+                raise Refused("it returns a tensor with an attribute of its own: set that outside")
+            if self._settled(key, reason or changed, bool(around.refused or changed) or effects.surely):
                 drop_own_gradients(trace, results)
                 variant = Variant(trace, results, make, self.passes, around)
                 variant.given, variant.returned = (
@@ -173,21 +203,22 @@ class Traced:
 
         A first call may fill a cache, so it is looked at again at the next one.
         """
-        self._tries[key] = self._tries.get(key, 0) + bool(reason)
+        self._tries[key] = self._tries.get(key, 0) + 1 if reason else 0
         if reason and (surely or self._tries[key] == _TRIES):
             raise Refused(reason)
         return not reason
 
     def _key(self, leaves: Sequence[Any], spec: str) -> Any:
         """What a program is made for."""
-        parts: list[Any] = [spec, grad_on(), inference_mode_on.get(), _dtypes.default()]
+        parts: list[Any] = [spec, *_modes()[:3]]  # the rest begins at _MODES
         seen: list[Any] = []
         for leaf in leaves:
             if isinstance(leaf, _runtime.Tensor):
                 array, node = leaf._array, leaf._node
                 parts += (array.shape, array.dtype, array.strides, node is not None, node.__class__ is AccumulateGrad)
-                parts += [number for number, other in enumerate(seen) if other is array]
-                seen.append(array)
+                memory = owner(array)
+                parts += [number for number, other in enumerate(seen) if other is memory]
+                seen.append(memory)
             else:
                 parts += (leaf.__class__, repr(leaf) if is_plain(leaf) else id(leaf))
         return tuple(parts)
@@ -350,6 +381,27 @@ def _gradients_of(function: Callable[..., Any], name: str, recorded: bool) -> Ca
 
     gradients.__name__ = f"gradients of {name}"
     return gradients
+
+
+def _modes() -> tuple[Any, ...]:
+    """What is on in this thread."""
+    return grad_on(), inference_mode_on.get(), _dtypes.default(), np.geterr()
+
+
+def _difference(key: Any, known: Collection[Any]) -> str:
+    """What a call has that none before had, in words."""
+    if any([key[:1] == other[:1] and key[_MODES:] == other[_MODES:] for other in known]):
+        return "another mode of gradients, or another default dtype,"
+    own = [part for part in key if part.__class__ is not bool]
+    if any([own == [part for part in other if part.__class__ is not bool] for other in known]):
+        return "arguments that require grad otherwise"
+    return "arguments of other shapes, dtypes or values"
+
+
+def _changed(before: tuple[Any, Any], after: tuple[Any, Any]) -> str:
+    """Why no program can stand for a call that changed the containers that it was given; empty where it did not."""
+    same = before[1] == after[1] and all(map(alike, before[0], after[0]))
+    return "" if same else "a call changes a list or a dict that is an argument: return what it becomes"
 
 
 def _with_slots(given: Any) -> Any:

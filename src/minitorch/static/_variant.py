@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._identity import owner
 from .._modes import grad_on, no_grad
 from .._reach import reachable
 from .._records import site_of
@@ -18,7 +19,7 @@ from .._views import edits_of
 from ._facts import flattened, writes_of
 from ._guards import arrays_if_unchanged
 from ._memory import MemoryPlan, let_go, memory_plan
-from ._surroundings import Surroundings
+from ._surroundings import Surroundings, same_memory
 from ._traced_code import Plan, Refused, Writer, count_edits
 
 
@@ -59,6 +60,7 @@ class Variant:
         self._edited = [place for slot, place in places.items() if slot in self._writer.edited]
         writes = [self.plan.family(i.target) for i in self.plan.stages[0][1] if isinstance(i, Written)]
         self._times = [sum([slot in family for family in writes]) for slot in places if slot in self._writer.edited]
+        self._memory = {id(owner(self.captured[i]._array)) for kind, i in self._edited if kind == "captured"}
         self._leads_back = not grad_on() or any([t._node is not None for t in results])
         self.recorded = any([t._node is not None for t in results])
         if self.recorded and any(map(self._trains, instructions)):
@@ -66,6 +68,7 @@ class Variant:
         self._steps = any([isinstance(i, Ran) for i in self.plan.instructions])
         self._places = [places.get(slot) for slot in slots]
         self._fresh = len({*slots}) == len(slots) and not any(self._places)  # results are new tensors, each another one
+        self._parted = False  # whether an argument was another tensor at the last call than one that is read by name
         self._went: Any = None  # the branch that went another way at the last call
         let_go(trace)
 
@@ -80,6 +83,8 @@ class Variant:
         """Why the last call was not of this variant, in words."""
         if others := self.around.others():
             return f"{others[0]} is another one"
+        if self._parted:
+            return "an argument was a tensor that the function reads by name, too, and is another one"
         if self._went is None or self.arrays() is None:
             return "a gradient, a hook, or the layout of a tensor that the block uses is another one"
         kind, site = self._went.kind, site_of(self._went.mark)
@@ -96,7 +101,7 @@ class Variant:
     def run(self, tensors: Sequence[Any], captured: list[np.ndarray]) -> tuple[Any, ...] | None:
         """The results, in a tuple; None where a branch goes another way; () where the function itself is to be called:
         for the history of its results, for views of what is outside, or for an error, which it explains."""
-        if self._shows or (self.recorded and grad_on()):
+        if self._shows or self.recorded:
             return ()
         written: list[Any] = []
         if self._edited:
@@ -104,6 +109,12 @@ class Variant:
             if any([(e := edits_of(t)).watchers is not None or e.inference or _is_computed(t) for t in written]):
                 return ()
         arrays = [t._array for t in tensors]
+        if self.around.shared:
+            self._parted = any([not same_memory(arrays[place], t._array) for place, t in self.around.shared])
+            if self._parted:
+                return None
+        if self._memory and any([id(a if a.base is None else owner(a)) in self._memory for a in arrays]):
+            return ()
         try:
             found = self._stepped(arrays, captured) if self._steps else silent(self._program, arrays, captured)
         except Exception as error:

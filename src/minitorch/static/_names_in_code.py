@@ -1,0 +1,45 @@
+"""The names in a function's code: of what it reads, sets, calls and imports."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+from typing import Any, NamedTuple
+
+
+class Names(NamedTuple):
+    """The names in a function's code: of globals and of attributes, of attributes that it sets, and of what is read to be
+    called at once, or not: there, attributes begin with a dot; and of modules that it imports."""
+
+    globals: frozenset[str]
+    attributes: frozenset[str]
+    stored: frozenset[str]
+    called: frozenset[str]
+    handed: frozenset[str]
+    imports: frozenset[str]
+
+
+@functools.cache
+def names_in(code: types.CodeType) -> Names:
+    """The names in a code, and in those of the functions that are made in it."""
+    found: Any = Names._make([set() for _ in Names._fields])
+    calls = False
+    for instruction in dis.get_instructions(code):
+        name, kind = instruction.argval, instruction.opname
+        if kind.startswith("IMPORT"):
+            (found.imports if kind == "IMPORT_NAME" else found.attributes).add(name)
+        elif kind.endswith(("_GLOBAL", "_NAME", "_ATTR", "_METHOD")):
+            is_global = kind.endswith(("_GLOBAL", "_NAME"))
+            (found.globals if is_global else found.attributes).add(name)
+            if kind == "STORE_ATTR":
+                found.stored.add(name)
+            # For a call's sake there is a "NULL" in argrepr, of a module in the line before its function's.
+            calls = kind == "LOAD_METHOD" or instruction.argrepr != name or (kind == "LOAD_ATTR" and calls)
+            (found.called if calls else found.handed).add(name if is_global else f".{name}")
+            continue
+        calls = False
+        if isinstance(name, types.CodeType):
+            for names, inner in zip(found, names_in(name)):
+                names |= inner
+    return Names(*map(frozenset, found))
