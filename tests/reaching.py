@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import types
 from typing import Any
 
 import numpy as np
@@ -294,7 +295,7 @@ def a_copy_of_a_module(c: Any) -> Any:
     return out
 
 
-@program("a call changes the gradient of a tensor that requires none")
+@program("a call sets or clears the gradient of a tensor that requires none")
 def a_gradient_that_is_set(c: Any) -> Any:
     w = pair(1, 2)
 
@@ -454,3 +455,118 @@ def caught(function: Any) -> Any:
 
 
 PROGRAMS |= {f"{name}_with_errors_that_are_caught": (caught(function), "") for name, function in INDEXED.items()}
+
+
+# -- what is not there at the first call -------------------------------------------------------------------------------
+class Adapted(nn.Module):
+    """A module that may come to have more than it has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def forward(self, x: Any) -> Any:
+        for child in self.children():
+            x = child(x)
+        if hasattr(self, "adapter"):
+            x = self.adapter(x) * 2
+        try:
+            return x * self.scale
+        except AttributeError:
+            return x
+
+
+def more_of_a_module(change: Any) -> Any:
+    """A program whose module has something more from the second call on."""
+
+    def run(c: Any) -> Any:
+        torch.manual_seed(0)
+        module = Adapted()
+        f = c(module)
+        with torch.no_grad():
+            out = [f(pair(1, 2))]
+            change(module)
+            return [*out, f(pair(1, 2)), f(pair(2, 1))]
+
+    return run
+
+
+MORE = {
+    "a_child": lambda module: setattr(module, "other", nn.Linear(2, 2)),
+    "a_child_that_is_asked_for": lambda module: setattr(module, "adapter", nn.Identity()),
+    "a_child_under_its_name": lambda module: module.add_module("adapter", nn.Tanh()),
+    "a_number_that_was_missing": lambda module: setattr(module, "scale", 3.0),
+    "a_hook": lambda module: module.register_forward_hook(lambda module, args, out: out * 2),
+    "a_hook_before": lambda module: module.register_forward_pre_hook(lambda module, args: (args[0] * 2,)),
+    "a_hook_of_a_child": lambda module: module.layer.register_forward_hook(lambda module, args, out: out * 2),
+    "one_child_less": lambda module: delattr(module, "layer"),
+}
+PROGRAMS |= {f"{name}_later": (more_of_a_module(change), "") for name, change in MORE.items()}
+
+
+@program()
+def attributes_that_are_listed(c: Any) -> Any:
+    options = types.SimpleNamespace(a=1.0)
+    f = c(lambda x: x * sum(vars(options).values()))
+    out = [f(pair(1, 1))]
+    options.b = 2.0
+    return [*out, f(pair(1, 1))]
+
+
+# -- gradients ---------------------------------------------------------------------------------------------------------
+def frozen_and_thawed(order: str, optimizer: Any, **options: Any) -> Any:
+    """A program in which a layer requires gradients at some calls."""
+
+    def run(c: Any) -> Any:
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
+        steps = optimizer(model.parameters(), lr=0.1, **options)
+
+        def f(x: Any) -> Any:
+            steps.zero_grad()
+            loss = model(x).square().sum()
+            loss.backward()
+            steps.step()
+            return loss.detach()
+
+        f, out = c(f), []
+        for frozen in order:
+            model[0].requires_grad_(frozen == "-")
+            out.append(f(pair(1, 2)))
+        return out + [p.detach().clone() for p in model.parameters()]
+
+    return run
+
+
+CLEARS = "a call sets or clears the gradient of a tensor that requires none"
+PROGRAMS |= {
+    "frozen_first": (frozen_and_thawed("+-+", torch.optim.SGD), ""),
+    "frozen_for_long": (frozen_and_thawed("--++--++", torch.optim.SGD), ""),
+    "frozen_in_turns": (frozen_and_thawed("-+" * 4, torch.optim.SGD), CLEARS),
+    "frozen_with_momentum": (frozen_and_thawed("--++--", torch.optim.SGD, momentum=0.9), ""),
+    "frozen_with_adam": (frozen_and_thawed("--++--", torch.optim.Adam), ""),
+}
+
+
+@program()
+def gradients_that_are_cleared_alone(c: Any) -> Any:
+    model = nn.Linear(2, 1)
+    f, out = c(lambda x: (model.zero_grad(), x * 2)[1]), []
+    for _ in range(3):
+        out += [f(pair(1, 2)), float(model.weight.grad is None)]
+        model(pair(1, 2)).sum().backward()
+    return out
+
+
+@program()
+def views_of_what_is_an_argument_at_first(c: Any) -> Any:
+    bank = torch.arange(6.0)
+    f = c(lambda x: x - bank[:2])
+    return [f(x) for x in (bank[:2], pair(1, 1), bank[2:4])]
+
+
+@program()
+def arguments_that_show_one_memory_at_first(c: Any) -> Any:
+    bank = torch.arange(6.0)
+    f = c(lambda x, y: x.view(2, 1) * 10 + y)
+    return [f(bank[:2], bank[:2].view(2, 1)), f(pair(1, 1), pair(3, 3).view(2, 1)), f(bank[:2], bank[2:4].view(2, 1))]

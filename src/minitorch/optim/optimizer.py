@@ -16,11 +16,11 @@ from .._casts import typename
 from .._extras import RemovableHandle
 from .._modes import enable_grad, observers
 from .._passes import noted_step
-from .._records import as_one, recordings, shown_parts, tell_parts
+from .._records import as_one, recordings, shown_parts
 from .._tape import AccumulateGrad
 from .._tensor import Tensor
 from ..nn.modules._hooks import registered
-from ..nn.modules.module import clear_grad, grad_of
+from ..nn.modules.module import clear_grad
 
 
 class _Required:
@@ -187,8 +187,6 @@ class Optimizer:
                 if set_to_none and node.__class__ is AccumulateGrad and not observers:
                     node.grad = None
                 else:
-                    if set_to_none and grad_of(param) is None:
-                        tell_parts("graded", param, None, None)
                     clear_grad(param, set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:

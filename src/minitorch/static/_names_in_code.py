@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 class Names(NamedTuple):
     """The names in a function's code: of globals and of attributes, of attributes that it sets, and of what is read to be
-    called at once, or not: there, attributes begin with a dot; and of modules that it imports."""
+    called at once, or not: there, attributes begin with a dot; of modules that it imports; and of what may be absent: what a
+    function asks for that uses ``hasattr`` or ``getattr``, or catches errors."""
 
     globals: frozenset[str]
     attributes: frozenset[str]
@@ -18,13 +19,14 @@ class Names(NamedTuple):
     called: frozenset[str]
     handed: frozenset[str]
     imports: frozenset[str]
+    maybe: frozenset[str]
 
 
 @functools.cache
 def names_in(code: types.CodeType) -> Names:
     """The names in a code, and in those of the functions that are made in it."""
     found: Any = Names._make([set() for _ in Names._fields])
-    calls = False
+    calls = catches = False
     for instruction in dis.get_instructions(code):
         name, kind = instruction.argval, instruction.opname
         if kind.startswith("IMPORT"):
@@ -42,4 +44,10 @@ def names_in(code: types.CodeType) -> Names:
         if isinstance(name, types.CodeType):
             for names, inner in zip(found, names_in(name)):
                 names |= inner
+        catches = catches or kind == "CHECK_EXC_MATCH"
+    if not found.globals.isdisjoint(("hasattr", "getattr")):
+        found.maybe.update([c for c in code.co_consts if isinstance(c, str) and c.isidentifier()])
+        found.attributes.update(found.maybe)
+    if catches:
+        found.maybe.update(found.attributes)
     return Names(*map(frozenset, found))

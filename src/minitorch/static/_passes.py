@@ -137,34 +137,39 @@ def no_ops(instructions: Instructions, facts: Facts) -> Instructions:
     writes, kept = Writes(instructions, facts), []
     names: dict[Slot, Slot] = {}
     makers: dict[Slot, Any] = {}
-    places = {facts.layouts[s].place: s for s in sorted(facts.outside)}
+    roots: dict[Slot, Slot] = {}  # of views: others that show the same may show something else at another call
+    places = {(s, facts.layouts[s].place): s for s in sorted(facts.outside)}
     for number, instruction in enumerate(instructions):
         instruction = renamed(instruction, names)
         if isinstance(instruction, Called) and len(writes_of(instruction)) == 1:
             (slot,) = instruction.outputs or instruction.asides
-            same, since = _operand_given(instruction, number, makers, places, facts)
+            first = instruction.inputs[0] if instruction.inputs else None
+            if first.__class__ is Slot and facts.owners[slot] == facts.owners[first]:
+                roots[slot] = roots.get(first, first)
+            place = roots.get(slot, slot), facts.layouts[slot].place
+            same, since = _operand_given(instruction, number, makers, places.get(place), facts)
             if same.__class__ is Slot and facts.alike(slot, same) and writes.replaceable(slot, same, since):
                 names[slot] = same
                 facts.replace(slot, same)
-                places.setdefault(facts.layouts[slot].place, same)
+                places.setdefault((roots.get(same, same), place[1]), same)
                 continue
         for slot in writes_of(instruction):
             makers[slot] = number, instruction
-            places.setdefault(facts.layouts[slot].place, slot)
+            places.setdefault((roots.get(slot, slot), facts.layouts[slot].place), slot)
         kept.append(instruction)
     return kept
 
 
 def _operand_given(
-    called: Called, number: int, makers: Mapping[Slot, tuple[int, Any]], places: Mapping[Any, Slot], facts: Facts
+    called: Called, number: int, makers: Mapping[Slot, tuple[int, Any]], shown: Slot | None, facts: Facts
 ) -> tuple[Any, int]:
-    """The slot that has an instruction's result already, if there is one, and since which instruction."""
+    """The slot that has an instruction's result already, if there is one, and since which instruction; of a view, *shown*."""
     first, name = called.inputs[0] if called.inputs else None, called.row.name
     if not isinstance(called.row, Row) or first.__class__ is not Slot:
         return None, number
     (slot,) = called.outputs
     if facts.owners[slot] == facts.owners[first]:
-        return places.get(facts.layouts[slot].place), number
+        return shown, number
     if name == "neg" and first in makers:
         since, made = makers[first]
         return (made.inputs[0], since) if isinstance(made, Called) and made.row.name == "neg" else (None, number)

@@ -47,7 +47,8 @@ _MOST = 10_000
 _LIBRARIES = sys.stdlib_module_names | {"minitorch", "numpy"}
 _PLAIN = (types.NoneType, bool, int, float, complex, str, bytes, np.dtype, device, dtype, enum.Enum)
 _REGISTRIES = {"_parameter_names", "_buffer_names", "_module_names", "_non_persistent_buffers_set"}
-"""What modules keep of their members' names: they change only together with the members."""
+"""What modules keep of their members' names: of library modules, whose attributes are compared, they change with those."""
+_MEMBERS = {"_parameter_names", "_buffer_names", "_module_names"}
 
 _UNGUARDED = {
     "_version": "the number of writes into a tensor", "storage_offset": "where in its memory a tensor begins",
@@ -257,7 +258,10 @@ class Surroundings:
                     "it reads or sets the gradient of an argument: pass that as an argument, and return what it becomes"
                 )
             if self.names(tensor) or slot in trace.captured:
-                self.slots.append((tensor, "_grad", self._grads.get(id(tensor), MISSING)))
+                before = self._grads.get(id(tensor), MISSING)
+                if getattr(tensor, "_grad", MISSING) is not before:
+                    return "a call sets or clears the gradient of a tensor that requires none: do it outside"
+                self.slots.append((tensor, "_grad", before))
                 self._paths[id(tensor), "_grad"] = "the gradient of a tensor that requires none"
         return ""
 
@@ -386,7 +390,7 @@ class Surroundings:
             return
         names = names_in(function.__code__)
         self._names |= names.attributes
-        self._stored |= names.stored
+        self._stored |= names.stored | names.maybe
         self._called |= names.called
         self._handed |= names.handed
         for name in names.globals:
@@ -464,6 +468,10 @@ class Surroundings:
         if not _of_library(type(value)):
             self._holders.append((value, attributes, path))
             self._todo += [(kind, path) for kind in type(value).__mro__]
+            if isinstance(value, Module):
+                self._slot(value, "_hooks", path)
+                for name in _MEMBERS & set(attributes or ()):
+                    self._container(attributes[name], path, True)  # type: ignore[index]
         elif attributes:
             self._container(attributes, path)
 
@@ -490,7 +498,10 @@ class Surroundings:
                         self._slot(holder, name, path)
                 if names is not None:
                     self._lacks(names, (self._names | {"forward"}) & set(vars(kind)), path)
-        if names is not None and not isinstance(holder, (type, types.ModuleType)):
+        if names is not None:
+            if asks and not spaces and (id(names), "__len__") not in self._paths:
+                self._paths[id(names), "__len__"] = path
+                self._ask(names.__len__, f"an attribute of {path}")
             own = dir(_runtime.Tensor) if isinstance(holder, _runtime.Tensor) else []
             self._lacks(names, self._stored.difference(own), path)
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import _device, _dtypes
 from ..._casts import typename
-from ..._modes import no_grad
+from ..._modes import no_grad, observers
 from ..._module_paths import enter_module, leave_module
 from ..._passes import note_replaced, tell
-from ..._records import recordings
+from ..._records import recordings, tell_parts
 from ..._tape import AccumulateGrad
 from ..._tensor import Tensor
 from ...ops.creation import empty_like
@@ -598,6 +598,10 @@ def clear_grad(tensor: Any, set_to_none: bool = True) -> None:
     """Reset a tensor's gradient: to None, or in place to zero."""
     grad = grad_of(tensor)
     if grad is None:
+        if observers and set_to_none:
+            tell_parts("graded", tensor, None, None)
+        elif observers:
+            tell_parts("grad_read", tensor, None)
         return
     if set_to_none:
         tensor.grad = None
