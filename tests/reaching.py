@@ -396,7 +396,7 @@ def tensors_of_inference_mode(c: Any) -> Any:
     return [float(f(pair(1, 2)).is_inference()) for _ in range(3)]
 
 
-@program("it calls apply_() or map_()")
+@program()
 def functions_of_elements(c: Any) -> Any:
     f = c(lambda x: x.clone().apply_(lambda v: v + 1))
     return [f(pair(i, 2)) for i in range(3)]

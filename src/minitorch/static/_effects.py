@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from .._random import Generator
 from .._records import is_theirs, users_frame
-from .._runtime import Tensor
 
 
 class Effect(NamedTuple):
@@ -45,8 +44,7 @@ _FUNCTIONS: dict[Any, Effect] = {
     warnings.warn: _WARNS,
     warnings.warn_explicit: _WARNS,
 }
-_APPLIES = Effect("it calls apply_() or map_(), whose function a program does not call: use operations", through=True)
-_IN_PYTHON = {"_log", "write", "seed", "initial_seed", "apply_", "map_", "map2_"}
+_IN_PYTHON = {"_log", "write", "seed", "initial_seed"}
 """What methods of Python that do such things are called."""
 _RETURNS = {dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in dis.opmap}
 _GENERATES = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -131,8 +129,6 @@ def _written_in_python(frame: FrameType) -> Effect | None:
         return _PRINTS if holder is not None and (holder is sys.stdout or holder is sys.stderr) else None
     if name == "_log":
         return _LOGS if frame.f_globals.get("__name__") == "logging" else None
-    if name.endswith("_"):
-        return _APPLIES if isinstance(holder, Tensor) else None
     return _SEEDS if isinstance(holder, Generator) else None
 
 

@@ -210,7 +210,7 @@ class Traced:
 
     def _key(self, leaves: Sequence[Any], spec: str) -> Any:
         """What a program is made for."""
-        parts: list[Any] = [spec, *_modes()[:3]]  # the rest begins at _MODES
+        parts: list[Any] = [spec, grad_on(), inference_mode_on.get(), _dtypes.default()]  # the rest begins at _MODES
         seen: list[Any] = []
         for leaf in leaves:
             if isinstance(leaf, _runtime.Tensor):
