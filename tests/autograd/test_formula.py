@@ -740,6 +740,8 @@ WRITES: dict[str, Any] = {
     "several": _twice,
     "of a transposed view": lambda x, y: y.t()[1].mul_(x[:, 0]),
     "each other": lambda x, y: (y[1].mul_(y[0]), y[0].mul_(y[1])),
+    "one after the other": lambda x, y: y.cos_().sin_().mul_(y).mul_(y),
+    "two views of one part": lambda x, y: (lambda one, two: (one.add_(two), two.mul_(one)))(y[0], y[0]),
 }
 
 
@@ -749,10 +751,24 @@ def test_gradients_of_writes_into_views_read_what_was_there(name: str) -> None:
     with Tape() as tape:
         y = x.clone()
         WRITES[name](x, y)
-    g = torch.arange(12.0).double().reshape(3, 4)
-    found = tape.formula(of=y).evaluate(g=g)
+    formula, g = tape.formula(of=y), torch.arange(12.0).double().reshape(3, 4)
+    assert {*formula.names} == {"x", "g"}
+    moved = (X * 1.1).requires_grad_()
+    y = moved.clone()
+    WRITES[name](moved, y)
+    found = formula.evaluate(x=moved, g=g)
     close(found["y"], y)
-    close(found["dL/dx"], *grad(y, x, g))
+    close(found["dL/dx"], *grad(y, moved, g))
+
+
+def test_parts_that_share_memory_are_read_as_they_are() -> None:
+    x = X.clone().requires_grad_()
+    with Tape() as tape:
+        y = x.clone()
+        one, two = y[0], y[0]
+        one.add_(two)
+        z = two * 1
+    assert str(tape.formula(of=z, order=0)) == "y = select_scatter(x, 2*x[0], dim=0, index=0)[0]"
 
 
 def test_a_written_part_is_a_scatter() -> None:

@@ -351,9 +351,18 @@ class Reading:
             made = self.algebra.call(row.__name__, given, (), *layout)  # type: ignore[arg-type]
         if made is None:
             made = self.symbol("constant", _runtime.wrap(tensor._array.copy()), None)
+        if followed and isinstance(row, Row):
+            self._note_saved(row, call.node, given)
         self._write(tensor, made)
         if not followed:
             self._note_unfollowed(call)
+
+    def _note_saved(self, row: Row, node: Any, given: list[Expression | None]) -> None:
+        """What a node of an in-place call saved of its inputs: copies of what was written over, as far as they are."""
+        for name, e in zip(row.inputs, given):
+            saved = getattr(node, f"saved_{name}", None)
+            if isinstance(saved, _runtime.Tensor) and saved is not _runtime.unsaved and e is not None:
+                self._set(saved._array, self.algebra.fitted(e, *_layout(saved._array)))
 
     def value(self, value: Any, like: Any) -> Expression | None:
         """A number, among the arguments of an in-place call."""
@@ -368,6 +377,7 @@ class Reading:
         self._set(array, self.expression_of(tensor))
 
     def _write(self, tensor: Any, made: Expression) -> None:
+        self._now += 1  # what was read for this is from before
         made = self.algebra.fitted(made, *_layout(tensor._array))
         root = root_of(tensor)
         if root is not tensor:
