@@ -310,3 +310,7 @@ def test_what_is_no_range() -> None:
 def test_every_layout_has_a_form_without_dimensions() -> None:
     for layout in strategies.LAYOUTS:
         assert find(tensors(shape=(), layout=layout), lambda t: True).shape == ()
+
+
+def test_sizes_may_be_strategies() -> None:
+    assert smallest(tensors(shape=(st.integers(2, 3), 2, "n")), lambda t: True).shape == (2, 2, 1)

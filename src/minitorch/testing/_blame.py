@@ -478,7 +478,16 @@ def blame_property(subject: Subject, name: str) -> Blame | None:
         name = entry.name if entry.node is not None else f"{entry.op}()"
         return Blame("write", name, str(entry.site or ""), entry.site.source if entry.site else "")
     del outputs
-    return misbehaving(recording, (name,)) or only_custom(recording)
+    return misbehaving(recording, (name,)) or _hooked(subject, name) or only_custom(recording)
+
+
+def _hooked(subject: Subject, name: str) -> Blame | None:
+    """A hook that changes gradients, where they are not linear or not always the same."""
+    if name not in ("linearity", "determinism"):
+        return None
+    with Recording() as recording:
+        outputs, wanted = subject.call()
+    return _hook(subject, recording, outputs, wanted)
 
 
 # -- custom functions --------------------------------------------------------------------------------------------------

@@ -65,6 +65,10 @@ class State:
         self.rng = np.random.default_rng(options.seed)
         self.current, self.steady = "values", False
         self.others: list[Subject] = []
+        modules = fn.modules() if hasattr(fn, "modules") else ()
+        self._buffers = [
+            (m, name, b, b._array.copy()) for m in modules for name, b in m._buffers.items() if b is not None
+        ]
 
     # -- what is noted
     def wants(self, check: str) -> bool:
@@ -86,10 +90,14 @@ class State:
         raise Stop
 
     def finished(self) -> GradientReport:
-        """The report, with its counts."""
+        """The report, with its counts; a module's buffers are as they were."""
         subjects = [self.subject, *self.others]
         self.report.evaluations = sum([s.calls for s in subjects]) + self.fn.repeated
         self.report.backwards = sum([s.backwards for s in subjects])
+        for module, key, buffer, values in self._buffers:  # such as the statistics of a batch norm
+            buffer._array[...] = values
+            if module._buffers[key] is not buffer:
+                setattr(module, key, buffer)
         return self.report
 
     def unsteady(self, error: Exception) -> None:

@@ -212,7 +212,7 @@ def tensors(
 
     Parameters
     ----------
-    shape : sequence of (int or str), optional
+    shape : sequence of (int, str or strategy of int), optional
         By default any of up to three dimensions.  Sizes that have the same name are equal within one draw:
         ``tensors(shape=("n", "k"))`` and ``tensors(shape=("k", 2))`` can be multiplied.
     dtype : dtype, optional
@@ -277,7 +277,9 @@ def _strategy(value: Any) -> SearchStrategy[Any]:
     return value if isinstance(value, SearchStrategy) else st.just(value)
 
 
-def _size(side: int | str) -> SearchStrategy[int]:
+def _size(side: int | str | SearchStrategy[int]) -> SearchStrategy[int]:
+    if isinstance(side, SearchStrategy):
+        return side
     return st.shared(st.integers(1, 4), key=f"minitorch size {side}") if isinstance(side, str) else st.just(side)
 
 
@@ -287,9 +289,12 @@ def _shapes_of(shape: Any) -> SearchStrategy[tuple[int, ...]]:
     if isinstance(shape, SearchStrategy):
         return cast("SearchStrategy[tuple[int, ...]]", shape.map(tuple))
     sides = (shape,) if isinstance(shape, (int, str)) else tuple(shape)
-    wrong = [side for side in sides if not isinstance(side, (int, str)) or (isinstance(side, int) and side < 0)]
+    known = (int, str, SearchStrategy)
+    wrong = [side for side in sides if not isinstance(side, known) or (isinstance(side, int) and side < 0)]
     if wrong:
-        raise ValueError(f"tensors(): sizes are numbers from 0, or names, but shape has {wrong[0]!r}")
+        raise ValueError(
+            f"tensors(): sizes are numbers from 0, strategies of them, or names, but shape has {wrong[0]!r}"
+        )
     return st.tuples(*[_size(side) for side in sides])
 
 
