@@ -210,3 +210,14 @@ def test_an_error_after_a_write_says_what_the_operation_says() -> None:
     assert raised.value.__notes__ == [
         "It failed within a compiled program: what that had written before stays written."
     ]
+
+
+def test_an_executor_follows_the_default_dtype() -> None:
+    x = static.placeholder("x")
+    run = static.Executor([x / 2, x * 0.5, (x * 2).sqrt()]).run
+    try:
+        for dtype in (torch.float32, torch.float64, torch.float32):
+            torch.set_default_dtype(dtype)
+            assert {torch.from_numpy(value).dtype for value in run({x: np.array([1, 2])})} == {dtype}
+    finally:
+        torch.set_default_dtype(torch.float32)

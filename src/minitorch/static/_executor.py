@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _runtime
+from .. import _dtypes, _runtime
 from .._dtypes import of_numpy
 from .._errors import broadcast_problem, public_name
 from .._op import Row
@@ -68,6 +68,11 @@ class Executor:
                 raise RuntimeError(
                     f"Executor(): {output} belongs to the body of {output.scope.name}; run what the loop gives"
                 )
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Make the program, in which numbers beside integers are floats of the default dtype."""
+        self._default = _dtypes.default()
         self._compiled = Compiled(self.outputs)
         self.order, self.program = self._compiled.order, self._compiled.program
         targets = {output.of for output in self.outputs if isinstance(output, Node)}
@@ -116,6 +121,8 @@ class Executor:
             raise TypeError(
                 f"run(): feed_dict must be a dict of values by node or name, {{{names}}}, not {type(feed).__name__}"
             )
+        if self._default is not _dtypes.default():
+            self._prepare()
         registers = self._compiled.registers()
         came = False
         for node, slot, dtype, fixed, target in self._feeds:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from .. import _runtime
-from .._dtypes import floating, promote
+from .._dtypes import default, floating, promote
 from .._op import Row
 from .._runtime import quiet, wrap
 from .._value_notes import tell_left
@@ -55,9 +55,10 @@ class Number:
     @property
     def tables(self) -> Any:
         """The number as a 0-d array, by the dtype of the array beside it: for rows of any dtype, and for those of floats."""
-        if self._tables is None:
-            self._tables = _Beside(self.value, _runtime.operand), _Beside(self.value, _runtime.float_operand)
-        return self._tables
+        if self._tables is None or self._tables[2] is not default():
+            beside = _Beside(self.value, _runtime.operand), _Beside(self.value, _runtime.float_operand)
+            self._tables = *beside, default()
+        return self._tables[:2]
 
 
 class _Beside(dict[Any, np.ndarray]):
