@@ -656,6 +656,16 @@ AS_CALLED: dict[str, tuple[Any, Any, list[str]]] = {
         "t2 = mean(t1**2, dim=1, keepdim=True) + 1e-05",
         "dL/dx = (g - t1*mean(g*t1, dim=1, keepdim=True)/t2 - mean(g, dim=1, keepdim=True))/sqrt(t2)",
     ]),
+    "weight of a layer norm": (X[0], lambda w: F.layer_norm(X, (4,), w).sum(), [
+        "t1 = c - mean(c, dim=1, keepdim=True)",
+        "y = sum(layer_norm(c, (4,), weight=x))",
+        "dy/dx = sum(t1/sqrt(mean(t1**2, dim=1, keepdim=True) + 1e-05), dim=0)",
+    ]),
+    "bias of a convolution": (X[0, :2], lambda b: F.conv2d(IMAGE, torch.ones(2, 1, 2, 2).double(), b).exp().sum(), [
+        "t1 = exp(conv2d(c, ones(2, 1, 2, 2), x))",
+        "y = sum(t1)",
+        "dy/dx = sum(t1, dim=(0, 2, 3))",
+    ]),
     "convolution": (IMAGE, lambda x: F.conv2d(x, torch.ones(1, 1, 2, 2).double(), stride=2, padding=1), [
         "y = conv2d(x, ones(1, 1, 2, 2), stride=(2, 2), padding=(1, 1))",
         "dL/dx = conv_transpose2d(g, ones(1, 1, 2, 2), stride=(2, 2), padding=(1, 1), output_padding=(1, 0))",

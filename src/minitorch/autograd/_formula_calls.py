@@ -21,7 +21,7 @@ from .._dtypes import of_numpy
 from .._modes import enable_grad
 from ..ops import activation, class_loss, conv, gamma_normal, index, loss, normalize, pad, pool, scan, sort
 from ._expressions import Expression
-from ._formula_rows import averaged, channel_scaled, compared, stretched, where
+from ._formula_rows import averaged, channel_scaled, channel_total, compared, stretched, where
 from ._formula_text import Ref
 
 Params = Mapping[str, Any]
@@ -232,6 +232,18 @@ def normalized_back(reading: Any, args: Any, params: Params, layouts: Layouts) -
     return algebra.reshaped((grad - first - centered * second / spread) / spread**0.5, layouts[0][0])
 
 
+def norm_weight_grad(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
+    """The gradient of a weight: the sum for each channel of the gradient times what was normalised."""
+    (grad, x, mean, var), plan = args, params["plan"]
+    algebra = reading.algebra
+    if 0 in x.shape:
+        return None
+    mean, var = [algebra.reshaped(e, plan.kept) for e in (mean, var)]
+    normal = (algebra.reshaped(x, plan.shape) - mean) / (var + plan.eps) ** 0.5
+    seen = [algebra.reshaped(e, plan.channels) for e in (grad, normal)]
+    return channel_total(seen[0] * seen[1], plan.channels, layouts[0][0])
+
+
 def scaled_by_deviation(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression:
     """Each channel over its deviation."""
     (x, var), channels = args, params["channels"]
@@ -374,6 +386,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "gelu_backward": gelu_back,
     "norm_moments": moments,
     "normalized_backward": normalized_back,
+    "norm_weight_grad": norm_weight_grad,
     "over_deviation": scaled_by_deviation,
     "layer_norm": layer_norm,
     "group_norm": group_norm,

@@ -280,6 +280,7 @@ PRODUCTS: dict[str, Reading] = {
     "baddbmm": combined,
     "contract": contracted,
     "channel_total": channel_total,
+    "channel_sum": lambda self: summed(self, (0, *range(2, self.ndim))),
     "channel_scaled": channel_scaled,
     "addr": lambda self, vec1, vec2, beta, alpha: beta * self + alpha * (stretched(vec1, -1) * vec2),
 }
