@@ -357,3 +357,22 @@ def test_gradients_that_are_subnormal(logit: float, dtype: Any) -> None:
 def test_ties_of_singular_values(dtype: Any) -> None:
     for matrix in (torch.zeros(2, 2), torch.zeros(2, 3), torch.eye(3), torch.diag(torch.tensor([2.0, 0.0, 0.0]))):
         assert check_gradients(torch.linalg.svdvals, matrix.to(dtype)).ok
+
+
+def with_noise(x: Any) -> Any:
+    torch.manual_seed(0)
+    return x * torch.rand_like(x)
+
+
+def with_dropout(x: Any) -> Any:
+    torch.manual_seed(0)
+    return torch.nn.functional.dropout(x)
+
+
+def with_its_generator(x: Any) -> Any:
+    return x * torch.empty_like(x).uniform_(generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize("fn", [with_noise, with_dropout, with_its_generator])
+def test_draws_fill_memory_in_its_order(fn: Any) -> None:
+    assert check_gradients(fn, torch.arange(1.0, 7.0, dtype=torch.float64).view(2, 3)).ok

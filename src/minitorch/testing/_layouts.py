@@ -57,8 +57,13 @@ def non_contiguous(setting: Setting) -> str | None:
 
 
 def _asks_for_strides(tape: Tape) -> bool:
-    """Whether a call's values depend on the strides of its inputs, as those of ``as_strided`` do."""
-    return any([entry.op == "as_strided" for entry in tape])
+    """Whether a call may depend on the strides of its inputs: as ``as_strided`` does, and draws, which fill memory in its order."""
+    return any(
+        [
+            entry.op == "as_strided" or getattr(entry.row, "draws", False) or "generator" in (entry.params or {})
+            for entry in tape
+        ]
+    )
 
 
 def spread(array: Array) -> Array:
