@@ -57,7 +57,7 @@ def non_contiguous(setting: Setting) -> str | None:
 
 
 def _asks_for_strides(tape: Tape) -> bool:
-    """Whether a call may depend on the strides of its inputs: as ``as_strided`` does, and draws, which fill memory in its order."""
+    """Whether a call may depend on its inputs' strides: as ``as_strided`` does, and draws, which fill memory in its order."""
     return any(
         [
             entry.op == "as_strided" or getattr(entry.row, "draws", False) or "generator" in (entry.params or {})
