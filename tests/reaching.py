@@ -513,6 +513,31 @@ def attributes_that_are_listed(c: Any) -> Any:
     return [*out, f(pair(1, 1))]
 
 
+class Slotted:
+    """An object whose slot may be empty."""
+
+    __slots__ = ("scale",)
+
+
+def an_attribute_later(make: Any) -> Any:
+    """A program that asks an object for what it does not have at first."""
+
+    def run(c: Any) -> Any:
+        options = make()
+        f = c(lambda x: x * getattr(options, "scale", 1))
+        out = [f(pair(1, 1))]
+        options.scale = 2.0
+        return [*out, f(pair(1, 1))]
+
+    return run
+
+
+PROGRAMS |= {
+    f"an_attribute_of_{make.__name__}_later": (an_attribute_later(make), "")
+    for make in (types.SimpleNamespace, Slotted)
+}
+
+
 # -- gradients ---------------------------------------------------------------------------------------------------------
 def frozen_and_thawed(order: str, optimizer: Any, **options: Any) -> Any:
     """A program in which a layer requires gradients at some calls."""

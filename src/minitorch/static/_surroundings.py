@@ -414,7 +414,7 @@ class Surroundings:
 
     def _slot(self, holder: Any, name: str, path: str) -> None:
         value = stored(holder, name)
-        if value is not MISSING and (id(holder), name) not in self._paths:
+        if (id(holder), name) not in self._paths:
             self._paths[id(holder), name] = f"{path}.{name}"
             self.slots.append((holder, name, value))
             self._todo.append((value, f"{path}.{name}"))
@@ -472,7 +472,7 @@ class Surroundings:
                 self._slot(value, "_hooks", path)
                 for name in _MEMBERS & set(attributes or ()):
                     self._container(attributes[name], path, True)  # type: ignore[index]
-        elif attributes:
+        elif attributes is not None:
             self._container(attributes, path)
 
     def _attributes(self, holder: Any, names: Mapping[str, Any] | None, path: str) -> None:
