@@ -261,7 +261,9 @@ def test_structures_and_other_arguments(tmp_path: Path) -> None:
     program((a, [b, 3]), {"x": a}, scale=2.0, where=c)
     program.to_python(tmp_path / "model.py")
     given = [t.numpy() for t in (a, b, c)]
-    found = loaded(tmp_path / "model.py").function((given[0], [given[1], 3]), {"x": given[0]}, given[2])
+    found = loaded(tmp_path / "model.py").function(
+        (given[0], [given[1], 3]), {"x": given[0]}, scale=2.0, where=given[2]
+    )
     assert found["sum"].tolist() == [5.0]
     same(found["rest"][0], np.exp(given[0]))
     assert found["rest"][1].tolist() == [True]
@@ -423,7 +425,7 @@ def test_sizes_at_which_it_does_other_things_are_refused(tmp_path: Path) -> None
         (lambda x: x + 1 if x.shape[0] % 2 else x, {"x": {0: "n"}}, RuntimeError, "with these dynamic_axes, the axis 'n'"),
         (lambda x: (x, x.shape[0]), {"x": {0: "n"}}, RuntimeError, "numbers that are returned depend on sizes"),
         (lambda x: x + hash((x.shape[0], 7)) % 1009, {"x": {0: "n"}}, RuntimeError, "depends on sizes in a way"),
-        (lambda x: torch.eye(x.shape[0]) @ x, {"x": {0: "n"}}, RuntimeError, "it makes something that depends on sizes"),
+        (lambda x: x + torch.tensor([hash((len(x), 7)) % 1009]), {"x": {0: "n"}}, RuntimeError, "it makes something that"),
         (lambda x: x * max(x.shape[0], 4), {"x": {0: "n"}}, RuntimeError, "depends on sizes in a way"),
     ],
 )  # fmt: skip

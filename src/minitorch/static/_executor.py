@@ -167,7 +167,14 @@ class Executor:
         feed_dict : mapping
             As for ``run``: an example, for whose shapes and dtypes the module is written.
         dynamic_axes : dict, optional
-            For placeholders, by name, the axes whose sizes may vary.
+            For placeholders, by name, the axes whose sizes may vary.  By default those that are None in the placeholders'
+            shapes; where the graph does not run with sizes of their own for all of them, those that are equal in the example
+            stay equal.  For a placeholder without a shape, and with ``dynamic_axes={}``, the example's shape is written.
+
+        Raises
+        ------
+        RuntimeError
+            As for ``Traced.to_python``, so where the graph does other things at other sizes: then give *dynamic_axes*.
 
         Examples
         --------

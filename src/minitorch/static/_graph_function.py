@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .._modes import no_grad
@@ -55,6 +55,40 @@ class GraphFunction:
 
     def write(self, path: Any, tensors: list[Any], dynamic_axes: Any) -> None:
         """Write it as a NumPy module; see ``Executor.to_python``."""
+        ways = [dynamic_axes] if dynamic_axes is not None else self._axes(tensors)
+        for way in ways:
+            try:
+                return self._write(path, tensors, way)
+            except RuntimeError as error:
+                if dynamic_axes is not None or not way:
+                    raise
+                last = error
+        raise RuntimeError(
+            f"{last}; sizes of placeholders that are None are to vary here: with dynamic_axes={{}}, those of the example "
+            "are written"
+        ) from last
+
+    def _axes(self, tensors: list[Any]) -> list[dict[str, dict[int, str]]]:
+        """The axes of sizes that are None: of sizes of their own, or else of those that are equal in the example."""
+        free = [
+            (name, axis, tensor.shape[axis])
+            for name, (node, _), tensor in zip(self.__signature__.parameters, self.compiled.placeholders, tensors)
+            for axis, size in enumerate(node.fixed or ())
+            if size is None
+        ]
+        ways: list[dict[str, dict[int, str]]] = []
+        kinds: list[Callable[[str, int, int], Any]] = [lambda *place: place, lambda _, *place: place, lambda *p: p[2]]
+        for kind in kinds:
+            way: dict[str, dict[int, str]] = {}
+            called: dict[Any, str] = {}
+            for name, axis, size in free:
+                said = called.setdefault(kind(name, axis, size), f"{name}_size_{axis}")
+                way.setdefault(name, {})[axis] = said
+            if way not in ways:
+                ways.append(way)
+        return ways
+
+    def _write(self, path: Any, tensors: list[Any], dynamic_axes: Any) -> None:
         trace = Trace(tensors, lifts="kernels")
         trace.all_leaks = True
         with no_grad(), trace:

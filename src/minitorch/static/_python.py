@@ -27,6 +27,7 @@ from ._instructions import settled
 from ._passes import dead_code
 from ._plain import NUMBERS, plain_form, ufunc_form
 from ._traced_code import Plan
+from ._written_signature import Parameter, constants, literal, parameters_of, places
 
 LARGE = 1 << 16
 """Values of at least so many bytes are let go of after their last use."""
@@ -159,7 +160,7 @@ class Body:
         self._written: dict[str, None] = {}  # what comes from outside and is written
         self._inlined: dict[int, bool] = {}  # by the ids of instructions: it is decided once
         self.returned = block.returned
-        self._parameters = list(_parameters(function, block.given))
+        self._parameters = parameters_of(function, block.given)
         self._hidden: set[str] = set()
 
     def _used(self, instructions: list[Any]) -> list[Any]:
@@ -183,9 +184,9 @@ class Body:
         self._names, self._hidden = {}, {*taken}
 
     @property
-    def parameters(self) -> list[tuple[str, Any]]:
-        """The parameters that hold tensors, under names that hide nothing, and their values."""
-        return [(name + "_" * (name in self._hidden), value) for name, value in self._parameters]
+    def parameters(self) -> list[Parameter]:
+        """The parameters, under names that hide nothing."""
+        return [p._replace(name=p.name + "_" * (p.name in self._hidden)) for p in self._parameters]
 
     def own(self, wish: str, parameter: bool = False) -> str:
         """A variable's name that nothing else has; for a parameter its own, where that hides nothing that may be called."""
@@ -231,6 +232,7 @@ class Body:
     # -- lines ---------------------------------------------------------------------------------------------------------
     def lines(self, function: str) -> Iterator[str]:
         """The lines of the function, without its head."""
+        self._taken |= {p.name for p in self.parameters if literal(p.value) is not None}
         for name, path, slot in self.inputs():
             array = self.trace.arrays[slot]
             self._names[slot] = self.own(name, name == path)
@@ -242,6 +244,9 @@ class Body:
                 )
             yield f"{self._names[slot]} = {call}"
             yield from self.sizes_of(slot)
+        for parameter in self.parameters:
+            for path, said in constants(parameter.name, parameter.value):
+                yield f"_same_argument({path}, {json.dumps(path)}, {said})"
         for number, ins in enumerate(self.instructions):
             try:
                 yield from self.instruction(ins)
@@ -261,8 +266,8 @@ class Body:
 
     def inputs(self) -> Iterator[tuple[str, str, Slot]]:
         """The tensors that it is given: a name, where it is found in the parameters, and its slot."""
-        for name, value in self.parameters:
-            yield from _places(name, name, value)
+        for parameter in self.parameters:
+            yield from places(parameter.name, parameter.name, parameter.value)
 
     def shape_wanted(self, slot: Slot) -> str:
         """The shape that an input must have, as an expression."""
@@ -476,31 +481,3 @@ def _gives_tuple(row: Any, slots: Sequence[Slot]) -> bool:
     """Whether a choice gives a tuple."""
     returned = str(getattr(row.kernel, "__annotations__", {}).get("return", ""))
     return not isinstance(row, Row) and (len(slots) > 1 or "tuple" in returned)
-
-
-def _parameters(function: Any, given: Any) -> Iterator[tuple[str, Any]]:
-    """The parameters of the function that hold tensors: names, and values with slots in the place of tensors."""
-    args, kwargs = given
-    try:
-        bound = inspect.signature(getattr(function, "forward", function)).bind(*args, **kwargs)
-        named = list(bound.arguments.items())
-        kinds = {n: p.kind for n, p in bound.signature.parameters.items()}
-    except (TypeError, ValueError):
-        named, kinds = [*[(f"x{n}", a) for n, a in enumerate(args)], *kwargs.items()], {}
-    for name, value in named:
-        if kinds.get(name) is inspect.Parameter.VAR_POSITIONAL:
-            yield from [(f"{name}_{n}", v) for n, v in enumerate(value) if [*_places("", "", v)]]
-        elif kinds.get(name) is inspect.Parameter.VAR_KEYWORD:
-            yield from [(n, v) for n, v in value.items() if [*_places("", "", v)]]
-        elif [*_places("", "", value)]:
-            yield name, value
-
-
-def _places(name: str, path: str, value: Any) -> Iterator[tuple[str, str, Slot]]:
-    """Where slots are in a value."""
-    if isinstance(value, Slot):
-        yield name, path, value
-    elif kind_of(value) is not None:
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, item in items:
-            yield from _places(f"{name}_{key}", f"{path}[{key!r}]", item)

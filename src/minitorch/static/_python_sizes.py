@@ -308,12 +308,16 @@ class Trial:
 
     def gives(self, arrays: Sequence[np.ndarray], wanted: Sequence[np.ndarray]) -> bool:
         """Whether it gives these arrays."""
-        given = []
-        for _, value in self.body.parameters:
-            leaves, spec = tree_flatten(value)
-            given.append(tree_unflatten([arrays[x].copy() if isinstance(x, Slot) else x for x in leaves], spec))
+        args, kwargs = [], {}
+        for parameter in self.body.parameters:
+            leaves, spec = tree_flatten(parameter.value)
+            value = tree_unflatten([arrays[x].copy() if isinstance(x, Slot) else x for x in leaves], spec)
+            if parameter.by_name:
+                kwargs[parameter.name] = value
+            else:
+                args.append(value)
         try:
-            found = [x for x in tree_flatten(self.written(*given))[0] if isinstance(x, np.ndarray)]
+            found = [x for x in tree_flatten(self.written(*args, **kwargs))[0] if isinstance(x, np.ndarray)]
         except Exception:
             return False
         return len(found) == len(wanted) and all(map(alike, found, wanted))

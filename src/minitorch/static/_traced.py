@@ -271,7 +271,8 @@ class Traced:
 
         The module has one function, named as the traced function is (``forward`` where that is a model), that takes and returns
         ndarrays and gives the same bits.  It is made for the shapes and dtypes that there are programs for, and says so where
-        it is given others.
+        it is given others.  Its parameters are those of the traced function, with their kinds and defaults; numbers, texts
+        and lists of them must be what they were when it was traced.  What has no text, such as a model, is left out.
 
         Parameters
         ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import json
 import os
 import re
@@ -16,6 +17,7 @@ from .._files import replacing
 from ._copied import Copies
 from ._python import Block, Body, Weights, block_of
 from ._python_sizes import SizedBody, Trial, axes_by_number, general_of
+from ._written_signature import head, passed
 
 _GIVEN = '''
 class OtherInputs(ValueError):
@@ -44,6 +46,15 @@ def _same_way(value, seen, kind):
             f"traced on and is {{value.tolist()}} here: trace it on such inputs too, and write the module again"
         )
 '''
+_SAME_ARGUMENT = '''
+def _same_argument(value, name, seen):
+    """Go on only where an argument that is no array is what it was when the function was traced."""
+    if repr(value) != repr(seen):
+        raise OtherInputs(
+            f"{function}(): {{name}} was {{seen!r}} when this was traced, but is {{value!r}}: trace the model with that anew, "
+            "and write a module for it"
+        )
+'''
 _AT_LEAST = '''
 def _at_least(name, size, least):
     """Check a size."""
@@ -59,7 +70,7 @@ class _Held:
     def __init__(self, array):
         self._array = array
 '''
-_HELPERS = {"_same_way": _SAME_WAY, "_at_least": _AT_LEAST, "_Held": _HELD}
+_HELPERS = {"_same_way": _SAME_WAY, "_same_argument": _SAME_ARGUMENT, "_at_least": _AT_LEAST, "_Held": _HELD}
 _WEIGHTS = """
 with {np}.load({path}(__file__).with_name({name}), allow_pickle=False) as _file:
     W = {{_name: _file[_name] for _name in _file.files}}
@@ -143,6 +154,8 @@ class Module:
             sized = SizedBody(function, general, blocks[-1].given, self.copies, weights, problems)
             self.bodies = [sized]
             self._look(problems)
+        builtin = sorted({p.name for body in self.bodies for p in body.parameters} & {*vars(builtins)})
+        self.hidden = re.compile(rf"(?<![\w.])({'|'.join(builtin) or '(?!)'})(?=\()")  # calls of what parameters hide
         self.np = self.copies.numpy()
         self.path = self.copies.imported("pathlib", "Path", "Path", None) if weights.arrays else ""
         self.copies.settle(
@@ -150,6 +163,7 @@ class Module:
                 self.name,
                 *[f"{self.name}_{n}" for n in range(1, 1 + len(self.bodies))],
                 *("W", "OtherInputs", "_given", *_HELPERS),
+                *[f"_builtin_{n}" for n in builtin],
             }
         )
         self.np = self.copies.numpy()
@@ -184,6 +198,8 @@ class Module:
         parts = [self._head(), self.copies.imports()]
         if self.weights.arrays and loads:
             parts.append(_WEIGHTS.format(np=self.np, path=self.path, name=json.dumps(self.beside)).rstrip())
+        hidden = sorted({*re.findall(r"(?<!\w)_builtin_(\w+)\(", text)})
+        parts += ["", *[f"_builtin_{n} = {n}" for n in hidden]] * bool(hidden)
         parts += ["", "", text, *[h.format(np=self.np, function=self.name) for h in helpers]]
         if kernels:
             parts += ["", "# -- operations as minitorch computes them " + "-" * 79, spaced(kernels)]
@@ -191,27 +207,32 @@ class Module:
 
     def _head(self) -> str:
         body = self.bodies[0]
-        call = f"{self.name}({', '.join([name for name, _ in body.parameters])})"
+        shown = f"{self.name}({passed(body.parameters, whole=False)})"
         kept = sum([a.nbytes for a in self.weights.arrays.values()])
         needs = (
             f"NumPy and {self.beside}, which has its weights: {kept} bytes" if self.weights.arrays else "NumPy alone"
         )
         return (
-            f'"""{self.title} as NumPy code: ``{call}`` takes and returns ndarrays.\n\n'
+            f'"""{self.title} as NumPy code: ``{shown}`` takes and returns ndarrays.\n\n'
             f'Written by minitorch with NumPy {np.__version__}.  It needs {needs}.\n"""\n'
         )
 
     def _function(self, body: Body, name: str) -> str:
         body.begin(self.copies.taken | {self.name, name})
         lines = list(body.lines("_given"))
-        parameters = ", ".join([parameter for parameter, _ in body.parameters])
         return "\n".join([
             f'@{self.np}.errstate(all="ignore")',
-            f"def {name}({parameters}):",
+            self._def(body, name),
             *[f"    {line}" for line in self._docstring(body)],
-            *[f"    {part}" for line in lines for part in folded(line)],
+            *[f"    {part}" for line in lines for part in folded(self.hidden.sub(r"_builtin_\1", line))],
             "",
         ])  # fmt: skip
+
+    def _def(self, body: Body, name: str) -> str:
+        """The first line of a function; several where it would be too long."""
+        said = head(body.parameters)
+        line = f"def {name}({', '.join(said)}):"
+        return line if len(line) <= WIDTH else "\n".join([f"def {name}(", *[f"    {p}," for p in said], "):"])
 
     def _docstring(self, body: Body) -> list[str]:
         inputs = ", ".join([f"{path} {body.layout(slot)}" for _, path, slot in body.inputs()]) or "nothing"
@@ -220,14 +241,14 @@ class Module:
 
     def _chooser(self) -> str:
         """The function that tries those for the kinds of inputs."""
-        parameters = ", ".join([parameter for parameter, _ in self.bodies[0].parameters])
+        parameters = self.bodies[0].parameters
         names = ", ".join([f"{self.name}_{number}" for number in range(1, 1 + len(self.bodies))])
-        return f'''def {self.name}({parameters}):
+        return f'''{self._def(self.bodies[0], self.name)}
     """Calls the function that is written for such inputs."""
     problems = []
     for way in ({names}):
         try:
-            return way({parameters})
+            return way({passed(parameters)})
         except OtherInputs as error:
             problems.append(f"\\n  {{way.__doc__}} {{error}}")
     raise OtherInputs("{self.name}(): nothing is written for these inputs:" + "".join(problems))
