@@ -94,6 +94,20 @@ def test_several_kinds_of_inputs(tmp_path: Path) -> None:
         module.nested({"a": N}, 5, z=N)
 
 
+def test_names_that_a_module_uses_itself(tmp_path: Path) -> None:
+    def function(way: Any, problems: int = 1, *, np: Any, error: str = "") -> Any:
+        return way * problems + np
+
+    program = static.compile(function, quiet=True)
+    for size in (2, 3):
+        program(torch.ones(size), 3, np=torch.ones(size))
+    program.to_python(tmp_path / "model.py")
+    module = loaded(tmp_path / "model.py")
+    assert module.function(np.ones(3, np.float32), 3, np_=np.ones(3, np.float32)).tolist() == [4.0] * 3
+    with pytest.raises(ValueError, match="problems was 3 when this was traced, but is 1"):
+        module.function(N, np_=N)
+
+
 def test_what_has_no_text_is_left_out(tmp_path: Path) -> None:
     model = nn.Linear(2, 2)
     table = torch.ones(2)

@@ -189,10 +189,11 @@ class Module:
     # -- the text ------------------------------------------------------------------------------------------------------
     def _text(self, loads: bool = True) -> str:
         single = len(self.bodies) == 1
-        functions = [] if single else [self._chooser()]
-        for number, body in enumerate(self.bodies, 1):
-            functions.append(self._function(body, self.name if single else f"{self.name}_{number}"))
-        text = "\n\n".join(functions)
+        functions = [
+            self._function(body, self.name if single else f"{self.name}_{number}")
+            for number, body in enumerate(self.bodies, 1)
+        ]
+        text = "\n\n".join(functions if single else [self._chooser(), *functions])
         helpers = [_GIVEN, *[helper for name, helper in _HELPERS.items() if f"{name}(" in text]]
         kernels = [text for _, text in self.copies.texts()]
         parts = [self._head(), self.copies.imports()]
@@ -242,16 +243,18 @@ class Module:
     def _chooser(self) -> str:
         """The function that tries those for the kinds of inputs."""
         parameters = self.bodies[0].parameters
+        taken = {p.name for p in parameters}
+        way, problems, error = [name + "_" * (name in taken) for name in ("way", "problems", "error")]
         names = ", ".join([f"{self.name}_{number}" for number in range(1, 1 + len(self.bodies))])
         return f'''{self._def(self.bodies[0], self.name)}
     """Calls the function that is written for such inputs."""
-    problems = []
-    for way in ({names}):
+    {problems} = []
+    for {way} in ({names}):
         try:
-            return way({passed(parameters)})
-        except OtherInputs as error:
-            problems.append(f"\\n  {{way.__doc__}} {{error}}")
-    raise OtherInputs("{self.name}(): nothing is written for these inputs:" + "".join(problems))
+            return {way}({passed(parameters)})
+        except OtherInputs as {error}:
+            {problems}.append(f"\\n  {{{way}.__doc__}} {{{error}}}")
+    raise OtherInputs("{self.name}(): nothing is written for these inputs:" + "".join({problems}))
 '''
 
 
