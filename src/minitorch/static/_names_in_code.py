@@ -8,6 +8,11 @@ import types
 from typing import Any, NamedTuple
 
 
+_ASK = ("hasattr", "getattr", "setattr")
+_CALL = "PRECALL" if "PRECALL" in dis.opmap else "CALL"
+"""What a call's arguments stand before."""
+
+
 class Names(NamedTuple):
     """The names in a function's code: of globals and of attributes, of attributes that it sets, and of what is read to be
     called at once, or not: there, attributes begin with a dot; of modules that it imports; and of what may be absent: what a
@@ -27,13 +32,18 @@ def names_in(code: types.CodeType) -> Names:
     """The names in a code, and in those of the functions that are made in it."""
     found: Any = Names._make([set() for _ in Names._fields])
     calls = catches = False
-    for instruction in dis.get_instructions(code):
+    instructions = list(dis.get_instructions(code))
+    constant = {"getattr", "setattr"} if _ask_by_constants(instructions) else set()
+    asks = False
+    for instruction in instructions:
         name, kind = instruction.argval, instruction.opname
         if kind.startswith("IMPORT"):
             (found.imports if kind == "IMPORT_NAME" else found.attributes).add(name)
         elif kind.endswith(("_GLOBAL", "_NAME", "_ATTR", "_METHOD")):
             is_global = kind.endswith(("_GLOBAL", "_NAME"))
-            (found.globals if is_global else found.attributes).add(name)
+            asks = asks or (is_global and name in _ASK)
+            if not (is_global and name in constant):
+                (found.globals if is_global else found.attributes).add(name)
             if kind == "STORE_ATTR":
                 found.stored.add(name)
             # For a call's sake there is a "NULL" in argrepr, of a module in the line before its function's.
@@ -45,9 +55,27 @@ def names_in(code: types.CodeType) -> Names:
             for names, inner in zip(found, names_in(name)):
                 names |= inner
         catches = catches or kind == "CHECK_EXC_MATCH"
-    if not found.globals.isdisjoint(("hasattr", "getattr")):
+    if asks:
         found.maybe.update([c for c in code.co_consts if isinstance(c, str) and c.isidentifier()])
         found.attributes.update(found.maybe)
     if catches:
         found.maybe.update(found.attributes)
     return Names(*map(frozenset, found))
+
+
+def _ask_by_constants(instructions: list[dis.Instruction]) -> bool:
+    """Whether each ``getattr`` and ``setattr`` in a code is called with a name that stands in it."""
+    for number, instruction in enumerate(instructions):
+        if instruction.argval not in ("getattr", "setattr") or not instruction.opname.endswith(("_GLOBAL", "_NAME")):
+            continue
+        depth, last = 0, None  # of the arguments; what has given the second one
+        for following in instructions[number + 1 :]:
+            if following.opcode in dis.hasjrel or following.opcode in dis.hasjabs:
+                return False
+            if following.opname == _CALL and following.arg == depth:
+                break
+            depth += dis.stack_effect(following.opcode, following.arg, jump=False)
+            last = following if depth == 2 else last
+        if last is None or last.opname != "LOAD_CONST" or not isinstance(last.argval, str):
+            return False
+    return True
