@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import types
 from typing import Any
 
 import numpy as np
@@ -455,87 +454,6 @@ def caught(function: Any) -> Any:
 
 
 PROGRAMS |= {f"{name}_with_errors_that_are_caught": (caught(function), "") for name, function in INDEXED.items()}
-
-
-# -- what is not there at the first call -------------------------------------------------------------------------------
-class Adapted(nn.Module):
-    """A module that may come to have more than it has."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(2, 2)
-
-    def forward(self, x: Any) -> Any:
-        for child in self.children():
-            x = child(x)
-        if hasattr(self, "adapter"):
-            x = self.adapter(x) * 2
-        try:
-            return x * self.scale
-        except AttributeError:
-            return x
-
-
-def more_of_a_module(change: Any) -> Any:
-    """A program whose module has something more from the second call on."""
-
-    def run(c: Any) -> Any:
-        torch.manual_seed(0)
-        module = Adapted()
-        f = c(module)
-        with torch.no_grad():
-            out = [f(pair(1, 2))]
-            change(module)
-            return [*out, f(pair(1, 2)), f(pair(2, 1))]
-
-    return run
-
-
-MORE = {
-    "a_child": lambda module: setattr(module, "other", nn.Linear(2, 2)),
-    "a_child_that_is_asked_for": lambda module: setattr(module, "adapter", nn.Identity()),
-    "a_child_under_its_name": lambda module: module.add_module("adapter", nn.Tanh()),
-    "a_number_that_was_missing": lambda module: setattr(module, "scale", 3.0),
-    "a_hook": lambda module: module.register_forward_hook(lambda module, args, out: out * 2),
-    "a_hook_before": lambda module: module.register_forward_pre_hook(lambda module, args: (args[0] * 2,)),
-    "a_hook_of_a_child": lambda module: module.layer.register_forward_hook(lambda module, args, out: out * 2),
-    "one_child_less": lambda module: delattr(module, "layer"),
-}
-PROGRAMS |= {f"{name}_later": (more_of_a_module(change), "") for name, change in MORE.items()}
-
-
-@program()
-def attributes_that_are_listed(c: Any) -> Any:
-    options = types.SimpleNamespace(a=1.0)
-    f = c(lambda x: x * sum(vars(options).values()))
-    out = [f(pair(1, 1))]
-    options.b = 2.0
-    return [*out, f(pair(1, 1))]
-
-
-class Slotted:
-    """An object whose slot may be empty."""
-
-    __slots__ = ("scale",)
-
-
-def an_attribute_later(make: Any) -> Any:
-    """A program that asks an object for what it does not have at first."""
-
-    def run(c: Any) -> Any:
-        options = make()
-        f = c(lambda x: x * getattr(options, "scale", 1))
-        out = [f(pair(1, 1))]
-        options.scale = 2.0
-        return [*out, f(pair(1, 1))]
-
-    return run
-
-
-PROGRAMS |= {
-    f"an_attribute_of_{make.__name__}_later": (an_attribute_later(make), "")
-    for make in (types.SimpleNamespace, Slotted)
-}
 
 
 # -- gradients ---------------------------------------------------------------------------------------------------------

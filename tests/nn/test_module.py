@@ -314,3 +314,21 @@ def test_set_submodule() -> None:
     ):
         with pytest.raises(error, match=message):
             model.set_submodule(target, module, strict=True)
+
+
+def test_wrappers_hand_on_what_they_do_not_have() -> None:
+    class Wrapper(nn.Module):
+        def __init__(self, module: nn.Module) -> None:
+            super().__init__()
+            self.module = module
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                return getattr(self.module, name)
+
+    wrapped = Wrapper(nn.Linear(3, 2))
+    assert (wrapped.in_features, wrapped.module.out_features, hasattr(wrapped, "other")) == (3, 2, False)
+    with pytest.raises(AttributeError, match=r"^'Linear' object has no attribute 'other'$"):
+        wrapped.other  # noqa: B018

@@ -16,7 +16,7 @@ from .. import _dtypes, _runtime
 from .._identity import owner
 from .._modes import grad_on, inference_mode_on
 from .._tape import AccumulateGrad
-from ._surroundings import MISSING, Surroundings, alike, held, items_of, same_memory, shown, stored
+from ._surroundings import MISSING, Surroundings, alike, held, is_plain, items_of, same_memory, shown, stored
 
 _MANY = 64
 """Containers of more items are gone through, not written out."""
@@ -59,7 +59,9 @@ class Guards:
         for container, values, keys in around.contents:
             self._items(container, values)
             if keys is not None:
-                self.unless(f"[*{self.name(container)}] == {self.name(keys)}")
+                plain = all(map(is_plain, keys))
+                now, before = self.name(container), self.name(keys)
+                self.unless(f"[*{now}] == {before}" if plain else f"all(map(alike, {now}, {before}))")
         for array, seen in around.arrays:
             self.unless(f"{self.name(array)}.tobytes() == {self.name(seen)}")
 

@@ -7,7 +7,6 @@ import functools
 import types
 from typing import Any, NamedTuple
 
-
 _ASK = ("hasattr", "getattr", "setattr")
 _CALL = "PRECALL" if "PRECALL" in dis.opmap else "CALL"
 """What a call's arguments stand before."""

@@ -184,7 +184,7 @@ class Surroundings:
                 found.append(self._paths[id(function)])
         for container, values, keys in self.contents:
             same = len(container) == len(values) and all(map(alike, items_of(container), values))
-            if not same or (keys is not None and keys != [*container]):
+            if not same or not (keys is None or all(map(alike, container, keys))):
                 found.append(self._paths[id(container)])
         return found + [self._paths[id(array)] for array, seen in self.arrays if array.tobytes() != seen]
 
@@ -320,7 +320,7 @@ class Surroundings:
         elif (wrapped := stored(value, "__wrapped__")) is not MISSING:  # a cache's function, one that is traced
             self._todo.append((wrapped, path))
         elif isinstance(value, (list, tuple, dict, set, deque, bytearray, packed)):
-            self._container(value, path, isinstance(value, dict) and all(map(is_plain, value)))
+            self._container(value, path, isinstance(value, dict))
             if not _of_library(type(value)):
                 self._object(value, path)
         elif isinstance(value, np.ndarray):
@@ -479,13 +479,17 @@ class Surroundings:
         """Those attributes of an object that some code names."""
         asks = not self._names.isdisjoint(_ANY_ATTRIBUTE)
         spaces = isinstance(holder, (types.ModuleType, type))
+        inherited = _set_by_libraries(type(holder)) if isinstance(holder, Module) else ()  # type: ignore[arg-type]
         for name in set(names or ()) - _REGISTRIES:
             method = isinstance(holder, type) and (name == "forward" or name[:2] == "__")
             known = isinstance(holder, Module) and (
                 name == "training" or name[0] == "_" or isinstance(names[name], (Module, _runtime.Tensor))  # type: ignore[index]
             )
             every = asks and not (spaces and (name[:2] == "__" or isinstance(names[name], _CODE)))  # type: ignore[index]
-            if every or known or name in self._names or (method and name not in _UNCALLED):
+            named = name in self._names and not (
+                f".{name}" in self._called and f".{name}" not in self._handed and is_plain(names[name])  # type: ignore[index]
+            )  # what is called is another object's
+            if every or known or named or name in inherited or (method and name not in _UNCALLED):
                 if path == "an argument" and isinstance(holder, _runtime.Tensor):
                     self.refused = (
                         f"it reads the attribute {name!r} of a tensor that is an argument: pass that by itself"
@@ -498,6 +502,8 @@ class Surroundings:
                         self._slot(holder, name, path)
                 if names is not None:
                     self._lacks(names, (self._names | {"forward"}) & set(vars(kind)), path)
+        for kind in holder.__mro__[1:] if isinstance(holder, type) else ():  # what would hide an inherited one
+            self._lacks(names, (self._names | {"forward"}) & set(vars(kind)), path)
         if names is not None:
             if asks and not spaces and (id(names), "__len__") not in self._paths:
                 self._paths[id(names), "__len__"] = path
@@ -551,6 +557,13 @@ _UNCALLED = frozenset(
 def _count(leaf: AccumulateGrad) -> int:
     """How many hooks a leaf has."""
     return len(leaf.hooks or ()) + len(leaf.post_hooks or ())
+
+
+@functools.cache
+def _set_by_libraries(kind: type) -> frozenset[str]:
+    """The attributes that the library's modules from which a user's class is derived set, and read."""
+    makers = [vars(base).get("__init__") for base in kind.__mro__ if base is not Module and _of_library(base)]
+    return frozenset().union(*[names_in(m.__code__).stored for m in makers if isinstance(m, types.FunctionType)])
 
 
 def _name(root: Any) -> str:

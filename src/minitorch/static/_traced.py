@@ -13,7 +13,7 @@ import numpy as np
 from .. import _dtypes, _runtime
 from .._differentiate import grad
 from .._identity import owner
-from .._modes import enable_grad, grad_on, inference_mode_on, observers
+from .._modes import enable_grad, grad_on, inference_marks, inference_mode_on, observers
 from .._pytree import tree_flatten, tree_unflatten
 from .._tape import AccumulateGrad
 from .._trace import Trace
@@ -86,7 +86,7 @@ class Traced:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function gives for these arguments."""
-        if observers:  # which are to see the operations themselves
+        if observers and observers != [inference_marks]:  # which are to see the operations themselves
             return self.function(*args, **kwargs)
         if self._latest is not None and not kwargs:
             fitting, variant = self._latest

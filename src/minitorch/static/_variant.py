@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._identity import owner
-from .._modes import grad_on, no_grad
+from .._modes import grad_on, inference_marks, inference_mode_on, no_grad
 from .._reach import reachable
 from .._records import site_of
 from .._runtime import silent, wrap
@@ -67,6 +67,7 @@ class Variant:
             self.recorded = any([_leads_back(t) for t in results])
         self._steps = any([isinstance(i, Ran) for i in self.plan.instructions])
         self._places = [places.get(slot) for slot in slots]
+        self._marks = inference_mode_on.get()
         self._fresh = len({*slots}) == len(slots) and not any(self._places)  # results are new tensors, each another one
         self._parted = False  # whether an argument was another tensor at the last call than one that is read by name
         self._went: Any = None  # the branch that went another way at the last call
@@ -129,7 +130,11 @@ class Variant:
             return None
         if written:
             count_edits(written, self._times)
-        return (self._make([*map(wrap, found)] if self._fresh else self._tensors(found, tensors)),)
+        made = [*map(wrap, found)] if self._fresh else self._tensors(found, tensors)
+        if self._marks:
+            for tensor in [t for t, place in zip(made, self._places) if place is None]:
+                inference_marks.mark(tensor)
+        return (self._make(made),)
 
     def _tensors(self, found: Sequence[np.ndarray], tensors: Sequence[Any]) -> list[Any]:
         """The results, where some are the same, or what the function was given or has captured."""

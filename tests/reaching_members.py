@@ -1,0 +1,183 @@
+"""Programs, as in ``changing``, whose objects come to have what they did not have, or have what nothing reads."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import minitorch as torch
+from changing import pair
+from minitorch import nn
+from reaching import PROGRAMS, program
+
+__all__ = ["PROGRAMS"]
+
+
+# -- what is not there at the first call -------------------------------------------------------------------------------
+class Adapted(nn.Module):
+    """A module that may come to have more than it has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def forward(self, x: Any) -> Any:
+        for child in self.children():
+            x = child(x)
+        if hasattr(self, "adapter"):
+            x = self.adapter(x) * 2
+        try:
+            return x * self.scale
+        except AttributeError:
+            return x
+
+
+def more_of_a_module(change: Any) -> Any:
+    """A program whose module has something more from the second call on."""
+
+    def run(c: Any) -> Any:
+        torch.manual_seed(0)
+        module = Adapted()
+        f = c(module)
+        with torch.no_grad():
+            out = [f(pair(1, 2))]
+            change(module)
+            return [*out, f(pair(1, 2)), f(pair(2, 1))]
+
+    return run
+
+
+MORE = {
+    "a_child": lambda module: setattr(module, "other", nn.Linear(2, 2)),
+    "a_child_that_is_asked_for": lambda module: setattr(module, "adapter", nn.Identity()),
+    "a_child_under_its_name": lambda module: module.add_module("adapter", nn.Tanh()),
+    "a_number_that_was_missing": lambda module: setattr(module, "scale", 3.0),
+    "a_hook": lambda module: module.register_forward_hook(lambda module, args, out: out * 2),
+    "a_hook_before": lambda module: module.register_forward_pre_hook(lambda module, args: (args[0] * 2,)),
+    "a_hook_of_a_child": lambda module: module.layer.register_forward_hook(lambda module, args, out: out * 2),
+    "one_child_less": lambda module: delattr(module, "layer"),
+}
+PROGRAMS |= {f"{name}_later": (more_of_a_module(change), "") for name, change in MORE.items()}
+
+
+@program()
+def attributes_that_are_listed(c: Any) -> Any:
+    options = types.SimpleNamespace(a=1.0)
+    f = c(lambda x: x * sum(vars(options).values()))
+    out = [f(pair(1, 1))]
+    options.b = 2.0
+    return [*out, f(pair(1, 1))]
+
+
+class Slotted:
+    """An object whose slot may be empty."""
+
+    __slots__ = ("scale",)
+
+
+def an_attribute_later(make: Any) -> Any:
+    """A program that asks an object for what it does not have at first."""
+
+    def run(c: Any) -> Any:
+        options = make()
+        f = c(lambda x: x * getattr(options, "scale", 1))
+        out = [f(pair(1, 1))]
+        options.scale = 2.0
+        return [*out, f(pair(1, 1))]
+
+    return run
+
+
+PROGRAMS |= {
+    f"an_attribute_of_{make.__name__}_later": (an_attribute_later(make), "")
+    for make in (types.SimpleNamespace, Slotted)
+}
+
+
+# -- classes and keys --------------------------------------------------------------------------------------------------
+@program()
+def a_method_that_hides_an_inherited_one(c: Any) -> Any:
+    class Base(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x * 2
+
+    class Derived(Base):
+        pass
+
+    f = c(Derived())
+    out = [f(pair(1, 2))]
+    Derived.forward = lambda self, x: x * 9
+    return [*out, f(pair(1, 2))]
+
+
+@program()
+def a_dict_by_modules(c: Any) -> Any:
+    first, second = nn.Tanh(), nn.ReLU()
+    enabled = {first: 1.0, second: 2.0}
+    f = c(lambda x: x * enabled[first])
+    out = [f(pair(1, 2))]
+    enabled.clear()
+    enabled.update({second: 1.0, first: 2.0})
+    return [*out, f(pair(1, 2))]
+
+
+def derived_from(kind: Any, name: str, value: Any, *args: Any) -> Any:
+    """A program whose module's class is derived from a library's, with an option that changes."""
+
+    def run(c: Any) -> Any:
+        torch.manual_seed(0)
+        module = type(f"My{kind.__name__}", (kind,), {"__module__": __name__})(*args)
+        f = c(module)
+        with torch.no_grad():
+            out = [f(pair(1, -2).reshape(1, 2))]
+            setattr(module, name, value)
+            return [*out, f(pair(1, -2).reshape(1, 2))]
+
+    return run
+
+
+DERIVED = [
+    (nn.Dropout, "p", 0.0, 0.5),
+    (nn.LayerNorm, "eps", 3.0, 2),
+    (nn.LeakyReLU, "negative_slope", 0.5),
+    (nn.Softmax, "dim", 0, 1),
+    (nn.GELU, "approximate", "tanh"),
+    (nn.MaxPool1d, "stride", 1, 2),
+]
+PROGRAMS |= {f"an_option_of_a_class_derived_from_{case[0].__name__}": (derived_from(*case), "") for case in DERIVED}
+
+
+@program()
+def members_that_nothing_reads(c: Any) -> Any:
+    class Trainer:
+        def __init__(self) -> None:
+            self.weight, self.count, self.step, self.options = nn.Parameter(pair(1, 2)), 0, 0, types.SimpleNamespace()
+            self.optimizer = torch.optim.SGD([self.weight], lr=0.1)
+
+        def train(self, x: Any) -> Any:
+            self.optimizer.zero_grad()
+            loss = (self.weight * x * getattr(self.options, "scale", 1)).square().sum()
+            loss.backward()
+            self.optimizer.step()
+            return loss.detach()
+
+    trainer = Trainer()
+    f, out = c(trainer.train), []
+    for _ in range(5):
+        out.append(f(pair(1, 2)))
+        trainer.count += 1
+        trainer.step += 1
+    assert len(getattr(f, "variants", [1])) == 1
+    return out
+
+
+@program()
+def blocks_of_inference_mode(c: Any) -> Any:
+    model = nn.Linear(2, 2, bias=False)
+    nn.init.ones_(model.weight)
+    f = c(model)
+    with torch.inference_mode():
+        found = [f(pair(1, 2)) for _ in range(3)]
+    assert [t.is_inference() for t in found] == [True] * 3
+    assert getattr(f, "variants", [1])
+    return [*found, f(pair(1, 2))]
