@@ -50,13 +50,13 @@ class Deployed(NamedTuple):
 
 
 class Of(nn.Module):
-    """A function of submodules and inputs as a module."""
+    """A function of submodules, functions and inputs as a module."""
 
-    def __init__(self, forward: Callable[..., Any], **parts: nn.Module) -> None:
+    def __init__(self, forward: Callable[..., Any], **parts: Any) -> None:
         super().__init__()
         self.function = forward
         for name, part in parts.items():
-            self.add_module(name, part)
+            setattr(self, name, part)
 
     def forward(self, *inputs: torch.Tensor) -> Any:
         return self.function(self, *inputs)
@@ -77,7 +77,7 @@ def chain(*layers: Callable[[], nn.Module]) -> Callable[[], nn.Module]:
     return lambda: nn.Sequential(*[layer() for layer in layers])
 
 
-def of(forward: Callable[..., Any], **parts: Callable[[], nn.Module]) -> Callable[[], nn.Module]:
+def of(forward: Callable[..., Any], **parts: Callable[[], Any]) -> Callable[[], nn.Module]:
     """See `Of`."""
     return lambda: Of(forward, **{name: part() for name, part in parts.items()})
 
@@ -336,19 +336,19 @@ def reversing(batch: int) -> tuple[torch.Tensor, ...]:
 
 
 def integrated(self: Any, y: torch.Tensor) -> torch.Tensor:
-    return example("ode")["integrate"](self.velocity, y, 4)
+    return self.integrate(self.velocity, y, 4)
 
 
 def adapted(self: Any, x: torch.Tensor, y: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
     weights = list(self.network.parameters())
     with torch.enable_grad():
-        found = example("maml")["adapt"](weights, x, y)
-    return example("maml")["predict"](found, others).detach()
+        found = self.adapt(weights, x, y)
+    return self.predict(found, others).detach()
 
 
 def peaks(self: Any, x: torch.Tensor) -> torch.Tensor:
     truth = torch.tensor([3.0, 4.5, 7.0]), torch.tensor([0.5, 0.8, 0.4]), torch.tensor([1.0, 0.7, 1.3])
-    return example("peaks")["spectrum"](x, *truth)
+    return self.spectrum(x, *truth)
 
 
 MLP3 = chain(make(nn.Linear, 1, 8), nn.ReLU, make(nn.Linear, 8, 8), nn.ReLU, make(nn.Linear, 8, 1))
@@ -369,12 +369,19 @@ EXAMPLE_MODELS = {
     "heat": plain(chain(make(nn.Linear, 2, 8), nn.Tanh, make(nn.Linear, 8, 8), nn.Tanh, make(nn.Linear, 8, 1)), 2),
     "maml": plain(MLP3, 1),
     "maml, adapted": Deployed(
-        of(adapted, network=MLP3),
+        of(adapted, network=MLP3, **{name: lambda name=name: example("maml")[name] for name in ("adapt", "predict")}),
         lambda batch: (torch.randn(batch, 1), torch.randn(batch, 1), torch.randn(batch, 1)),
         (0, 0, 0),
     ),
-    "ode": plain(of(integrated, velocity=lambda: example("ode")["Velocity"](10)), 2),
-    "peaks": plain(of(peaks)),
+    "ode": plain(
+        of(
+            integrated,
+            velocity=lambda: example("ode")["Velocity"](10),
+            integrate=lambda: example("ode")["integrate"],
+        ),
+        2,
+    ),
+    "peaks": plain(of(peaks, spectrum=lambda: example("peaks")["spectrum"])),
     "spikes": Deployed(
         lambda: example("spikes")["SpikingNetwork"](3, 6, 2), lambda batch: (torch.randn(8, batch, 3),), (1,)
     ),

@@ -181,3 +181,49 @@ def blocks_of_inference_mode(c: Any) -> Any:
     assert [t.is_inference() for t in found] == [True] * 3
     assert getattr(f, "variants", [1])
     return [*found, f(pair(1, 2))]
+
+
+# -- functions that no name leads to -----------------------------------------------------------------------------------
+FACTOR = [2.0]
+
+
+class Scaling:
+    """An object that is made in a call."""
+
+    def __init__(self) -> None:
+        self.factor = FACTOR[0]
+
+    def __call__(self, x: Any) -> Any:
+        return x * self.factor
+
+
+class Modes:
+    """An object whose method is found by a computed name."""
+
+    mode = "scaled"
+
+    def way_scaled(self, x: Any) -> Any:
+        return x * FACTOR[0]
+
+    def __call__(self, x: Any) -> Any:
+        return getattr(self, f"way_{self.mode}")(x)
+
+
+def scaled_by(make: Any) -> Any:
+    """A program of a function that reads what no name in its code leads to."""
+
+    def run(c: Any) -> Any:
+        f, out = c(make()), []
+        for factor in (2.0, 3.0, 3.0, 4.0, 2.0):
+            FACTOR[0] = factor
+            out.append(f(pair(1, 2)))
+        return out
+
+    return run
+
+
+PROGRAMS |= {
+    "an_object_that_is_made": (scaled_by(lambda: lambda x: Scaling()(x)), ""),
+    "a_method_by_a_computed_name": (scaled_by(Modes), ""),
+    "a_function_by_a_computed_name": (scaled_by(lambda: lambda x: getattr(Modes(), "way_" + Modes.mode)(x)), ""),
+}

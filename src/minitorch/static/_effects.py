@@ -8,7 +8,7 @@ import io
 import os
 import sys
 import warnings
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
 from .._random import Generator
@@ -68,10 +68,13 @@ class Effects:
         The first of them, in words, with the user's line; empty where there was none.
     surely : bool
         Whether later calls are to be expected to do the same.
+    codes : dict of int to (code, dict or None)
+        By ``id``, the code of functions that ran, and their globals: none where Python's library called them, to import, say.
     """
 
     def __init__(self) -> None:
         self.said, self.surely = "", False
+        self.codes: dict[int, tuple[CodeType, Any]] = {}
 
     def __enter__(self) -> Effects:
         before: Any = sys.getprofile()
@@ -88,7 +91,16 @@ class Effects:
         if hasattr(before, "enable"):
             before.enable()
 
+    def _notice(self, frame: FrameType) -> None:
+        """A function runs for the first time."""
+        caller = frame if frame.f_back is None else frame.f_back
+        standard = str(caller.f_globals.get("__name__")).partition(".")[0] in sys.stdlib_module_names
+        within = self.codes.get(id(caller.f_code), (None, {}))[1] is None
+        self.codes[id(frame.f_code)] = frame.f_code, None if standard or within else frame.f_globals
+
     def _see(self, frame: FrameType, event: str, called: Any) -> None:
+        if event == "call" and id(frame.f_code) not in self.codes:
+            self._notice(frame)
         if event == "c_call":
             effect = effect_of(called)
         elif event == "call" and frame.f_code.co_name in _IN_PYTHON:

@@ -16,7 +16,8 @@ from .. import _dtypes, _runtime
 from .._identity import owner
 from .._modes import grad_on, inference_mode_on
 from .._tape import AccumulateGrad
-from ._surroundings import MISSING, Surroundings, alike, held, is_plain, items_of, same_memory, shown, stored
+from ._stands import MISSING, alike, held, is_plain, items_of, same_memory, shown, stored
+from ._surroundings import Surroundings
 
 _MANY = 64
 """Containers of more items are gone through, not written out."""

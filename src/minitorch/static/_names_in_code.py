@@ -78,3 +78,10 @@ def _ask_by_constants(instructions: list[dis.Instruction]) -> bool:
         if last is None or last.opname != "LOAD_CONST" or not isinstance(last.argval, str):
             return False
     return True
+
+
+@functools.cache
+def codes_in(code: types.CodeType) -> frozenset[types.CodeType]:
+    """A code, and those of the functions that are made in it."""
+    inner = [codes_in(value) for value in code.co_consts if isinstance(value, types.CodeType)]
+    return frozenset([code]).union(*inner)

@@ -6,11 +6,9 @@ A program is made for what these were; see ``Surroundings``.
 from __future__ import annotations
 
 import builtins
-import enum
 import functools
 import gc
 import os
-import pickle
 import random
 import sys
 import time
@@ -25,8 +23,6 @@ import numpy as np
 
 from .. import _runtime
 from .._choices import Choice
-from .._device import device
-from .._dtypes import dtype
 from .._identity import owner
 from .._op import Row
 from .._random import Generator, default_generator
@@ -39,13 +35,13 @@ from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
 from ._effects import effect_of
 from ._facts import flattened
-from ._names_in_code import names_in
+from ._names_in_code import codes_in, names_in
+from ._stands import MISSING, alike, held, is_plain, items_of, kept_by, same_memory, shown, slots_of, state_of, stored
 
 _MOST = 10_000
 """The items of a container, or bytes of an array, beyond which it is not compared at each call."""
 
 _LIBRARIES = sys.stdlib_module_names | {"minitorch", "numpy"}
-_PLAIN = (types.NoneType, bool, int, float, complex, str, bytes, np.dtype, device, dtype, enum.Enum)
 _REGISTRIES = {"_parameter_names", "_buffer_names", "_module_names", "_non_persistent_buffers_set"}
 """What modules keep of their members' names: of library modules, whose attributes are compared, they change with those."""
 _MEMBERS = {"_parameter_names", "_buffer_names", "_module_names"}
@@ -60,21 +56,13 @@ _CALLED_AGAIN = {"step", "zero_grad"}
 
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, property, staticmethod, classmethod)
 
+_MADE = ("<string>", "<frozen ")
+"""Where functions are said to be from that are made of text, such as a dataclass's, or come with the interpreter."""
+
 _ANY_ATTRIBUTE = {"getattr", "setattr", "vars", "__dict__"}
-MISSING: Any = object()
 
 
 SHOWN = "it shows a value's memory in a way that is no operation"
-
-
-def is_plain(value: Any) -> bool:
-    """Whether a value never changes and holds nothing that does."""
-    return isinstance(value, _PLAIN) or (isinstance(value, tuple) and all(map(is_plain, value)))
-
-
-def alike(a: Any, b: Any) -> bool:
-    """Whether two values are one object, or the same number or text."""
-    return a is b or (a.__class__ is b.__class__ and is_plain(a) and repr(a) == repr(b))
 
 
 def _of_library(holder: Any) -> bool:
@@ -112,7 +100,7 @@ class Surroundings:
         Why no program can stand for such a function; empty where one can.
     """
 
-    def __init__(self, roots: Sequence[Any], arguments: Sequence[Any] = ()) -> None:
+    def __init__(self, roots: Sequence[Any], arguments: Sequence[Any] = (), met: Iterable[Any] = ()) -> None:
         self.roots = roots  # which are known by their ids
         self.memory: dict[int, np.ndarray] = {}
         self.refused = ""
@@ -128,7 +116,7 @@ class Surroundings:
         self._generators: list[Any] = []
         self._paths: dict[Any, str] = {}
         self._random: list[tuple[str, Any, bytes]] = [
-            (path, source, _state(source)) for path, source in (("random", random), ("np.random", np.random))
+            (path, source, state_of(source)) for path, source in (("random", random), ("np.random", np.random))
         ]
         self._seen: dict[int, Any] = {}
         self._names: set[str] = set()
@@ -138,12 +126,14 @@ class Surroundings:
         self._effects: list[tuple[str, str]] = []
         self._holders: list[tuple[Any, Any, str]] = []
         self._methods: dict[str, set[str]] = {}
+        self._codes: set[types.CodeType] = set()
         self._grads: dict[int, Any] = {}
         self._hooked: list[tuple[Any, int, str]] = []
         self._tensors: list[tuple[Any, Any, Any, str]] = []
         self.tensors: list[Any] = []
         self._todo: list[tuple[Any, str]] = [(root, _name(root)) for root in roots[:1]]
         self._todo += [(root, "an argument") for root in roots[1:]]
+        self._todo += [(function, function.__qualname__) for function in met]
         for tensor in arguments:
             self._tensor(tensor, "an argument")
         self._walk()
@@ -158,17 +148,22 @@ class Surroundings:
         for path, methods in self._methods.items():
             if used := methods & self._names:
                 self.refused = f"{path}.{min(used)}() is called once, and not by its program: call it outside"
-        for held in (self._seen, self._holders, self._names, self._stored, self._methods):
-            held.clear()
+        for kept in (self._seen, self._holders, self._names, self._stored, self._methods):
+            kept.clear()
 
     def names(self, tensor: Any) -> bool:
         """Whether a tensor itself was reached, and not as a gradient alone."""
         return any([tensor is other for other, *_ in self._tensors])
 
+    def unseen(self, ran: Iterable[tuple[types.CodeType, Any]]) -> list[tuple[types.CodeType, Any]]:
+        """Of what has run, people's own functions that were not reached by a name: their code, and their globals."""
+        own = [(code, names) for code, names in ran if names is not None and not _of_library(names)]
+        return [(c, names) for c, names in own if c not in self._codes and not c.co_filename.startswith(_MADE)]
+
     # -- later ---------------------------------------------------------------------------------------------------------
     def changes(self) -> list[str]:
         """What is not as it was, in words; which generators of random numbers have drawn, too."""
-        return [*self.others(), *[path for path, source, state in self._random if _state(source) != state]]
+        return [*self.others(), *[path for path, source, state in self._random if state_of(source) != state]]
 
     def others(self) -> list[str]:
         """What is not as it was, in words."""
@@ -214,9 +209,7 @@ class Surroundings:
         if new:
             return new
         for function, count in self.caches:
-            if function.cache_info().misses != count and any(
-                [id(t._array) in trace._slots for t in _kept_by(function)]
-            ):
+            if function.cache_info().misses != count and any([id(t._array) in trace._slots for t in kept_by(function)]):
                 return f"a call fills the cache of {self._paths[id(function)]}: call that before"
         if trace.strange:
             return SHOWN
@@ -314,7 +307,7 @@ class Surroundings:
         elif isinstance(value, functools._lru_cache_wrapper):
             self._paths[id(value)] = path
             self.caches.append((value, value.cache_info().misses))
-            self._todo += [(value.__wrapped__, path), *[(kept, path) for kept in _kept_by(value)]]
+            self._todo += [(value.__wrapped__, path), *[(kept, path) for kept in kept_by(value)]]
         elif isinstance(value, ContextVar):
             self._ask(functools.partial(value.get, MISSING), path)
         elif (wrapped := stored(value, "__wrapped__")) is not MISSING:  # a cache's function, one that is traced
@@ -328,7 +321,7 @@ class Surroundings:
                 self.refused = "an argument is a NumPy array, whose values may differ: pass a tensor"
             self._array(value, path)
         elif isinstance(value, (random.Random, np.random.Generator, np.random.RandomState)):
-            self._random.append((path, value, _state(value)))
+            self._random.append((path, value, state_of(value)))
         elif isinstance(value, (Optimizer, LRScheduler)):
             self._steppers.append(value)
             self._live(value, path)
@@ -389,6 +382,7 @@ class Surroundings:
         if _of_library(function.__globals__):
             return
         names = names_in(function.__code__)
+        self._codes |= codes_in(function.__code__)
         self._names |= names.attributes
         self._stored |= names.stored | names.maybe
         self._called |= names.called
@@ -450,9 +444,9 @@ class Surroundings:
             self._holders.append((value, vars(value), path))
             self._todo.append((value.optimizer, f"{path}.optimizer"))
             return
-        for held in (value.param_groups, *[group["params"] for group in value.param_groups]):
-            self._paths[id(held)] = f"{path}.param_groups"
-            self.contents.append((held, tuple(held), None))
+        for group in (value.param_groups, *[group["params"] for group in value.param_groups]):
+            self._paths[id(group)] = f"{path}.param_groups"
+            self.contents.append((group, tuple(group), None))
         for tensor in [t for group in value.param_groups for t in group["params"]]:
             self._todo.append((tensor, path))
         for state in value.state.values():
@@ -497,7 +491,7 @@ class Surroundings:
                 self._member(names, name, f"{path}.{name}")
         for kind in () if isinstance(holder, (type, types.ModuleType)) else type(holder).__mro__:
             if not _of_library(kind):
-                for name in _slots_of(kind):
+                for name in slots_of(kind):
                     if asks or name in self._names:
                         self._slot(holder, name, path)
                 if names is not None:
@@ -529,16 +523,6 @@ class Surroundings:
             self._todo += [(f, path) for f in (value.fget, value.fset) if f is not None]
 
 
-def shown(array: np.ndarray) -> tuple[Any, ...]:
-    """Which elements an array shows: those that show the same are one value."""
-    return array.ctypes.data, array.shape, array.strides, array.dtype
-
-
-def same_memory(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays show the same elements."""
-    return a is b or shown(a) == shown(b)
-
-
 def _assigned(trace: Trace, writes: list[Written], old: np.ndarray, new: np.ndarray, outside: set[int]) -> bool:
     """Whether the memory that ``.data = ...`` gave a tensor may as well be copied into what it had."""
     target, source = trace._slots.get(id(old)), trace._slots.get(id(new))
@@ -568,48 +552,6 @@ def _set_by_libraries(kind: type) -> frozenset[str]:
 
 def _name(root: Any) -> str:
     return stored(root, "__name__", "self")
-
-
-def _slots_of(kind: Any) -> Sequence[str]:
-    slots = vars(kind).get("__slots__", ())
-    return (slots,) if isinstance(slots, str) else tuple(slots)
-
-
-def held(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return MISSING
-
-
-def stored(holder: Any, name: str, default: Any = MISSING) -> Any:
-    """An attribute as it stands: where there is none, the object's ``__getattr__`` is not asked."""
-    try:
-        return object.__getattribute__(holder, name)
-    except AttributeError:
-        return default
-
-
-def items_of(container: Any) -> Any:
-    return container.values() if isinstance(container, dict) else container
-
-
-def _state(source: Any) -> bytes:
-    """The state of a generator of random numbers."""
-    if isinstance(source, np.random.Generator):
-        return pickle.dumps(source.bit_generator.state)
-    return pickle.dumps(source.getstate() if hasattr(source, "getstate") else source.get_state(legacy=False))
-
-
-def _kept_by(cached: Any) -> list[Any]:
-    """The tensors that a function's cache keeps: as what was computed, or within that."""
-    ends = (type, _runtime.Tensor, types.FunctionType, types.ModuleType)
-    layer: list[Any] = [cached]
-    seen = {id(cached.__wrapped__): cached.__wrapped__}
-    for _ in range(5):  # the table, its links, results, what these hold
-        seen |= {id(x): x for x in layer}
-        layer = [x for x in gc.get_referents(*[x for x in layer if not isinstance(x, ends)]) if id(x) not in seen]
-    return [x for x in [*seen.values(), *layer] if isinstance(x, _runtime.Tensor)]
 
 
 def _a(value: Any) -> str:

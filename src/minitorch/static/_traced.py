@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 import types
 from collections.abc import Callable, Collection, Sequence
@@ -17,11 +18,13 @@ from .._modes import enable_grad, grad_on, inference_marks, inference_mode_on, o
 from .._pytree import tree_flatten, tree_unflatten
 from .._tape import AccumulateGrad
 from .._trace import Trace
-from .._trace_instructions import Slot
+from .._trace_instructions import Graded, Ran, Slot, Written
 from ._effects import Effects
+from ._facts import draws, flattened
 from ._guards import fits
 from ._memory import MemoryPlan
-from ._surroundings import Surroundings, alike, is_plain
+from ._stands import alike, is_plain
+from ._surroundings import Surroundings
 from ._text import nearest
 from ._traced_code import PASSES, Refused
 from ._variant import Variant, drop_own_gradients, text_of
@@ -56,6 +59,8 @@ class Traced:
         check_passes(passes)
         self.function, self.passes, self._quiet = function, tuple(passes), quiet
         self._recorded = function
+        self._met: list[types.FunctionType] = []
+        self._may_repeat = False  # whether the last call is not known yet, and changed nothing
         self.notes: list[str] = []
         self._variants: dict[Any, list[Variant]] = {}
         self._refused: dict[Any, str] = {}
@@ -139,7 +144,7 @@ class Traced:
 
     def _traced(self, key: Any, tensors: list[Any], others: Sequence[Any], args: Any, kwargs: Any) -> Any:
         """Run the function and write down what it does."""
-        around = Surroundings([self.function, *others], tensors)
+        around = Surroundings([self.function, *others], tensors, self._met)
         given = tree_flatten((args, kwargs))
         trace = Trace(tensors, lifts="kernels")
         trace.all_leaks = True
@@ -148,6 +153,10 @@ class Traced:
             with trace, Effects() as effects:
                 out = self.function(*args, **kwargs)
             reason = around.refused or effects.said or around.why_not(trace)
+        unseen = [] if reason else around.unseen(effects.codes.values())
+        reason = reason or self._meets(unseen)
+        written = [i for i in flattened(trace.instructions) if isinstance(i, (Written, Graded, Ran)) or draws(i)]
+        self._may_repeat = bool(unseen and not written)
         changed = _changed(given, tree_flatten((args, kwargs)))
         if _modes() != modes:
             changed = (
@@ -197,6 +206,18 @@ class Traced:
             self._refused[key] = str(error)
             self._note(f"it runs as it is written: {error}")
         return out
+
+    def _meets(self, unseen: Sequence[tuple[types.CodeType, Any]]) -> str:
+        """Note functions that no name in the code had led to, by ``getattr`` of a computed name, say: what these read is looked
+        at from the next call on."""
+        for code, names in unseen:
+            if not code.co_freevars:
+                self._met.append(types.FunctionType(code, names))
+            else:  # the variables around it are needed, too
+                self._met += [f for f in gc.get_referrers(code) if isinstance(f, types.FunctionType)]
+        return (
+            f"it calls {unseen[0][0].co_qualname}, which no name in its code leads to: use its name" if unseen else ""
+        )
 
     def _settled(self, key: Any, reason: str, surely: bool) -> bool:
         """Whether the call left what it read as it was, and used only tensors that a later call finds, too.
@@ -465,6 +486,8 @@ def trace(
     """
     traced = Traced(function, passes, quiet)
     traced(*examples, **keywords)
+    if traced._may_repeat:  # it calls functions that are known by now
+        traced(*examples, **keywords)
     return traced
 
 

@@ -19,7 +19,8 @@ from .._views import edits_of
 from ._facts import flattened, writes_of
 from ._guards import arrays_if_unchanged
 from ._memory import MemoryPlan, let_go, memory_plan
-from ._surroundings import Surroundings, same_memory
+from ._stands import same_memory
+from ._surroundings import Surroundings
 from ._traced_code import Plan, Refused, Writer, count_edits
 
 
