@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -254,3 +255,26 @@ def detach(input: Tensor) -> Tensor:
     """
     array_of("detach", input)
     return input.detach()
+
+
+def share_memory_(input: Tensor) -> Tensor:
+    """The tensor itself, with a warning: its memory stays this process's own, and what others write is not seen.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import minitorch as torch
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     weights = torch.zeros(2).share_memory_()
+    >>> weights.is_shared(), caught[0].category.__name__
+    (False, 'UserWarning')
+    """
+    warnings.warn(NOT_SHARED, UserWarning, stacklevel=2)
+    return input
+
+
+NOT_SHARED = (
+    "share_memory_(): memory is not shared between processes: each has a copy, and what another one writes is not seen here. "
+    "Send what is computed back, through a multiprocessing.Queue, say"
+)

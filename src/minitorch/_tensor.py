@@ -116,8 +116,8 @@ class Tensor(metaclass=legacy.TensorMeta):
     is_cpu = property(convert.always)
     is_conj = is_neg = is_pinned = is_shared = is_distributed = convert.never
     real, imag, name = property(convert.itself), property(convert.imag), property(convert.nameless)
-    conj = conj_physical = conj_physical_ = resolve_conj = resolve_neg = share_memory_ = convert.itself
-    pin_memory = convert.pin_memory
+    conj = conj_physical = conj_physical_ = resolve_conj = resolve_neg = convert.itself
+    pin_memory, share_memory_ = convert.pin_memory, memories.share_memory_
     is_floating_point, is_complex, is_signed = convert.is_floating_point, convert.is_complex, convert.is_signed
     is_nonzero, is_same_size = convert.is_nonzero, convert.is_same_size
     item, tolist, numpy = convert.item, convert.tolist, convert.numpy

@@ -332,3 +332,11 @@ def test_wrappers_hand_on_what_they_do_not_have() -> None:
     assert (wrapped.in_features, wrapped.module.out_features, hasattr(wrapped, "other")) == (3, 2, False)
     with pytest.raises(AttributeError, match=r"^'Linear' object has no attribute 'other'$"):
         wrapped.other  # noqa: B018
+
+
+@pytest.mark.skipif(hasattr(torch, "_C"), reason="PyTorch shares memory between processes")
+def test_memory_is_not_shared() -> None:
+    with pytest.warns(UserWarning, match="memory is not shared between processes"):
+        nn.Linear(2, 2).share_memory()
+    with pytest.warns(UserWarning, match="memory is not shared between processes"):
+        assert not torch.zeros(2).share_memory_().is_shared()

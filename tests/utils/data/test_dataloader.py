@@ -373,3 +373,12 @@ def test_a_length_announced_before_the_pass_is_checked() -> None:
     assert len(loader) == 2
     with pytest.warns(UserWarning, match="Length of IterableDataset"):
         list(loader)
+
+
+def test_an_older_pass_ends_where_a_new_one_begins() -> None:
+    loader = torch.utils.data.DataLoader(range(12), 4, num_workers=2, persistent_workers=True)
+    older = iter(loader)
+    next(older)
+    assert [batch.tolist() for batch in loader] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
+    assert list(older) == []
+    assert len(list(loader)) == 3

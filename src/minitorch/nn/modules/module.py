@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from ... import _device, _dtypes
 from ..._casts import typename
+from ..._memory_methods import NOT_SHARED
 from ..._modes import no_grad, observers
 from ..._module_paths import enter_module, leave_module
 from ..._passes import note_replaced, tell
@@ -548,7 +550,8 @@ class Module(Hooked):
         return self
 
     def share_memory(self: _Module) -> _Module:
-        """Change nothing: parameters go to other processes as copies."""
+        """Change nothing, with a warning: parameters go to other processes as copies."""
+        warnings.warn(NOT_SHARED, UserWarning, stacklevel=2)
         return self
 
     # -- saving and loading --------------------------------------------------------------------------------------------

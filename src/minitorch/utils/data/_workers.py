@@ -155,7 +155,7 @@ class Workers:
     def __init__(self, plan: Plan, context: Any) -> None:
         context = context or multiprocessing
         self.tasks, self.results, self.processes = [], [], []
-        self.running = True
+        self.running, self.run = True, 0  # the number of the latest pass
         for number in range(plan.workers):
             tasks = context.Queue()
             tasks.cancel_join_thread()
@@ -237,7 +237,7 @@ def batches(
 
     for _ in range(ahead * len(workers.tasks)):
         give()
-    while given or made:
+    while (given or made) and workers.run == run:  # an older pass ends where a new one has begun, as in PyTorch
         number = min([*given, *made])
         while number not in made and (in_order or not made):
             worker, of_run, index, value = workers.receive(timeout)

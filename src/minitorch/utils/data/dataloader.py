@@ -175,6 +175,7 @@ class DataLoader(Generic[Item]):
     def _made_by(self, workers: Workers, keys: Iterator[Any]) -> Iterator[Any]:
         """The batches of a pass, made by workers."""
         self._passes += 1
+        workers.run = self._passes
         return batches(workers, keys, self._passes, self.prefetch_factor or 1, self.timeout, self.in_order)
 
 
