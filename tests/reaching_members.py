@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import operator
 import types
+import weakref
 from typing import Any
 
 import minitorch as torch
@@ -227,3 +230,101 @@ PROGRAMS |= {
     "a_method_by_a_computed_name": (scaled_by(Modes), ""),
     "a_function_by_a_computed_name": (scaled_by(lambda: lambda x: getattr(Modes(), "way_" + Modes.mode)(x)), ""),
 }
+
+
+# -- options that are held in other ways -------------------------------------------------------------------------------
+@dataclasses.dataclass
+class Options:
+    """A number that changes."""
+
+    scale: float = 2.0
+
+
+def matched(options: Options) -> Any:
+    def f(x: Any) -> Any:
+        match options:
+            case Options(scale=scale):
+                return x * scale
+
+    return f
+
+
+def matched_by_position(options: Options) -> Any:
+    def f(x: Any) -> Any:
+        match options:
+            case Options(scale):
+                return x * scale
+
+    return f
+
+
+def by_weak_reference(options: Options) -> Any:
+    reference = weakref.ref(options)
+    return lambda x: x * reference().scale
+
+
+def by_getter(options: Options) -> Any:
+    get = operator.attrgetter("scale")
+    return lambda x: x * get(options)
+
+
+def by_proxy(options: Options) -> Any:
+    proxy = types.MappingProxyType(vars(options))
+    return lambda x: x * proxy["scale"]
+
+
+def by_view(options: Options) -> Any:
+    values = vars(options).values()
+    return lambda x: x * sum(values)
+
+
+def with_options(make: Any) -> Any:
+    """A program of a function that reads an option that changes."""
+
+    def run(c: Any) -> Any:
+        options = Options()
+        f, out = c(make(options)), []
+        for scale in (2.0, 3.0, 3.0, 2.0):
+            options.scale = scale
+            out.append(f(pair(1, 2)))
+        return out
+
+    return run
+
+
+HOLDERS = (matched, matched_by_position, by_weak_reference, by_getter, by_proxy, by_view)
+PROGRAMS |= {f"an_option_{make.__name__}": (with_options(make), "") for make in HOLDERS}
+
+
+def annealed(calls: int) -> Any:
+    """A program with an option that has many values, each for so many calls."""
+
+    def run(c: Any) -> Any:
+        options, out = Options(), []
+        f = c(lambda x: x * options.scale)
+        for scale in range(40):
+            options.scale = float(scale)
+            out += [f(pair(1, scale)) for _ in range(calls)]
+        return out
+
+    return run
+
+
+PROGRAMS |= {
+    "an_option_that_changes_now_and_then": (annealed(8), ""),
+    "an_option_that_changes_at_each_call": (annealed(1), "options.scale is another one at almost each call"),
+}
+
+
+@program()
+def sequences_of_several_lengths(c: Any) -> Any:
+    torch.manual_seed(0)
+    model = nn.GRU(2, 3, batch_first=True)
+
+    def f(x: Any, lengths: Any) -> Any:
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        return nn.utils.rnn.pad_packed_sequence(model(packed)[0], batch_first=True, total_length=4)[0]
+
+    f = c(f)
+    with torch.no_grad():
+        return [f(torch.ones(3, 4, 2) * i, torch.tensor(n)) for i, n in enumerate(([4, 2, 3], [4, 2, 3], [1, 4, 4]))]

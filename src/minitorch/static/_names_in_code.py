@@ -34,7 +34,7 @@ def names_in(code: types.CodeType) -> Names:
     instructions = list(dis.get_instructions(code))
     constant = {"getattr", "setattr"} if _ask_by_constants(instructions) else set()
     asks = False
-    for instruction in instructions:
+    for number, instruction in enumerate(instructions):
         name, kind = instruction.argval, instruction.opname
         if kind.startswith("IMPORT"):
             (found.imports if kind == "IMPORT_NAME" else found.attributes).add(name)
@@ -54,6 +54,9 @@ def names_in(code: types.CodeType) -> Names:
             for names, inner in zip(found, names_in(name)):
                 names |= inner
         catches = catches or kind == "CHECK_EXC_MATCH"
+        if kind == "MATCH_CLASS":  # the names of attributes stand before it; of those by position, in the class
+            given = instructions[number - 1].argval
+            found.attributes.update(("__match_args__", *(given if isinstance(given, tuple) else ())))
     if asks:
         found.maybe.update([c for c in code.co_consts if isinstance(c, str) and c.isidentifier()])
         found.attributes.update(found.maybe)

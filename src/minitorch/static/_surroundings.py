@@ -8,11 +8,13 @@ from __future__ import annotations
 import builtins
 import functools
 import gc
+import operator
 import os
 import random
 import sys
 import time
 import types
+import weakref
 from array import array as packed
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -56,6 +58,7 @@ _CALLED_AGAIN = {"step", "zero_grad"}
 
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, property, staticmethod, classmethod)
 
+_VIEWS: tuple[type, ...] = (types.MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))
 _MADE = ("<string>", "<frozen ")
 """Where functions are said to be from that are made of text, such as a dataclass's, or come with the interpreter."""
 
@@ -215,10 +218,10 @@ class Surroundings:
             return SHOWN
         graded = {i.slot for i in flattened(trace.instructions) if isinstance(i, Graded)}
         outside = {*trace.arguments, *trace.captured}
-        made = {
-            memory for slot, memory in enumerate(trace._owners) if slot not in outside and memory not in self.memory
-        }
-        if any([trace._owners[slot] in made for slot in trace.captured]):
+        first: dict[int, int] = {}  # by memory, the first value that showed it
+        for slot, memory in enumerate(trace._owners):
+            first.setdefault(memory, slot)
+        if any([first[m] not in outside and m not in self.memory for m in [trace._owners[s] for s in trace.captured]]):
             return SHOWN
         hidden = [
             tensor
@@ -310,6 +313,12 @@ class Surroundings:
             self._todo += [(value.__wrapped__, path), *[(kept, path) for kept in kept_by(value)]]
         elif isinstance(value, ContextVar):
             self._ask(functools.partial(value.get, MISSING), path)
+        elif isinstance(value, weakref.ref):
+            self._ask(value, path)
+        elif isinstance(value, operator.attrgetter):
+            self._names |= {part for name in value.__reduce__()[1] for part in name.split(".")}
+        elif isinstance(value, _VIEWS):
+            self._todo += [(mapping, path) for mapping in gc.get_referents(value)]
         elif (wrapped := stored(value, "__wrapped__")) is not MISSING:  # a cache's function, one that is traced
             self._todo.append((wrapped, path))
         elif isinstance(value, (list, tuple, dict, set, deque, bytearray, packed)):
@@ -489,6 +498,8 @@ class Surroundings:
                         f"it reads the attribute {name!r} of a tensor that is an argument: pass that by itself"
                     )
                 self._member(names, name, f"{path}.{name}")
+                if name == "__match_args__" and isinstance(holder, type):
+                    self._names |= set(names[name])  # type: ignore[index]
         for kind in () if isinstance(holder, (type, types.ModuleType)) else type(holder).__mro__:
             if not _of_library(kind):
                 for name in slots_of(kind):

@@ -35,6 +35,9 @@ _MOST = 16
 _MOST_KINDS = 64
 """How many kinds of arguments a function is traced for."""
 
+_WORTH = 4
+"""How often programs have to have run, on average, for another one to take the place of the oldest."""
+
 _MODES = 4
 """Where a key, of a kind of arguments, goes on after the modes."""
 
@@ -180,7 +183,12 @@ class Traced:
         try:
             known = self._variants.setdefault(key, [])
             if len(known) >= _MOST:
-                raise Refused(f"there are {_MOST} ways through it already; values that branch differ at each call")
+                if sum([variant.runs for variant in known]) < _WORTH * len(known):
+                    raise Refused(
+                        f"there are {_MOST} ways through it already, as {known[-1].difference()} at almost each call: a number "
+                        "that changes can be a tensor, written with fill_() or copy_()"
+                    )
+                known.pop(0)
             if strange := [
                 type(leaf).__name__ for leaf in fixed if not (is_plain(leaf) or isinstance(leaf, np.generic))
             ]:

@@ -68,6 +68,7 @@ class Variant:
             self.recorded = any([_leads_back(t) for t in results])
         self._steps = any([isinstance(i, Ran) for i in self.plan.instructions])
         self._places = [places.get(slot) for slot in slots]
+        self.runs = 0
         self._marks = inference_mode_on.get()
         self._fresh = len({*slots}) == len(slots) and not any(self._places)  # results are new tensors, each another one
         self._parted = False  # whether an argument was another tensor at the last call than one that is read by name
@@ -131,6 +132,7 @@ class Variant:
             return None
         if written:
             count_edits(written, self._times)
+        self.runs += 1
         made = [*map(wrap, found)] if self._fresh else self._tensors(found, tensors)
         if self._marks:
             for tensor in [t for t, place in zip(made, self._places) if place is None]:
