@@ -250,6 +250,31 @@ def test_ctrl_c_waits_until_parameters_and_state_fit_each_other() -> None:
     assert w.tolist() == pytest.approx([0.9] * 3)
 
 
+@pytest.mark.parametrize("name", ["adafactor", "muon"])
+def test_ctrl_c_waits_for_all_parameters(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module(f"minitorch.optim.{name}")
+    updated, calls = module.updated, []
+
+    def interrupted(*args: Any) -> Any:
+        calls.append(signal.raise_signal(signal.SIGINT))
+        return updated(*args)
+
+    params = [minitorch.ones(2, 2, requires_grad=True) for _ in range(3)]
+    optimizer = getattr(minitorch.optim, name.capitalize())(params, lr=0.1)
+    sum([(p * p).sum() for p in params]).backward()
+    monkeypatch.setattr(module, "updated", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            optimizer.step()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(calls) == 3
+    assert all([minitorch.equal(p, params[0]) and p[0, 0] != 1 for p in params])
+    assert [sorted(optimizer.state[p]) for p in params] == [sorted(optimizer.state[params[0]])] * 3
+
+
 class Hungry(optim.Optimizer):
     """An optimizer whose learning rate has no default."""
 

@@ -123,8 +123,10 @@ class ElementwiseOptimizer(Optimizer):
                     check_gradients(params, gradients)
                     plan = self._plans[number] = Plan(self, group, params)
                 plan.note_edits()
-                run = plan.run_undisturbed if plan.states else plan.run
-                _runtime.silent(run, self, group, gradients)
+                if plan.states:
+                    _runtime.silent(undisturbed, plan.run, self, group, gradients)
+                else:
+                    _runtime.silent(plan.run, self, group, gradients)
         return loss
 
 
@@ -202,19 +204,20 @@ class Plan:
                 for target, change in block.changes:
                     target -= change
 
-    def run_undisturbed(self, *args: Any) -> None:
-        """``run``, with a Ctrl-C held back until parameters and state fit each other again."""
-        handler, pending = signal.getsignal(signal.SIGINT), []
-        if not callable(handler) or threading.current_thread() is not threading.main_thread():
-            self.run(*args)  # nothing is raised here
-            return
-        signal.signal(signal.SIGINT, lambda *caught: pending.append(caught))
-        try:
-            self.run(*args)
-        finally:
-            signal.signal(signal.SIGINT, handler)
-        if pending:
-            handler(*pending[0])
+
+def undisturbed(change: Callable[..., None], *args: Any) -> None:
+    """Call what changes parameters and state, with a Ctrl-C held back until these fit each other again."""
+    handler, pending = signal.getsignal(signal.SIGINT), []
+    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+        change(*args)  # nothing is raised here
+        return
+    signal.signal(signal.SIGINT, lambda *caught: pending.append(caught))
+    try:
+        change(*args)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if pending:
+        handler(*pending[0])
 
 
 class Bucket:

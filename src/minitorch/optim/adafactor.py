@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _dtypes, _runtime
 from .._modes import no_grad
-from ._elementwise import check_gradients
+from ._elementwise import check_gradients, undisturbed
 from .optimizer import Optimizer, at_least_zero, evaluated
 
 
@@ -97,6 +97,10 @@ class Adafactor(Optimizer):
             Computes the loss anew, calls ``backward()`` and returns the loss, which the step returns.
         """
         loss = evaluated(closure)
+        undisturbed(self._change)
+        return loss
+
+    def _change(self) -> None:
         for group in self.param_groups:
             params = [param for param in group["params"] if param.grad is not None]
             check_gradients(params, [param.grad._array for param in params])
@@ -109,7 +113,6 @@ class Adafactor(Optimizer):
                 new = _runtime.silent(updated, group, param._array, param.grad._array, arrays)
                 with no_grad():
                     param.copy_(_runtime.wrap(new))
-        return loss
 
 
 def begin(state: dict[str, Any], values: np.ndarray) -> None:

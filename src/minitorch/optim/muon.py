@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _runtime
 from .._modes import no_grad
-from ._elementwise import check_gradients
+from ._elementwise import check_gradients, undisturbed
 from .optimizer import Optimizer, at_least_zero, evaluated
 
 
@@ -102,6 +102,10 @@ class Muon(Optimizer):
             Computes the loss anew, calls ``backward()`` and returns the loss, which the step returns.
         """
         loss = evaluated(closure)
+        undisturbed(self._change)
+        return loss
+
+    def _change(self) -> None:
         for group in self.param_groups:
             if group["ns_steps"] >= 100:
                 raise ValueError("Number of steps must be less than 100 for computational efficiency")
@@ -117,7 +121,6 @@ class Muon(Optimizer):
                 new = _runtime.silent(updated, group, param._array, param.grad._array, buffer)
                 with no_grad():
                     param.copy_(_runtime.wrap(new))
-        return loss
 
 
 def updated(group: dict[str, Any], values: np.ndarray, gradient: np.ndarray, buffer: np.ndarray) -> np.ndarray:
