@@ -147,7 +147,8 @@ add_docstr argwhere as_strided_ bitwise_and bitwise_left_shift bitwise_not bitwi
 count_nonzero empty_like gcd get_device imag is_complex is_conj is_floating_point is_nonzero is_same_size is_signed isreal lcm
 nonzero_static resize_as_ one_hot unravel_index eig eigvals apply_ as_subclass bfloat16 byte char cuda dim_order element_size
 is_set_to
-map2_ map_ new new_empty new_empty_strided pin_memory resize_ set_ short storage storage_offset tolist untyped_storage
+map2_ map_ new new_empty new_empty_strided pin_memory resize_ set_ share_memory_ short storage storage_offset tolist
+untyped_storage
 bincount.input embedding.input embedding_bag.input narrow.start where.condition
 """
 """Functions and arguments of functions that have nothing to differentiate, or are refused by name."""

@@ -215,8 +215,7 @@ def test_same_seed_same_values_and_gradients_as_pytorch(made_by: str, inputs: tu
 
 def test_members_are_ordinary_attributes() -> None:
     layer = nn.Linear(2, 2)
-    assert "weight" in vars(layer)  # found by Python itself: no __getattr__ is asked
-    assert not hasattr(nn.Module, "__getattr__")
+    assert {"weight", "bias"} <= set(vars(layer))  # found by Python itself: __getattr__ is asked for what is not there
     shallow = copy.copy(layer)
     shallow.extra = nn.Parameter(minitorch.ones(1))
     assert [name for name, _ in layer.named_parameters()] == ["weight", "bias"]

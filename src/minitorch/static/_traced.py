@@ -182,25 +182,8 @@ class Traced:
 
         try:
             known = self._variants.setdefault(key, [])
-            if len(known) >= _MOST:
-                if sum([variant.runs for variant in known]) < _WORTH * len(known):
-                    raise Refused(
-                        f"there are {_MOST} ways through it already, as {known[-1].difference()} at almost each call: a number "
-                        "that changes can be a tensor, written with fill_() or copy_()"
-                    )
-                known.pop(0)
-            if strange := [
-                type(leaf).__name__ for leaf in fixed if not (is_plain(leaf) or isinstance(leaf, np.generic))
-            ]:
-                kind = strange[0]
-                raise Refused(
-                    f"it returns a {kind} that would be the same one each time: return tensors, numbers, or lists, tuples "
-                    f"and dicts of them, and make the {kind} of them outside"
-                )
-            if any([t.is_inference() for t in results]) and not inference_mode_on.get():
-                raise Refused("it returns tensors of inference mode, which is off outside: have it on outside")
-            if any([vars(t) for t in results if trace.slot_of(t) not in (*trace.arguments, *trace.captured)]):
-                raise Refused("it returns a tensor with an attribute of its own: set that outside")
+            _make_room(known)
+            _check_results(trace, fixed, results)
             if self._settled(key, reason or changed, bool(around.refused or changed) or effects.surely):
                 drop_own_gradients(trace, results)
                 variant = Variant(trace, results, make, self.passes, around)
@@ -411,6 +394,32 @@ def _gradients_of(function: Callable[..., Any], name: str, recorded: bool) -> Ca
 
     gradients.__name__ = f"gradients of {name}"
     return gradients
+
+
+def _make_room(known: list[Variant]) -> None:
+    """Where there are as many ways through a function as are kept: leave out the oldest, if they have run often enough."""
+    if len(known) < _MOST:
+        return
+    if sum([variant.runs for variant in known]) < _WORTH * len(known):
+        raise Refused(
+            f"there are {_MOST} ways through it already, as {known[-1].difference()} at almost each call: a number that "
+            "changes can be a tensor, written with fill_() or copy_()"
+        )
+    known.pop(0)
+
+
+def _check_results(trace: Trace, others: Sequence[Any], tensors: Sequence[Any]) -> None:
+    """Refuse results that a program does not make."""
+    if strange := [type(leaf).__name__ for leaf in others if not (is_plain(leaf) or isinstance(leaf, np.generic))]:
+        kind = strange[0]
+        raise Refused(
+            f"it returns a {kind} that would be the same one each time: return tensors, numbers, or lists, tuples and dicts "
+            f"of them, and make the {kind} of them outside"
+        )
+    if any([t.is_inference() for t in tensors]) and not inference_mode_on.get():
+        raise Refused("it returns tensors of inference mode, which is off outside: have it on outside")
+    if any([vars(t) for t in tensors if trace.slot_of(t) not in (*trace.arguments, *trace.captured)]):
+        raise Refused("it returns a tensor with an attribute of its own: set that outside")
 
 
 def _modes() -> tuple[Any, ...]:
