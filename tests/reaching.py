@@ -218,7 +218,7 @@ def training(c: Any, reads: Any) -> Any:
     return [f(pair(1, 2)).detach() for _ in range(5)]
 
 
-@program("scheduler.get_last_lr() is called once")
+@program("it asks an optimizer or a scheduler for its state or rate")
 def a_rate_that_a_scheduler_tells(c: Any) -> Any:
     def reads(scheduler: Any) -> Any:
         return scheduler.get_last_lr()[0]

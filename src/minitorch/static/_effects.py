@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from .._random import Generator
 from .._records import is_theirs, users_frame
+from ..optim.lr_scheduler import LRScheduler
+from ..optim.optimizer import Optimizer
 
 
 class Effect(NamedTuple):
@@ -44,7 +46,11 @@ _FUNCTIONS: dict[Any, Effect] = {
     warnings.warn: _WARNS,
     warnings.warn_explicit: _WARNS,
 }
+_ASKS = Effect(
+    "it asks an optimizer or a scheduler for its state or rate: do that outside, after the call", through=True
+)
 _IN_PYTHON = {"_log", "write", "seed", "initial_seed"}
+_IN_PYTHON |= {"state_dict", "load_state_dict", "add_param_group", "get_last_lr", "get_lr", "print_lr"}
 """What methods of Python that do such things are called."""
 _RETURNS = {dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in dis.opmap}
 _GENERATES = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -69,7 +75,7 @@ class Effects:
     surely : bool
         Whether later calls are to be expected to do the same.
     codes : dict of int to (code, dict or None)
-        By ``id``, the code of functions that ran, and their globals: none where Python's library called them, to import, say.
+        By ``id``, the code of functions that ran, and their globals: none where modules are imported.
     """
 
     def __init__(self) -> None:
@@ -94,7 +100,7 @@ class Effects:
     def _notice(self, frame: FrameType) -> None:
         """A function runs for the first time."""
         caller = frame if frame.f_back is None else frame.f_back
-        standard = str(caller.f_globals.get("__name__")).partition(".")[0] in sys.stdlib_module_names
+        standard = str(caller.f_globals.get("__name__")).partition(".")[0] in _LOADING
         within = self.codes.get(id(caller.f_code), (None, {}))[1] is None
         self.codes[id(frame.f_code)] = frame.f_code, None if standard or within else frame.f_globals
 
@@ -141,6 +147,9 @@ def _written_in_python(frame: FrameType) -> Effect | None:
         return _PRINTS if holder is not None and (holder is sys.stdout or holder is sys.stderr) else None
     if name == "_log":
         return _LOGS if frame.f_globals.get("__name__") == "logging" else None
+    if isinstance(holder, (Optimizer, LRScheduler)):
+        caller = frame.f_back
+        return _ASKS if caller is not None and is_theirs(caller.f_code.co_filename) else None
     return _SEEDS if isinstance(holder, Generator) else None
 
 

@@ -53,12 +53,10 @@ _UNGUARDED = {
     "get_num_threads": "the number of threads",
 }  # fmt: skip
 """Attributes that no program asks for again."""
-_CALLED_AGAIN = {"step", "zero_grad"}
-"""What programs call of optimizers and schedulers."""
-
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, property, staticmethod, classmethod)
 
 _VIEWS: tuple[type, ...] = (types.MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))
+_INDIRECT = (functools._lru_cache_wrapper, ContextVar, weakref.ref, operator.attrgetter, *_VIEWS)
 _MADE = ("<string>", "<frozen ")
 """Where functions are said to be from that are made of text, such as a dataclass's, or come with the interpreter."""
 
@@ -128,7 +126,6 @@ class Surroundings:
         self._handed: set[str] = set()
         self._effects: list[tuple[str, str]] = []
         self._holders: list[tuple[Any, Any, str]] = []
-        self._methods: dict[str, set[str]] = {}
         self._codes: set[types.CodeType] = set()
         self._grads: dict[int, Any] = {}
         self._hooked: list[tuple[Any, int, str]] = []
@@ -148,10 +145,7 @@ class Surroundings:
                 self.refused = self.refused or effect
         for name in _UNGUARDED.keys() & self._names:
             self.refused = self.refused or f"it reads {_UNGUARDED[name]} ({name}): read it outside"
-        for path, methods in self._methods.items():
-            if used := methods & self._names:
-                self.refused = f"{path}.{min(used)}() is called once, and not by its program: call it outside"
-        for kept in (self._seen, self._holders, self._names, self._stored, self._methods):
+        for kept in (self._seen, self._holders, self._names, self._stored):
             kept.clear()
 
     def names(self, tensor: Any) -> bool:
@@ -307,21 +301,13 @@ class Surroundings:
             self._todo += [(value.__self__, path.rpartition(".")[0] or "self"), (value.__func__, path)]
         elif isinstance(value, functools.partial):
             self._todo += [(value.func, f"{path}.func"), (value.args, path), (value.keywords, path)]
-        elif isinstance(value, functools._lru_cache_wrapper):
-            self._paths[id(value)] = path
-            self.caches.append((value, value.cache_info().misses))
-            self._todo += [(value.__wrapped__, path), *[(kept, path) for kept in kept_by(value)]]
-        elif isinstance(value, ContextVar):
-            self._ask(functools.partial(value.get, MISSING), path)
-        elif isinstance(value, weakref.ref):
-            self._ask(value, path)
-        elif isinstance(value, operator.attrgetter):
-            self._names |= {part for name in value.__reduce__()[1] for part in name.split(".")}
-        elif isinstance(value, _VIEWS):
-            self._todo += [(mapping, path) for mapping in gc.get_referents(value)]
-        elif (wrapped := stored(value, "__wrapped__")) is not MISSING:  # a cache's function, one that is traced
+        elif isinstance(value, _INDIRECT):
+            self._indirect(value, path)
+        elif (wrapped := stored(value, "__wrapped__")) is not MISSING:  # what is traced; a decorator that is an object
             self._todo.append((wrapped, path))
-        elif isinstance(value, (list, tuple, dict, set, deque, bytearray, packed)):
+            if not _of_library(type(value)):
+                self._object(value, path)
+        elif isinstance(value, (list, tuple, dict, set, frozenset, deque, bytearray, packed)):
             self._container(value, path, isinstance(value, dict))
             if not _of_library(type(value)):
                 self._object(value, path)
@@ -359,6 +345,21 @@ class Surroundings:
             )
         else:
             self._object(value, path)
+
+    def _indirect(self, value: Any, path: str) -> None:
+        """What leads to something else."""
+        if isinstance(value, functools._lru_cache_wrapper):
+            self._paths[id(value)] = path
+            self.caches.append((value, value.cache_info().misses))
+            self._todo += [(value.__wrapped__, path), *[(kept, path) for kept in kept_by(value)]]
+        elif isinstance(value, ContextVar):
+            self._ask(functools.partial(value.get, MISSING), path)
+        elif isinstance(value, weakref.ref):
+            self._ask(value, path)
+        elif isinstance(value, operator.attrgetter):
+            self._names |= {part for name in value.__reduce__()[1] for part in name.split(".")}
+        else:
+            self._todo += [(mapping, path) for mapping in gc.get_referents(value)]
 
     def _ask(self, function: Callable[[], Any], path: str) -> None:
         """What a function without arguments tells."""
@@ -408,6 +409,12 @@ class Surroundings:
         if function.__dict__:
             self._container(function.__dict__, path)
 
+    def _stays(self, names: Mapping[str, Any] | None, name: str, path: str) -> None:
+        """A value by its name in a namespace, whatever it reads."""
+        if names is not None and (id(names), name) not in self._paths:
+            self._paths[id(names), name] = path
+            self.named.append((names, name, names[name]))
+
     def _place(self, names: Mapping[str, Any], name: str, path: str) -> None:
         """A value by its name in a namespace."""
         if (id(names), name) not in self._paths:
@@ -447,8 +454,6 @@ class Surroundings:
 
     def _live(self, value: Any, path: str) -> None:
         """An optimizer or a scheduler is called again as a whole; its options count where the function reads them."""
-        kinds = [kind for kind in type(value).__mro__ if _of_library(kind) and kind is not object]
-        self._methods[path] = {name for kind in kinds for name in vars(kind)} - _CALLED_AGAIN
         if isinstance(value, LRScheduler):
             self._holders.append((value, vars(value), path))
             self._todo.append((value.optimizer, f"{path}.optimizer"))
@@ -482,15 +487,23 @@ class Surroundings:
         """Those attributes of an object that some code names."""
         asks = not self._names.isdisjoint(_ANY_ATTRIBUTE)
         spaces = isinstance(holder, (types.ModuleType, type))
-        inherited = _set_by_libraries(type(holder)) if isinstance(holder, Module) else ()  # type: ignore[arg-type]
+        inherited: set[str] = set() if spaces else set(_set_by_libraries(type(holder)))  # type: ignore[arg-type]
+        if isinstance(holder, Module):
+            inherited.update(*[names[registry] for registry in _MEMBERS & set(names or ())])  # type: ignore[index]
         for name in set(names or ()) - _REGISTRIES:
             method = isinstance(holder, type) and (name == "forward" or name[:2] == "__")
             known = isinstance(holder, Module) and (
                 name == "training" or name[0] == "_" or isinstance(names[name], (Module, _runtime.Tensor))  # type: ignore[index]
             )
-            every = asks and not (spaces and (name[:2] == "__" or isinstance(names[name], _CODE)))  # type: ignore[index]
+            every = asks and not (spaces and name[:2] == "__")
+            if every and spaces and isinstance(names[name], _CODE) and name not in self._names:  # type: ignore[index]
+                self._stays(names, name, f"{path}.{name}")  # what it reads is looked at where it runs
+                continue
             named = name in self._names and not (
-                f".{name}" in self._called and f".{name}" not in self._handed and is_plain(names[name])  # type: ignore[index]
+                f".{name}" in self._called
+                and f".{name}" not in self._handed
+                and is_plain(names[name])  # type: ignore[index]
+                and not callable(names[name])  # type: ignore[index]
             )  # what is called is another object's
             if every or known or named or name in inherited or (method and name not in _UNCALLED):
                 if path == "an argument" and isinstance(holder, _runtime.Tensor):

@@ -19,6 +19,7 @@ from .._pytree import tree_flatten, tree_unflatten
 from .._tape import AccumulateGrad
 from .._trace import Trace
 from .._trace_instructions import Graded, Ran, Slot, Written
+from ..nn.modules.module import Module
 from ._effects import Effects
 from ._facts import draws, flattened
 from ._guards import fits
@@ -70,14 +71,33 @@ class Traced:
         self._latest: tuple[Callable[[Sequence[Any]], Any], Variant] | None = None
         self._name = getattr(function, "__name__", type(function).__name__)
         self._tries: dict[Any, int] = {}
+        self._ran: dict[Any, int] = {}
         self._said_many = False
         functools.update_wrapper(self, function, updated=())
+        self._ready = True
 
     def __getattr__(self, name: str) -> Any:
         """A model's attributes and methods, such as its parameters."""
         if name.startswith("__") or "function" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.function, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._hands_on(name):
+            setattr(self.function, name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if self._hands_on(name):
+            delattr(self.function, name)
+        else:
+            super().__delattr__(name)
+
+    def _hands_on(self, name: str) -> bool:
+        """Whether an attribute is the model's."""
+        own = self.__dict__
+        return "_ready" in own and name not in own and isinstance(own["function"], Module)
 
     def __reduce__(self) -> Any:
         """A copy, or what is unpickled, begins without programs; a decorated function of a module is known by its name."""
@@ -184,6 +204,10 @@ class Traced:
             known = self._variants.setdefault(key, [])
             _make_room(known)
             _check_results(trace, fixed, results)
+            ran = sum([variant.runs for variant in known])
+            if ran - self._ran.get(key, 0) >= _WORTH:  # since it was looked at last
+                self._tries[key] = 0
+            self._ran[key] = ran
             if self._settled(key, reason or changed, bool(around.refused or changed) or effects.surely):
                 drop_own_gradients(trace, results)
                 variant = Variant(trace, results, make, self.passes, around)
@@ -202,10 +226,8 @@ class Traced:
         """Note functions that no name in the code had led to, by ``getattr`` of a computed name, say: what these read is looked
         at from the next call on."""
         for code, names in unseen:
-            if not code.co_freevars:
-                self._met.append(types.FunctionType(code, names))
-            else:  # the variables around it are needed, too
-                self._met += [f for f in gc.get_referrers(code) if isinstance(f, types.FunctionType)]
+            found = [f for f in gc.get_referrers(code) if isinstance(f, types.FunctionType)]
+            self._met += found or ([] if code.co_freevars else [types.FunctionType(code, names)])
         return (
             f"it calls {unseen[0][0].co_qualname}, which no name in its code leads to: use its name" if unseen else ""
         )
