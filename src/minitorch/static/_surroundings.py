@@ -487,7 +487,9 @@ class Surroundings:
         """Those attributes of an object that some code names."""
         asks = not self._names.isdisjoint(_ANY_ATTRIBUTE)
         spaces = isinstance(holder, (types.ModuleType, type))
-        inherited: set[str] = set() if spaces else set(_set_by_libraries(type(holder)))  # type: ignore[arg-type]
+        inherited: set[str] = set()
+        if not (spaces or isinstance(holder, (Optimizer, LRScheduler)) or _of_library(type(holder))):
+            inherited |= _set_by_libraries(type(holder))  # type: ignore[arg-type]
         if isinstance(holder, Module):
             inherited.update(*[names[registry] for registry in _MEMBERS & set(names or ())])  # type: ignore[index]
         for name in set(names or ()) - _REGISTRIES:
