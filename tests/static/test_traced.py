@@ -415,3 +415,31 @@ def test_a_compiled_model_has_the_models_attributes() -> None:
     assert not model.training
     with pytest.raises(AttributeError, match="'Sequential' object has no attribute 'wieght'"):
         compiled.wieght  # noqa: B018
+
+
+class Within(nn.Module):
+    """A module of which a part is compiled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body, self.head = static.compile(nn.Linear(2, 3), quiet=True), nn.Linear(3, 1)
+
+    def forward(self, x: Any) -> Any:
+        return self.head(self.body(x))
+
+
+def test_a_compiled_model_is_a_part_of_others() -> None:
+    names = ["body.weight", "body.bias", "head.weight", "head.bias"]
+    model = Within()
+    assert [name for name, _ in model.named_parameters()] == list(model.state_dict()) == names
+    model.eval()
+    assert not model.body.training
+    optimizer, before = torch.optim.SGD(model.parameters(), lr=0.1), model.body.weight.detach().clone()
+    model(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    assert not torch.equal(model.body.weight, before)
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert torch.equal(other(torch.ones(1, 2)), model(torch.ones(1, 2)))
+        assert other.body.function is not model.body.function
+    assert isinstance(nn.Sequential(model.body, nn.Tanh())[0], nn.Linear)
+    assert not isinstance(static.compile(lambda x: x), nn.Module)

@@ -99,7 +99,13 @@ class Traced:
         own = self.__dict__
         return "_ready" in own and name not in own and isinstance(own["function"], Module)
 
-    def __reduce__(self) -> Any:
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """The model's class, so that a compiled model is a module wherever one is asked for, as a part of another one, say."""
+        function = self.__dict__.get("function")
+        return type(function) if isinstance(function, Module) else Traced
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
         """A copy, or what is unpickled, begins without programs; a decorated function of a module is known by its name."""
         name = getattr(self, "__qualname__", "")
         found: Any = sys.modules.get(self.__module__ or "")
