@@ -24,26 +24,31 @@ settings.register_profile("people", PATIENT)
 settings.load_profile("ci" if os.environ.get("CI") else "people")
 
 
-def leave_out_of_collections() -> None:
-    """Leave what is there, some million objects that stay, out of later looks for garbage, the tests' own among them."""
-    gc.collect()
-    gc.freeze()
+def leave_out_of_collections(item: pytest.Item) -> None:
+    """Leave what is there, some million objects that stay, out of later looks for garbage, the tests' own among them.
+
+    Not where it belongs to examples: they ask what holds their tensors, which are their variables.
+    """
+    if not isinstance(item, pytest.DoctestItem):
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[None]:
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
     gc.disable()
     try:
         return (yield)
     finally:
-        leave_out_of_collections()
+        for item in session.items[-1:]:
+            leave_out_of_collections(item)
         gc.enable()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     if nextitem is not None and nextitem.path != item.path:
-        leave_out_of_collections()
+        leave_out_of_collections(nextitem)
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
