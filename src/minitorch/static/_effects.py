@@ -100,9 +100,9 @@ class Effects:
     def _notice(self, frame: FrameType) -> None:
         """A function runs for the first time."""
         caller = frame if frame.f_back is None else frame.f_back
-        standard = str(caller.f_globals.get("__name__")).partition(".")[0] in _LOADING
+        imports = str(caller.f_globals.get("__name__")).partition(".")[0] in _LOADING
         within = self.codes.get(id(caller.f_code), (None, {}))[1] is None
-        self.codes[id(frame.f_code)] = frame.f_code, None if standard or within else frame.f_globals
+        self.codes[id(frame.f_code)] = frame.f_code, None if imports or within else frame.f_globals
 
     def _see(self, frame: FrameType, event: str, called: Any) -> None:
         if event == "call" and id(frame.f_code) not in self.codes:

@@ -49,6 +49,13 @@ class HookDict:
         setattr(module._module_hooks(), self.kind, hooks)
 
 
+class _Missing:
+    """The end of ``__getattr__``: a base of the classes that define one, which makes all their attributes slower."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+
 class Hooked:
     """What has hooks around ``forward`` and around the backward pass; they stand in one object, made for the first."""
 
@@ -62,6 +69,11 @@ class Hooked:
     _backward_hooks = HookDict("backward")
     _backward_pre_hooks = HookDict("backward_pre")
     _is_full_backward_hook = HookDict("full_backward")
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__getattr__" in vars(cls) and not issubclass(cls, _Missing):
+            cls.__bases__ = (*cls.__bases__, _Missing)
 
     def _module_hooks(self) -> ModuleHooks:
         """This module's hooks, made on first use."""

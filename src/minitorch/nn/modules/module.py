@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import _device, _dtypes
 from ..._casts import typename
@@ -122,9 +122,9 @@ class Module(Hooked):
         return ""
 
     # -- attributes ----------------------------------------------------------------------------------------------------
-    def __getattr__(self, name: str) -> Any:
-        """What is asked for that the module does not have: subclasses that define this call it as ``super()``'s."""
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __setattr__(self, name: str, value: Any) -> None:
         attributes = self.__dict__
