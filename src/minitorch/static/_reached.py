@@ -289,7 +289,8 @@ class Reached:
 
     def _container(self, container: Any, path: str, keyed: bool = False) -> None:
         if len(container) > _MOST:
-            self.refused = f"it reads {path}, {an_object(container)} of {len(container)} items: pass it as a tensor, or as an argument"
+            what = f"{an_object(container)} of {len(container)} items"
+            self.refused = f"it reads {path}, {what}: pass it as a tensor, or as an argument"
             return
         values = tuple(items_of(container))
         self._paths[id(container)] = path
