@@ -123,6 +123,71 @@ def test_numbers_and_arrays_are_promoted_as_in_eager_code() -> None:
             assert torch.equal(found, expected)
 
 
+OVER_A_DIMENSION = {
+    "sum": lambda t, dim: t.sum(dim),
+    "sum, kept": lambda t, dim: t.sum((dim,), True),
+    "mean": lambda t, dim: t.mean([dim]),
+    "amax": lambda t, dim: t.amax(dim),
+    "logsumexp": lambda t, dim: t.logsumexp(dim),
+    "std": lambda t, dim: t.std(dim, correction=0),
+    "softmax": lambda t, dim: t.softmax(dim),
+    "cumsum": lambda t, dim: t.cumsum(dim),
+    "sort": lambda t, dim: t.sort(dim)[0],
+}
+
+
+@pytest.mark.parametrize("dim", [0, -1])
+@pytest.mark.parametrize("name", OVER_A_DIMENSION)
+def test_what_turns_out_to_have_no_dimensions_has_dimension_0_and_minus_1(name: str, dim: int) -> None:
+    over = OVER_A_DIMENSION[name]
+    for before in (lambda t: t * t, lambda t: t.max() * t):
+        y = before(over(before(x), dim))
+        (g,) = static.gradients(y, [x])
+        (gg,) = static.gradients(g * g, [x])
+        executor = static.Executor([y, g, gg])
+        for values in (1.5, [1.5, -0.5, 2.0]):
+            t = torch.tensor(values, requires_grad=True)
+            out = before(over(before(t), dim))
+            (first,) = torch.autograd.grad(out.sum(), t, create_graph=True)
+            second = (
+                torch.autograd.grad((first * first).sum(), t, allow_unused=True)[0] if first.requires_grad else None
+            )
+            second = torch.zeros_like(t) if second is None else second
+            for found, expected in zip(executor.run({x: t.detach()}), (out, first, second), strict=True):
+                torch.testing.assert_close(found, expected.detach())
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "nansum", "amax", "amin", "logsumexp", "aminmax", "var_mean", "std"])
+def test_rows_that_reduce_do_so_too(name: str) -> None:
+    more = {"correction": 0} if name in ("var_mean", "std") else {}
+    for dim in ((0,), (-1,)):
+        out = getattr(static.rows, name)(x, dim=dim, **more)
+        y = out[0] * 2 + out[1] if isinstance(out, tuple) else out * 2
+        executor = static.Executor([y, *static.gradients(y, [x])])
+        assert [v.shape for v in executor.run({x: np.float32(2)})] == [(), ()]
+        assert [v.shape for v in executor.run({x: np.ones((2, 3))})] == [(3,) if dim == (0,) else (2,), (2, 3)]
+
+
+def test_dimensions_that_are_not_there() -> None:
+    with pytest.raises(IndexError, match=r"sum\(\): axis 1 is out of bounds .* at node sum\(x, dim=\(1,\)"):
+        run([x.sum(1)], {x: np.ones(3)})
+    with pytest.raises(IndexError, match=r"mean\(\): axis -2 is out of bounds .* at node mean\(x, dim=\(-2,\)"):
+        run([x.mean(-2)], {x: np.ones(3)})
+    known = static.placeholder("known", (None, 3))
+    with pytest.raises(IndexError, match=r"^sum\(\): Dimension out of range .*but got 2\); it is node known"):
+        known.sum(2)
+    with pytest.raises(RuntimeError, match=r"^mean\(\): dim 1 appears multiple times .*; it is node known"):
+        known.mean((1, -1))
+    with pytest.raises(
+        TypeError, match=r"^sum\(\): argument 'dim' must be tuple of ints, but found element of type float"
+    ):
+        known.sum(1.0)
+
+
+def test_sums_take_what_tensors_sums_take() -> None:
+    close(run([x.sum(axis=0), x.mean(0, keepdims=True), x.sum(dtype=torch.float64)], {x: [1.0, 2.0]}), [3, [1.5], 3])
+
+
 def test_constants_are_copies_and_parameters_are_live() -> None:
     array, tensor = np.ones(2), torch.ones(2, requires_grad=True)
     graph = [static.constant(array, "c") * x, static.parameter(tensor, "p") * x, x * array]

@@ -487,19 +487,18 @@ def product(left: Any, right: Any) -> Any:
     return apply(linalg.matmul, left, right)
 
 
-def reduced(name: str, node: Node, dim: Any, keepdim: bool) -> Any:
-    """A sum or a mean: a row, where the dimensions can be counted from the first now."""
+def reduced(name: str, node: Node, dim: Any, keepdim: bool, more: dict[str, Any]) -> Any:
+    """A sum or a mean: a row, where it is over all elements or given dimensions."""
     layout: Layout = node.layout
-    if dim is None and not keepdim:
+    if dim is None and not keepdim and not more:
         out = made(f"{name}_all", node)
         out.layout = Layout(0, layout.dtype)
         return out
-    dims = (dim,) if isinstance(dim, int) else dim
-    if dims is not None and layout.ndim is not None and all([-layout.ndim <= d < layout.ndim for d in dims]):
-        dims = [d % layout.ndim for d in dims]
-    if not dims or min(dims) < 0 or len(set(dims)) < len(dims):
-        return apply({"sum": sum, "mean": mean}[name], node, dim, keepdim)
-    out = made(name, node, dim=tuple(dims), keepdim=keepdim)
+    dims = tuple(dim) if isinstance(dim, (tuple, list)) else (dim,)
+    if more or dim is None or not dims:
+        return apply({"sum": sum, "mean": mean}[name], node, dim, keepdim, **more)
+    out = made(name, node, dim=dims, keepdim=keepdim)
+    dims = out.params["dim"]
     ndim = layout.ndim if layout.ndim is None or keepdim else layout.ndim - len(dims)
     out.layout = Layout(ndim, layout.dtype)
     return out

@@ -12,6 +12,7 @@ from .. import _runtime
 from .._dtypes import floating, of_numpy, to_numpy
 from .._op import Row, rows
 from ..ops.from_data import tensor
+from ..ops.reduce import reduced_dims
 from ._instructions import Function, Number
 from ._vertices import BESIDE, SHAPE, Layout, Symbol, Vertex, gathered, layout_for
 
@@ -223,17 +224,17 @@ class Node(Vertex):
         """The values where they are positive, else 0."""
         return made("relu", self)
 
-    def sum(self, dim: Any = None, keepdim: bool = False) -> Any:
+    def sum(self, dim: Any = None, keepdim: bool = False, **more: Any) -> Any:
         """The sum over all elements, or over dimensions."""
         from ._functions import reduced
 
-        return reduced("sum", self, dim, keepdim)
+        return reduced("sum", self, dim, keepdim, more)
 
-    def mean(self, dim: Any = None, keepdim: bool = False) -> Any:
+    def mean(self, dim: Any = None, keepdim: bool = False, **more: Any) -> Any:
         """The mean over all elements, or over dimensions."""
         from ._functions import reduced
 
-        return reduced("mean", self, dim, keepdim)
+        return reduced("mean", self, dim, keepdim, more)
 
 
 class Leaf(Node):
@@ -424,6 +425,8 @@ def node_of(row: Row, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
                 row.instead["operand"](value, None)
     inputs = tuple([operand(v, like, row.name) for v in given])
     params = {name: _parameter(row, name, value) for name, value in params.items()}
+    if "keepdim" in row.params and params.get("dim").__class__ is tuple:
+        params["dim"] = counted(row, inputs[0], params["dim"])
     if row.outputs or "aside" in row.kept:
         from ._functions import outputs_of
 
@@ -453,7 +456,40 @@ def _parameter(row: Row, name: str, value: Any) -> Any:
     value = gathered(value)
     if isinstance(value, Symbol):
         return value
-    return _runtime.parameter(row, name, value.item() if value.__class__ in _runtime.numpy_scalars else value)
+    try:
+        return _runtime.parameter(row, name, value.item() if value.__class__ in _runtime.numpy_scalars else value)
+    except TypeError as error:
+        raise TypeError(str(error).replace("minitorch()", f"{row.name}()", 1)) from None
+
+
+def _counted_in(array: np.ndarray, *, given: tuple[int, ...]) -> tuple[int, ...]:
+    if given == (0,):
+        return given if array.ndim else ()
+    try:
+        return reduced_dims(given, array.ndim)
+    except (IndexError, RuntimeError):  # which the row says itself
+        return given
+
+
+DIMS = Function("dims", _counted_in)
+
+
+def counted(row: Row, node: Any, dims: tuple[int, ...]) -> Any:
+    """The dimensions that a row reduces over, counted from 0: a symbol, where that depends on how many there are.
+
+    For people, a value without dimensions has dimension 0, and -1; for a row it has none.
+    """
+    ndim = node.layout.ndim if isinstance(node, Node) else 0
+    if ndim is not None:
+        try:
+            return reduced_dims(dims, ndim) if dims else dims
+        except (IndexError, RuntimeError) as error:
+            raise type(error)(f"{row.name}(): {str(error).partition(': ')[2]}; it is node {node}") from None
+    if dims != (0,) and min(dims, default=0) >= 0:
+        return dims
+    found = Symbol(DIMS, node, given=dims)
+    found.label = str(dims)
+    return found
 
 
 def _layout(row: Row, inputs: tuple[Any, ...]) -> Layout | None:
