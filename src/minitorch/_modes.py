@@ -26,7 +26,8 @@ active_levels = levels.get
 transform_mode: ContextVar[str] = ContextVar("transform_mode", default="")
 
 in_transform = transform_mode.get
-"""Whether a transform of ``func`` is calling a function: "reverse" if one of them is by reverse mode, else "forward" or ""."""
+"""Whether a transform of ``func`` is calling a function: "reverse" if one of them is by reverse mode, "linearize" if that is
+the only one, else "forward" or ""."""
 
 _hidden: ContextVar[tuple[bool, tuple[Any, ...]]] = ContextVar("hidden_levels", default=(False, ()))
 """Whether forward mode is switched off here, and then the levels that would be active."""

@@ -87,3 +87,22 @@ def test_formulas_with_shared_lines_do_not_swell() -> None:
     assert sizes[2][0] < 2.2 * sizes[1][0] < 2.2 * 2.2 * sizes[0][0]
     assert sizes[1][1] > 100 * sizes[0][1]
     assert sizes[2][1] > 10_000 * sizes[1][1]
+
+
+def test_a_map_counts_what_runs_on_the_batch_not_what_makes_the_example() -> None:
+    W, batch = torch.randn(3, 3), torch.randn(5, 3)
+
+    def counts(function: Any, *arguments: Any) -> dict[str, int]:
+        with count_operations() as count:
+            function(*arguments)
+        return dict(count.by_name)
+
+    vmap = torch.func.vmap
+    assert counts(vmap(lambda x: torch.tanh(W @ x).sum()), batch) == {"mm": 1, "tanh": 1, "sum": 1}
+    assert counts(vmap(lambda x: x.sin() + W.sum()), batch) == {"sum": 1, "sin": 1, "add": 1}
+    assert counts(vmap(lambda x: vmap(lambda y: (y * x).sin())(W)), batch) == {"unsqueeze": 1, "mul": 1, "sin": 1}
+    one = counts(lambda x: torch.func.jvp(torch.sin, (x,), (torch.ones(3),)), batch[0])
+    assert counts(vmap(lambda x: torch.func.jvp(torch.sin, (x,), (torch.ones(3),))), batch) == one
+    inside = []
+    vmap(lambda x: (inside.append(counts(torch.sin, x)), x)[1])(batch)
+    assert inside == [{"sin": 1}]

@@ -90,6 +90,107 @@ def test_lists_of_integers_of_each_example_are_refused() -> None:
         torch.vmap(lambda i: X[[i, 0], 1])(I_)
 
 
+COUNTS = torch.tensor([[1, 0, 2], [2, 1, 0], [0, 3, 0], [1, 1, 1]])
+
+
+def test_repeats_of_each_example() -> None:
+    for options in ({}, {"output_size": 3}):
+        same(lambda a, n, o=options: a.repeat_interleave(n, **o) * a[0], ROWS, COUNTS)
+        same(lambda a, n, o=options: torch.outer(a, a).repeat_interleave(n, dim=1, **o), ROWS, COUNTS)
+        same(lambda n, o=options: ROWS.repeat_interleave(n, dim=-1, **o), COUNTS)
+        same(lambda a, o=options: a.repeat_interleave(COUNTS[0], **o), ROWS)
+        same(lambda n, o=options: torch.repeat_interleave(n, **o), COUNTS)
+        nested = torch.vmap(torch.vmap(lambda a, n, o=options: a.repeat_interleave(n, **o)), in_dims=(None, 0))
+        found = nested(ROWS, torch.stack([COUNTS, COUNTS.flip(1)]))
+        expected = [loop(lambda a, n: a.repeat_interleave(n), ROWS, c) for c in (COUNTS, COUNTS.flip(1))]
+        assert torch.equal(found, torch.stack(expected))
+    for counts, size, message in (
+        (COUNTS, 4, r"Invalid output_size, expected 3 but got 4"),
+        (torch.tensor([[1, 0, 2], [2, 2, 0]]), 3, r"Invalid output_size, expected \[3, 4\] but got 3"),
+        (torch.tensor([[1, 0, 2], [2, 2, 0]]), None, r"must have one size, but the repeats' sums are \[3, 4\]"),
+        (torch.tensor([[1, 0, 2], [4, 0, -1]]), 3, "repeats can not be negative"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            torch.vmap(lambda n, s=size: ROWS.repeat_interleave(n, dim=1, output_size=s))(counts)
+
+
+# -- masks and memory --------------------------------------------------------------------------------------------------
+MASKS = ROWS.sin() > 0.6
+
+
+def test_what_masks_of_each_example_take() -> None:
+    assert len(set(MASKS.sum(1).tolist())) > 1
+    same(lambda a, m, s: torch.masked_scatter(a * 2, m, s.exp()), ROWS, MASKS, ROWS.flip(0))
+    same(lambda a, m: torch.masked_scatter(a[:, None], m, ROWS.exp() * a[0]), ROWS, MASKS)
+    same(lambda m: torch.masked_scatter(ROWS, m, ROWS.exp()), MASKS)
+    same(lambda a: torch.masked_scatter(a, MASKS, ROWS.exp()), ROWS)
+    none = torch.zeros(4, 3, dtype=torch.bool)
+    same(lambda a, m: torch.masked_scatter(a, m, torch.ones(0)), ROWS, none)
+    double = torch.vmap(torch.vmap(torch.masked_scatter), in_dims=(0, None, 0))(
+        XS[:2, :, 0], MASKS[:, :, None], XS[1:, :, 1]
+    )
+    expected = [loop(torch.masked_scatter, XS[k, :, 0], MASKS[:, :, None], XS[k + 1, :, 1]) for k in range(2)]
+    assert torch.equal(double, torch.stack(expected))
+    with pytest.raises(RuntimeError, match=r"Number of elements of source < number of ones in mask: got 1 and \["):
+        torch.vmap(lambda m: torch.masked_scatter(ROWS[0], m, torch.ones(1)))(
+            torch.eye(3) > torch.tensor([[0.5], [-1], [2]])
+        )
+
+
+def test_gradients_of_selected_elements_come_in_batches() -> None:
+    for take in (lambda x: x.masked_select(MASKS), lambda x: torch.zeros(4, 3).masked_scatter(MASKS, x.sin())):
+        x = ROWS.clone().requires_grad_()
+        y = take(x) * x[0, 0]
+        units = torch.eye(y.numel()).reshape(-1, *y.shape)
+        found = torch.autograd.grad(y, x, units, is_grads_batched=True, retain_graph=True)[0]
+        rows = [torch.autograd.grad(y, x, u, retain_graph=True)[0] for u in units]
+        torch.testing.assert_close(found, torch.stack(rows))
+
+
+def test_places_in_memory_are_those_of_each_example() -> None:
+    windows = lambda a: a.as_strided((2, 2), (1, 1))  # noqa: E731
+    same(windows, ROWS)
+    same(lambda a: windows(a.exp()) * a[0], ROWS)
+    same(lambda a: a.as_strided((2,), (1,), 1 + a.storage_offset()), ROWS)
+    same(lambda a, b: torch.as_strided_scatter(a, b[:2], (2,), (2,), a.storage_offset()), ROWS, ROWS)
+    same(lambda a: windows(a.clone()), ROWS.expand(4, 3))
+    repeated = torch.ones(1, 3, requires_grad=True)
+    found = torch.vmap(grad(lambda a: (windows(a) ** 2).sum()))(repeated.expand(4, 3))
+    assert found.tolist() == [[2, 4, 2]] * 4
+
+    def written(a: Any) -> Any:
+        b = a.clone()
+        windows(b)[0].mul_(a[1])
+        b.as_strided((2,), (2,)).add_(1)
+        return b * a
+
+    same(written, ROWS)
+
+
+def test_losses_of_alignments_take_a_batch() -> None:
+    labels, lengths = torch.tensor([[1, 2], [2, 0]]), torch.tensor([2, 1])
+    for reduction in ("mean", "sum", "none"):
+
+        def loss(x: Any, reduction: str = reduction) -> Any:
+            return torch.nn.functional.ctc_loss(
+                x.log_softmax(2), labels, torch.tensor([4, 3]), lengths, reduction=reduction
+            )
+
+        same(loss, XS.reshape(3, 4, 2, 15)[..., :3])
+        same(lambda x: loss(x[:, None].expand(4, 2, 3)), XS.reshape(3, 4, 2, 15)[:, :, 0, :3])
+
+
+def test_least_squares_take_a_batch() -> None:
+    A, b = XS[:, :, 0, :2, 0].sin(), XS[:, :, 0, 2:, 0].cos()
+    for driver in ("gelsy", "gels", "gelsd"):
+        same(lambda a, b, d=driver: torch.linalg.lstsq(a, b, driver=d).solution, A, b)
+        same(lambda a, d=driver: torch.linalg.lstsq(a, b[0], driver=d).solution, A)
+        found = torch.vmap(lambda a, b, d=driver: torch.linalg.lstsq(a, b, driver=d))(A, b)
+        for example in range(3):
+            for one, other in zip(found, torch.linalg.lstsq(A[example], b[example], driver=driver)):
+                torch.testing.assert_close(one[example], other)
+
+
 # -- writes into what the function made --------------------------------------------------------------------------------
 def _sorted(a: Any) -> Any:
     values, _ = torch.ones(3).sort()

@@ -618,7 +618,12 @@ def test_functions_that_say_nothing_of_vmap_are_refused() -> None:
         vmap(lambda x: Both.apply(x, x))(x)
     with pytest.raises(RuntimeError, match="must override the setup_context staticmethod"):
         vmap(Old.apply)(x)
-    same(vmap(lambda x: Old.apply(torch.ones(2)).double() + x[0])(x), x[:, :1] + 2 * torch.ones(2).double())
+    elsewhere = normal(2)
+    with pytest.raises(RuntimeError, match="must override the setup_context staticmethod"):
+        vmap(lambda x: x[0] * Old.apply(elsewhere))(x)  # also where it is the same for all examples
+    with pytest.raises(RuntimeError, match="does not have vmap support"):
+        vmap(lambda x: x[0] * Silent.apply(elsewhere, 1.0))(x)
+    same(vmap(lambda x: x[0] * Cube.apply(elsewhere, 2.0))(x), x[:, :1] * 2 * elsewhere**3)
 
 
 # -- others ------------------------------------------------------------------------------------------------------------

@@ -604,6 +604,16 @@ def test_functions_whose_forward_takes_ctx_are_refused() -> None:
             ):
                 transform(function)(x)
     assert functional.jacobian(Old.apply, x).tolist() == [[2, 0], [0, 2]]
+    value, derivative = linearize(lambda x: x * Old.apply(x) + Old.apply(elsewhere), x)  # in PyTorch too
+    assert (value.tolist(), derivative(x).tolist()) == ([8, 16], [4, 16])
+    for transform in (
+        grad(lambda x: linearize(Old.apply, x)[1](x).sum()),
+        jacfwd(lambda x: linearize(Old.apply, x)[0]),
+    ):
+        with pytest.raises(RuntimeError, match="must override the setup_context staticmethod"):
+            transform(x)
+    with pytest.raises(RuntimeError, match="must override the setup_context staticmethod"):
+        linearize(jacrev(Old.apply), x)
 
 
 def test_modules_with_backward_hooks_are_transformed() -> None:

@@ -150,6 +150,7 @@ CHOICES: dict[str, Rule] = {
     "the indices of mode": _shapes.shifted,
     "the indices of records": _shapes.shifted,
     "the largest as one": _shapes.shifted,
+    "repeats": _shapes.leading,
     "indices": by_dim,
     "argmax": extreme,
     "argmin": extreme,

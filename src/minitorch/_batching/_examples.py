@@ -420,11 +420,11 @@ class Examples(Observer):
     def _applied(self, call: Any, depends: bool) -> None:
         while self._blocks and self._blocks.pop()[0] is not call.row:
             pass
+        _refusals.check_function(call.row)
         if not depends:
             if self._outer is not None:
                 self._outer.recorded(call)
             return
-        _refusals.check_function(call.row)
         inputs, cut = self._read(call.inputs)
         outputs = [self._slots.get(id(o._array), None) for o in call.outputs]
         outputs = [self.add(o._array) if s is None else s for o, s in zip(call.outputs, outputs)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._batch import Batch, Batched, call, on_array, padded, reshaped, spread
-from ._shapes import flattened, settled, together
+from ._batch import Batch, Batched, call, on_array, padded, reshaped, spread, to_front
+from ._shapes import flattened, settled, together, unfolded
 
 
 def total(loss: Any, factor: float = 1.0) -> Any:
@@ -62,3 +62,29 @@ def nll_loss_backward(batch: Batch) -> Any:
         wide = padded(divided(grad, batch.params["divisor"]), batch.ranks[2])
         grad = call("expand", [wide], {"size": target._array.shape})
     return reshaped(by_rows(batch, [grad, self, target]), *self._array.shape)
+
+
+def ctc_loss(batch: Batch) -> Any:
+    """Samples, which are in the second dimension, of all examples in one."""
+    samples = batch.shape(0)[1]
+    return unfolded(call("ctc_loss", [in_second(batch.whole(0))], side_by_side(batch)), batch.size, samples)
+
+
+def ctc_loss_backward(batch: Batch) -> Any:
+    grad, log_probs, loss = batch.wholes()
+    tensors = [flattened(grad), in_second(log_probs), flattened(loss)]
+    out = call("ctc_loss_backward", tensors, side_by_side(batch))
+    times, samples, classes = batch.shape(1)
+    return to_front(reshaped(out, times, batch.size, samples, classes), 1)
+
+
+def in_second(tensor: Any) -> Any:
+    """The batch in front within the second dimension."""
+    size, times, samples, classes = tensor._array.shape
+    return reshaped(call("permute", [tensor], {"dims": (1, 0, 2, 3)}), times, size * samples, classes)
+
+
+def side_by_side(batch: Batch) -> dict[str, Any]:
+    """The constants, samples of all examples in one dimension."""
+    filled = batch.filled()
+    return {name: on_array(flattened, v) if name != "zero_infinity" else v for name, v in filled.items()}

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _runtime
 from .._inplace import write
-from ..ops import copies
+from ..ops import copies, scan
 from ..ops.subscript import Indices
 from ._batch import Batch, Batched, call, expanded, on_array, padded, reshaped
 from ._shapes import flattened, unfolded
@@ -221,6 +221,61 @@ def put(batch: Batch) -> Any:
     else:
         out = call("scatter", tensors, {"dim": 1})
     return reshaped(out, batch.size, *batch.shape(0))
+
+
+# -- masks -------------------------------------------------------------------------------------------------------------
+def masked_scatter(batch: Batch) -> Any:
+    """The element of the source that each place takes is told by how many places of the mask come before."""
+    mask, shape = flat_masks(batch, batch.shape(0))
+    source, base = flat(batch, 2), broadcast_to(batch, 0, shape)
+    count, wanted = source._array.shape[1], mask._array.sum(1)
+    if (wanted > count).any():
+        raise RuntimeError(
+            f"masked_scatter: Number of elements of source < number of ones in mask: got {count} and {wanted.tolist()} for the "
+            "examples of vmap"
+        )
+    if not count:
+        return call("clone", [base])
+    values = call("gather", [source, ranks(mask)], {"dim": 1})
+    return call("where", [reshaped(t, *base._array.shape) for t in (values, base, mask)])
+
+
+def masked_pack(batch: Batch) -> Any:
+    """What the mask selects, in front: each element is added to the place that is its rank."""
+    mask, _ = flat_masks(batch, batch.shape(0))
+    shape, tensor = batch.params["shape"], flat(batch, 0)
+    count = math.prod(shape)
+    kept = call("keep", [tensor, mask])
+    if not count:
+        return reshaped(call("slice", [kept], {"dim": 1, "start": 0, "end": 0, "step": 1}), batch.size, *shape)
+    params = {"dim": 1, "shape": (batch.size, count)}
+    return reshaped(call("scatter_sum", [kept, ranks(mask)], params), batch.size, *shape)
+
+
+def masked_place(batch: Batch) -> Any:
+    """The elements of all examples, one after the other, where the mask of the whole batch is true."""
+    shape = batch.params["shape"]
+    mask, whole = flat_masks(batch, shape)
+    wide = (batch.size, *[1] * (len(whole) - len(shape)), *shape)
+    tensors = [reshaped(flat(batch, 0), -1), reshaped(mask, batch.size, *whole)]
+    return reshaped(call("masked_place", tensors, {"shape": wide}), batch.size, *shape)
+
+
+def flat_masks(batch: Batch, shape: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
+    """Each example's mask as a row, and what it and *shape* broadcast to."""
+    whole = np.broadcast_shapes(batch.shape(1), shape)
+    return reshaped(broadcast_to(batch, 1, whole), batch.size, -1), whole
+
+
+def broadcast_to(batch: Batch, place: int, shape: tuple[int, ...]) -> Any:
+    """The input at a place, of all examples, each broadcast to a shape."""
+    tensor = padded(batch.whole(place), len(shape) - batch.ranks[place])
+    return call("expand", [tensor], {"size": (batch.size, *shape)})
+
+
+def ranks(mask: Any) -> Any:
+    """How many places that are true come before each one that is, in rows."""
+    return (scan.cumsum(mask, 1) - 1).clamp_min(0)
 
 
 # -- embeddings --------------------------------------------------------------------------------------------------------

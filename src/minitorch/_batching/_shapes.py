@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _runtime
 from .._dtypes import result_dtype
-from ._batch import Batch, call, mapped, on_array, padded, rank_of, reshaped
+from ._batch import Batch, call, expanded, mapped, on_array, padded, rank_of, reshaped
 
 DIMS = ("dim", "dims", "dim0", "dim1", "dim2", "dimension")
 """Constants that are dimensions, one or several."""
@@ -189,6 +189,18 @@ def leading_alone(batch: Batch) -> Any:
 def solve_ex(batch: Batch) -> Any:
     solution, info = together(batch)
     return solution, reshaped(info, batch.size, *batch.shape(0)[:-2])
+
+
+def lstsq(batch: Batch) -> Any:
+    """None where some examples have residuals and some, of lower rank, have none: there is no batch of those."""
+    solution, residuals, rank, values = together(batch)
+    if residuals._array.shape == (0,) and batch.params["driver"] in ("gelsd", "gelss"):
+        rows, columns = batch.shape(0)[-2:]
+        full = rank._array.reshape(batch.size, -1) == columns
+        if rows > columns and full.all(1).any():
+            return None
+    rest = [expanded(t, batch.size) if t._array.shape == (0,) else t for t in (residuals, rank, values)]
+    return solution, *rest
 
 
 def folded(batch: Batch) -> Any:

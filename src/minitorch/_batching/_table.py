@@ -7,7 +7,7 @@ by example.
 from __future__ import annotations
 
 from .._trace import SIZED
-from . import _losses, _norms, _places, _products, _shapes, _windows
+from . import _losses, _norms, _places, _products, _shapes, _strides, _windows
 from ._batch import Rule
 
 KINDS: dict[Rule, str] = {
@@ -66,6 +66,7 @@ KINDS: dict[Rule, str] = {
 OWN: dict[str, Rule] = {
     "pinv": _shapes.leading_alone,
     "solve_ex": _shapes.solve_ex,
+    "lstsq": _shapes.lstsq,
     "scaled_dot_product_attention": _products.attention,
     "expand": _shapes.expand,
     "view": _shapes.view,
@@ -97,6 +98,8 @@ OWN: dict[str, Rule] = {
     "channel_spread": _windows.channel_spread,
     "mse_loss": _losses.mse_loss,
     "nll_loss_backward": _losses.nll_loss_backward,
+    "ctc_loss": _losses.ctc_loss,
+    "ctc_loss_backward": _losses.ctc_loss_backward,
     "channel_scaled": _norms.channel_scaled,
     "channel_total": _norms.channel_total,
     "channel_fill": _norms.channel_fill,
@@ -119,6 +122,12 @@ OWN: dict[str, Rule] = {
     "copy_slices": _places.copy_slices,
     "ordered": _places.ordered,
     "embedding_backward": _places.embedding_backward,
+    "masked_scatter": _places.masked_scatter,
+    "masked_pack": _places.masked_pack,
+    "masked_place": _places.masked_place,
+    "as_strided": _strides.as_strided,
+    "as_strided_scatter": _strides.as_strided_scatter,
+    "restride": _strides.restride,
 }
 """Rows with rules of their own."""
 
@@ -133,6 +142,8 @@ BARE: tuple[Rule, ...] = (
     _places.gather,
     _losses.nll_loss,
     _losses.nll_loss_backward,
+    _losses.ctc_loss,
+    _losses.ctc_loss_backward,
     _products.attention,
 )
 """Rules that know arrays with a batch among the constants."""
@@ -140,8 +151,8 @@ NUMBERS = (_losses.nll_loss, _losses.nll_loss_backward)
 """Rules that know numbers with one for each example among them."""
 SHOWN = ("asked", "windows")
 """Constants that no kernel reads: what people see of a node."""
-STACKED = frozenset(["bags", "bincount", "the maxima of bags"])
-"""Choices whose results have shapes that depend on values: done example by example, which raises where the shapes differ."""
+STACKED = frozenset(["bags", "bincount", "repeats", "the maxima of bags"])
+"""Choices whose results have shapes that depend on values, which are followed all the same: they raise where shapes differ."""
 SUBSCRIPTS = (_places.index, _places.index_backward, _places.index_put)
 """Rules that know tensors with a batch among them."""
 DRAWN_BY_VALUE = frozenset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from .._modes import Observer, observers
+from .._modes import Observer, differ_since, observers
 from .._records import op_name
 
 
@@ -13,7 +13,8 @@ class count_operations(Observer):
     """Count the operations that a block runs, those of its backward passes and transforms included.
 
     As a context manager it gives itself: a count for each operation by name, and ``total``.  Inside, backward passes run their
-    formulas on tensors, so that they are seen: it is for counting, not for timing.
+    formulas on tensors, so that they are seen: it is for counting, not for timing.  Of a function that ``vmap`` maps, the
+    operations on the whole batch count, each as one.
 
     Attributes
     ----------
@@ -52,7 +53,8 @@ class count_operations(Observer):
         return f"<{self.total} operations: {', '.join([f'{n} {name}' for name, n in self.by_name.most_common()])}>"
 
     def recorded(self, call: Any) -> None:
-        self.by_name[op_name(call.row)] += 1
+        if not differ_since(self, call.outputs):  # else of one example: those of the batch come
+            self.by_name[op_name(call.row)] += 1
 
     def __enter__(self) -> count_operations:
         observers.insert(0, self)

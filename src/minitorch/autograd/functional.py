@@ -47,7 +47,7 @@ def _check_place(name: str, create: bool) -> None:
     RuntimeError
         Inside a reverse-mode transform of ``func`` without *create_graph*.
     """
-    if not create and in_transform() == "reverse":
+    if not create and in_transform() in ("reverse", "linearize"):
         raise RuntimeError(
             f"autograd.functional.{name}() called inside a transform of torch.func (grad, vjp, jacrev, ...): its result has no "
             "history, so that the transform would take it for a constant. Use the transforms there too (func.grad, vjp, jvp, "

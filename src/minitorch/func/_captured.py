@@ -46,7 +46,7 @@ def transforming(function: Callable[..., Any], arguments: Any, mode: str = "reve
         if edits.watchers is None:
             edits.watchers = weakref.WeakSet()
         edits.watchers.add(guard)
-    token = transform_mode.set("reverse" if "reverse" in (mode, in_transform()) else mode)
+    token = transform_mode.set(joined(in_transform(), mode))
     try:
         yield
     finally:
@@ -55,6 +55,13 @@ def transforming(function: Callable[..., Any], arguments: Any, mode: str = "reve
             if edits.watchers is not None:
                 edits.watchers.discard(guard)
                 edits.watchers = edits.watchers or None
+
+
+def joined(outer: str, inner: str) -> str:
+    """The mode within a transform of mode *inner* that is within one of mode *outer*."""
+    if inner == "linearize":
+        return "reverse" if outer else inner
+    return "reverse" if "reverse" in (outer, inner) or outer == "linearize" else inner
 
 
 def captured(function: Callable[..., Any]) -> list[Any]:

@@ -18,7 +18,8 @@ from ._captured import transforming
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """The value of *func*, and its derivative at this point as a function of tangents.
 
-    *func* runs once.  Its pullback is linear in the cotangents; the derivative is the pullback of that.
+    *func* runs once.  Its pullback is linear in the cotangents; the derivative is the pullback of that.  So custom Functions
+    need a ``backward`` that can be differentiated; they may be of either style.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     given, spec = tree_flatten(primals)
     for primal in given:
         check_tensor_input(primal)
-    with recording(), transforming(func, primals):
+    with recording(), transforming(func, primals, "linearize"):
         inputs = [level.enter(primal) for primal in given]
         outputs, output_spec = tree_flatten(func(*spec.unflatten(inputs)))
         floats = [o for o in outputs if _is_float(o)]

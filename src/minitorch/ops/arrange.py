@@ -157,19 +157,28 @@ def repeat_interleave_method(
 
 
 @choice("repeats", fits=False)
-def _repeats(self: np.ndarray) -> np.ndarray:
-    return np.repeat(np.arange(len(self)), self)
+def _repeats(self: np.ndarray, *, output_size: int | None) -> np.ndarray:
+    """Of counts, or of rows of them that have one sum."""
+    if (self < 0).any():
+        raise RuntimeError("repeats can not be negative")
+    totals = self.sum(-1)
+    wanted = totals.flat[0] if output_size is None and totals.size else output_size
+    if (totals != wanted).any():
+        if output_size is None:
+            raise RuntimeError(
+                "repeat_interleave: results of examples under vmap must have one size, but the repeats' sums are "
+                f"{totals.tolist()}"
+            )
+        raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {totals.tolist()} but got {output_size}")
+    numbers = np.broadcast_to(np.arange(self.shape[-1]), self.shape)
+    return np.repeat(numbers.ravel(), self.ravel()).reshape(*self.shape[:-1], wanted or 0)
 
 
 def _repeated_places(counted: Tensor, output_size: int | None) -> Tensor:
     """0, 1, 2 …, each as often as *counted* says."""
     counts = counted._array
     _check_counts(counts)
-    if (counts < 0).any():
-        raise RuntimeError("repeats can not be negative")
-    places = _repeats(counted)
-    _check_output_size(output_size, places.size)
-    return wrap(places)
+    return wrap(_repeats(counted, output_size=None if output_size is None else integer(output_size, "output_size")))
 
 
 def _check_counts(counts: np.ndarray) -> None:
