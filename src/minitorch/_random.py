@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from . import _runtime
+from ._as_one import as_one
 from ._device import CPU, device
 from ._kernels.box_muller import (
     RunTable,
@@ -40,7 +41,6 @@ from ._random_args import (
     integer_limit,
     shape_of,
 )
-from ._records import as_one
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray

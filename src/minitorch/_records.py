@@ -7,18 +7,17 @@ made, as cheap as can be: ``(code, offset, module path)``, with the whole stack 
 
 from __future__ import annotations
 
-import functools
 import itertools
 import linecache
 import os.path
 import sys
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import CodeType, FrameType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +27,6 @@ from ._modes import Observer, grad_on, inference_mode_on, mode_place, observers
 from ._tape import AccumulateGrad, Node, Output, extras_of, next_position
 from ._views import root_of
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 _PACKAGE = os.path.dirname(__file__)
 WRITTEN = "<op "
 """How the names of files begin that are none, but of rows' written code."""
@@ -493,24 +491,6 @@ def tell_parts(event: str, *what: Any) -> None:
 def shown_parts() -> bool:
     """Whether an observer here is shown the parts of calls."""
     return observing() is not True and any([o.parts and o.active() for o in observers])
-
-
-def as_one(function: _Function) -> _Function:
-    """The decorator of a function that changes more than tensors: observers that see parts are shown one call of it."""
-
-    @functools.wraps(function)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        if not observers or not shown_parts():
-            return function(*args, **kwargs)
-        token = _observing.set(True)
-        try:
-            out = function(*args, **kwargs)
-        finally:
-            _observing.reset(token)
-        tell_parts("ran", run, args, kwargs, out)
-        return out
-
-    return run  # type: ignore[return-value]
 
 
 _observing: ContextVar[bool | str] = ContextVar("observing", default=False)

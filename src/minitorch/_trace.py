@@ -299,10 +299,10 @@ class Trace(Observer):
 
     def ran(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> None:
         """A function was called that is to be called again."""
-        given = [self._input(a) for a in args]
+        given = [self._param(a) for a in (*args, *kwargs.values())]
         outputs = tuple([self._output(o._array) for o in as_tuple(out) if isinstance(o, _runtime.Tensor)])
-        self.instructions.append(Ran(function, given, kwargs, outputs))
-        self._taint(given, outputs)
+        self.instructions.append(Ran(function, given, tuple(kwargs), outputs, out))
+        self._taint(slots_in(given), outputs)
 
     def left(self, kind: str, tensor: Any) -> None:
         """A value becomes Python's or NumPy's."""

@@ -259,17 +259,39 @@ class Graded:
 
 
 class Ran:
-    """A function was called that changes more than tensors, such as an optimizer's ``step``."""
+    """A function was called that changes more than tensors, such as an optimizer's ``step``.
 
-    __slots__ = ("args", "function", "kwargs", "outputs")
+    Attributes
+    ----------
+    args : list
+        The arguments, those by name after the others: a ``Slot`` for each tensor.
+    names : tuple of str
+        The names of the last ones.
+    out : object
+        What it returned.
+    """
 
-    def __init__(self, function: Any, args: list[Any], kwargs: dict[str, Any], outputs: tuple[Slot, ...]) -> None:
-        self.function, self.args, self.kwargs, self.outputs = function, args, kwargs, outputs
+    __slots__ = ("args", "function", "names", "out", "outputs")
+
+    def __init__(
+        self, function: Any, args: list[Any], names: tuple[str, ...], outputs: tuple[Slot, ...], out: Any
+    ) -> None:
+        self.function, self.args, self.names, self.outputs, self.out = function, args, names, outputs, out
+
+    def given(self, values: Any) -> tuple[list[Any], dict[str, Any]]:
+        """Its arguments, by position and by name, with the values that slots among them have."""
+        given = [filled_in(a, values) for a in self.args]
+        first = len(given) - len(self.names)
+        return given[:first], dict(zip(self.names, given[first:]))
+
+    def call(self, values: Any) -> list[Any]:
+        """Call it on these values: the tensors that it returns."""
+        args, kwargs = self.given(values)
+        return [o for o in as_tuple(self.function(*args, **kwargs)) if isinstance(o, _runtime.Tensor)]
 
     def run(self, values: list[Any]) -> None:
         """Call it again."""
-        out = self.function(*[filled_in(a, values) for a in self.args], **self.kwargs)
-        for slot, value in zip(self.outputs, [o for o in as_tuple(out) if isinstance(o, _runtime.Tensor)]):
+        for slot, value in zip(self.outputs, self.call(values)):
             values[slot] = value
 
     def __repr__(self) -> str:

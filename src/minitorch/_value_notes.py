@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from ._as_one import inside
 from ._modes import observers
 from ._records import Cut, cuts_of, distinct, getframe, mark_at, mode_now, notes_of, observing, recordings, tensors_in
 from ._tape import AccumulateGrad, extras_of
@@ -12,8 +13,9 @@ from ._tape import AccumulateGrad, extras_of
 
 def tell_left(kind: str, tensor: Any) -> None:
     """Tell the observers that a tensor's values become Python's or NumPy's, or are cut off."""
+    within = inside()
     for observer in tuple(observers):
-        if observer.active():
+        if observer.active() and not (within and observer.parts):
             observer.left(kind, tensor)
 
 

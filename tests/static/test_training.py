@@ -12,6 +12,7 @@ import pytest
 import minitorch as torch
 from minitorch import nn, optim, static
 from minitorch.nn import functional as F
+from stepping import STEPS
 
 OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
     "SGD": lambda ps: optim.SGD(ps, 0.05),
@@ -80,6 +81,7 @@ def both(run: Callable[[Any], Any], ways: int | None = None, said: str = "") -> 
     refused = [note for step in made for note in step.notes if "as it is written" in note]
     assert bool(refused) == bool(said), refused
     assert said in "".join(refused)
+    assert said or any([variant.runs for step in made for variant in step.variants])
     assert ways is None or sum([len(step.variants) for step in made]) == ways, [step.notes for step in made]
 
 
@@ -351,6 +353,12 @@ def test_ways_to_train(name: str) -> None:
         return function(model, optim.Adam(model.parameters(), 0.01), compile_)
 
     both(run, ways, said)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_what_optimizers_and_schedulers_keep(name: str) -> None:
+    function, said = STEPS[name]
+    both(function, None, said)
 
 
 def test_two_networks_against_each_other() -> None:

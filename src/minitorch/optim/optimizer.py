@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import _runtime
+from .. import _as_one, _runtime
 from .._casts import typename
 from .._extras import RemovableHandle
 from .._modes import enable_grad, observers
 from .._passes import noted_step
-from .._records import as_one, recordings, shown_parts
+from .._records import recordings, shown_parts
 from .._tape import AccumulateGrad
 from .._tensor import Tensor
 from ..nn.modules._hooks import registered
@@ -327,8 +327,8 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             self._stepping = False
         return result
 
-    at_once = as_one(hooked)
-    return hooked
+    at_once = _as_one.as_one(hooked)
+    return _as_one.marked(hooked)
 
 
 def _listed(params: Any) -> tuple[list[Any], list[str] | None]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import _runtime
+from .._as_one import as_one
 from .._modes import no_grad
 from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module
@@ -173,6 +174,7 @@ class AveragedModel(Module):
         """What the averaged model returns."""
         return self.module(*args, **kwargs)
 
+    @as_one
     def update_parameters(self, model: Module) -> None:
         """Take the model's parameters, as they are now, into the averages."""
         buffers, current_buffers = list(self.module.buffers()), list(model.buffers())

@@ -11,6 +11,7 @@ import warnings
 from types import CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
+from .._as_one import inside
 from .._random import Generator
 from .._records import is_theirs, users_frame
 from ..optim.lr_scheduler import LRScheduler
@@ -50,7 +51,7 @@ _ASKS = Effect(
     "it asks an optimizer or a scheduler for its state or rate: do that outside, after the call", through=True
 )
 _IN_PYTHON = {"_log", "write", "seed", "initial_seed"}
-_IN_PYTHON |= {"state_dict", "load_state_dict", "add_param_group", "get_last_lr", "get_lr", "print_lr"}
+_IN_PYTHON |= {"state_dict", "load_state_dict", "add_param_group", "get_last_lr", "get_lr", "print_lr", "__repr__"}
 """What methods of Python that do such things are called."""
 _RETURNS = {dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in dis.opmap}
 _GENERATES = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -105,6 +106,8 @@ class Effects:
         self.codes[id(frame.f_code)] = frame.f_code, None if imports or within else frame.f_globals
 
     def _see(self, frame: FrameType, event: str, called: Any) -> None:
+        if inside():  # that is called again, with whatever it does
+            return
         if event == "call" and id(frame.f_code) not in self.codes:
             self._notice(frame)
         if event == "c_call":

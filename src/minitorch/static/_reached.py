@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _runtime
+from .. import _as_one, _runtime
 from .._choices import Choice
 from .._identity import owner
 from .._op import Row
@@ -32,7 +32,8 @@ from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
 from ._effects import effect_of
 from ._names_in_code import codes_in, names_in
-from ._stands import MISSING, held, is_plain, items_of, kept_by, slots_of, state_of, stored
+from ._stands import MISSING, an_object, held, is_plain, items_of, kept_by, slots_of, state_of, stored
+from ._steps import methods_of
 
 _MOST = 10_000
 """The items of a container, or bytes of an array, beyond which it is not compared at each call."""
@@ -101,7 +102,7 @@ class Reached:
         self.arrays: list[tuple[np.ndarray, bytes]] = []
         self.asked: list[tuple[Callable[[], Any], Any]] = []
         self.caches: list[tuple[Any, int]] = []
-        self._steppers: list[Any] = []
+        self._objects: list[Any] = []
         self._generators: list[Any] = []
         self._paths: dict[Any, str] = {}
         self._random: list[tuple[str, Any, bytes]] = [
@@ -176,7 +177,6 @@ class Reached:
         elif isinstance(value, (random.Random, np.random.Generator, np.random.RandomState)):
             self._random.append((path, value, state_of(value)))
         elif isinstance(value, (Optimizer, LRScheduler)):
-            self._steppers.append(value)
             self._live(value, path)
         elif isinstance(value, types.ModuleType):
             if value is os:
@@ -243,6 +243,8 @@ class Reached:
             self._todo += [(hooks, f"the hooks of {path}") for hooks in (node.hooks, node.post_hooks) if hooks]
 
     def _function(self, function: types.FunctionType, path: str) -> None:
+        if function.__code__ in _as_one.codes:  # it is called again as it is
+            return
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             self._paths[id(cell)] = name
             self.cells.append((cell, held(cell)))
@@ -298,7 +300,7 @@ class Reached:
         keys = container if isinstance(container, dict) else range(len(values))
         for key, value in zip(keys, values):
             if not is_plain(value) and key not in _REGISTRIES and not (isinstance(value, dict) and of_library(value)):
-                self._todo.append((value, f"{path}[{key!r}]"))
+                self._todo.append((value, f"{path}[{key!r}]" if is_plain(key) else f"an item of {path}"))
 
     def _array(self, array: np.ndarray, path: str) -> None:
         if array.nbytes > 100 * _MOST or array.dtype.hasobject:
@@ -310,26 +312,31 @@ class Reached:
         self.memory[id(memory)] = memory
 
     def _live(self, value: Any, path: str) -> None:
-        """An optimizer or a scheduler is called again as a whole; its options count where the function reads them."""
+        """An optimizer or a scheduler: its ``step`` is called again, whatever it reads; what others read of it counts, such as
+        its options."""
+        self._objects.append(value)
+        self._holders.append((value, vars(value), path))
+        self._todo += [(kind, path) for kind in type(value).__mro__]
         if isinstance(value, LRScheduler):
-            self._holders.append((value, vars(value), path))
-            self._todo.append((value.optimizer, f"{path}.optimizer"))
+            self._todo.append((stored(value, "optimizer"), f"{path}.optimizer"))
             return
-        for group in (value.param_groups, *[group["params"] for group in value.param_groups]):
+        groups, states = stored(value, "param_groups", []), stored(value, "state", {})
+        for group in (groups, *[group["params"] for group in groups]):
             self._paths[id(group)] = f"{path}.param_groups"
             self.contents.append((group, tuple(group), None))
-        for tensor in [t for group in value.param_groups for t in group["params"]]:
+        for tensor in [t for group in groups for t in group["params"]]:
             self._todo.append((tensor, path))
-        for state in value.state.values():
+        for state in states.values():
             for tensor in [t for t in state.values() if isinstance(t, _runtime.Tensor)]:
                 self._tensor(tensor, path)
-        self._holders.append((value, {"param_groups": value.param_groups}, path))
 
     def _object(self, value: Any, path: str) -> None:
         attributes = stored(value, "__dict__")
         attributes = None if attributes is MISSING else attributes
         hooks = value._hooks if isinstance(value, Module) else None
         self._todo += [(getattr(hooks, kind), f"the hooks of {path}") for kind in getattr(hooks, "__slots__", ())]
+        if isinstance(value, Module):
+            self._objects.append(value)
         if not of_library(type(value)):
             self._holders.append((value, attributes, path))
             self._todo += [(kind, path) for kind in type(value).__mro__]
@@ -344,8 +351,9 @@ class Reached:
         """Those attributes of an object that some code names."""
         asks = not self._names.isdisjoint(_ANY_ATTRIBUTE)
         spaces = isinstance(holder, (types.ModuleType, type))
+        steps = isinstance(holder, (Optimizer, LRScheduler))
         inherited: set[str] = set()
-        if not (spaces or isinstance(holder, (Optimizer, LRScheduler)) or of_library(type(holder))):
+        if not (spaces or steps or of_library(type(holder))):
             inherited |= _set_by_libraries(type(holder))  # type: ignore[arg-type]
         if isinstance(holder, Module):
             inherited.update(*[names[registry] for registry in _MEMBERS & set(names or ())])  # type: ignore[index]
@@ -354,7 +362,7 @@ class Reached:
             known = isinstance(holder, Module) and (
                 name == "training" or name[0] == "_" or isinstance(names[name], (Module, _runtime.Tensor))  # type: ignore[index]
             )
-            every = asks and not (spaces and name[:2] == "__")
+            every = asks and not (spaces and name[:2] == "__") and not (steps and name in _set_by(type(holder)))  # type: ignore[arg-type]
             if every and spaces and isinstance(names[name], _CODE) and name not in self._names:  # type: ignore[index]
                 self._stays(names, name, f"{path}.{name}")  # what it reads is looked at where it runs
                 continue
@@ -377,8 +385,8 @@ class Reached:
                 for name in slots_of(kind):
                     if asks or name in self._names:
                         self._slot(holder, name, path)
-                if names is not None:
-                    self._lacks(names, (self._names | {"forward"}) & set(vars(kind)), path)
+            if names is not None and kind is not object and (steps or not of_library(kind)):
+                self._lacks(names, (self._names | {"forward"}) & set(vars(kind)), path)
         for kind in holder.__mro__[1:] if isinstance(holder, type) else ():  # what would hide an inherited one
             self._lacks(names, (self._names | {"forward"}) & set(vars(kind)), path)
         if names is not None:
@@ -417,6 +425,13 @@ def hooks_of(leaf: AccumulateGrad) -> int:
 
 
 @functools.cache
+def _set_by(kind: type) -> frozenset[str]:
+    """The attributes that an optimizer's or a scheduler's methods set, those of the library."""
+    library = [base for base in kind.__mro__ if of_library(base)]
+    return frozenset().union(*[names_in(m.__code__).stored for _, m in methods_of(*library)])
+
+
+@functools.cache
 def _set_by_libraries(kind: type) -> frozenset[str]:
     """The attributes that the library's modules from which a user's class is derived set, and read."""
     makers = [vars(base).get("__init__") for base in kind.__mro__ if base is not Module and of_library(base)]
@@ -425,8 +440,3 @@ def _set_by_libraries(kind: type) -> frozenset[str]:
 
 def _name(root: Any) -> str:
     return stored(root, "__name__", "self")
-
-
-def an_object(value: Any) -> str:
-    name = type(value).__name__
-    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"

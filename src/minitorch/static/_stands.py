@@ -79,3 +79,8 @@ def kept_by(cached: Any) -> list[Any]:
         seen |= {id(x): x for x in layer}
         layer = [x for x in gc.get_referents(*[x for x in layer if not isinstance(x, ends)]) if id(x) not in seen]
     return [x for x in [*seen.values(), *layer] if isinstance(x, _runtime.Tensor)]
+
+
+def an_object(value: Any) -> str:
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"

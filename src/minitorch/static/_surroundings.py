@@ -17,11 +17,13 @@ from .._random import Generator, default_generator
 from .._tape import AccumulateGrad
 from .._trace import Trace
 from .._trace_instructions import Graded, Left, Ran, Written
+from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
 from ._facts import flattened
-from ._reached import Reached, an_object, hooks_of, of_library
-from ._stands import MISSING, alike, held, items_of, kept_by, same_memory, shown, state_of, stored
+from ._reached import Reached, hooks_of, of_library
+from ._stands import MISSING, alike, an_object, held, items_of, kept_by, same_memory, shown, state_of, stored
+from ._steps import containers_of, set_by_step
 
 _MADE = ("<string>", "<frozen ")
 """Where functions are said to be from that are made of text, such as a dataclass's, or come with the interpreter."""
@@ -95,7 +97,7 @@ class Surroundings(Reached):
             return f"a call changes {changes[0]}, which is no tensor: " + (
                 "return what it becomes" if given else "pass it as an argument, and return what it becomes"
             )
-        if moved := self._moved(trace):
+        if moved := self._moved(trace) or self._stepped(trace):
             return moved
         if new:
             return new
@@ -129,9 +131,9 @@ class Surroundings(Reached):
         """Which object with a state of its own the call has made, or which gradient of a tensor that requires none it sets."""
         calls = [i for i in flattened(trace.instructions) if isinstance(i, Ran) and i.args]
         for ran in calls:
-            stepper = ran.args[0]
-            if isinstance(stepper, (Optimizer, LRScheduler)) and not any([stepper is s for s in self._steppers]):
-                return f"{ran.name}() is called of {an_object(stepper)} that is made in the call, or hidden: make it outside"
+            for given in [a for a in ran.args if isinstance(a, (Optimizer, LRScheduler, Module))]:
+                if not any([given is known for known in self._objects]):
+                    return f"{ran.name}() is called of {an_object(given)} that is made in the call, or hidden: make it outside"
         known = [default_generator, *self._generators, *[i.args[0] for i in calls if isinstance(i.args[0], Generator)]]
         if [g for g in trace.generators if not any([g is other for other in known])]:
             return "it draws from a Generator that is made in the call, or hidden: make it outside"
@@ -147,6 +149,18 @@ class Surroundings(Reached):
                     return "a call sets or clears the gradient of a tensor that requires none: do it outside"
                 self.slots.append((tensor, "_grad", before))
                 self._paths[id(tensor), "_grad"] = "the gradient of a tensor that requires none"
+        return ""
+
+    def _stepped(self, trace: Trace) -> str:
+        """What the function reads of an optimizer or a scheduler whose step may change it, at another call than this."""
+        places = {id(container): container for container, *_ in self.contents}
+        for ran in [i for i in flattened(trace.instructions) if isinstance(i, Ran)]:
+            for stepper in [a for a in ran.args[:1] if isinstance(a, (Optimizer, LRScheduler))]:
+                names, items = set_by_step(type(stepper))  # type: ignore[arg-type]
+                read: list[Any] = [(id(n), name) for n, name, _ in self.named if n is vars(stepper) and name in names]
+                read += [id(c) for c in containers_of(stepper, items) if c is places.get(id(c), self)]
+                if read:
+                    return f"it reads {self._paths[read[0]]}, which {ran.name}() may change: read it outside"
         return ""
 
     def _moved(self, trace: Trace) -> str:

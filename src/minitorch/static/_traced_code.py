@@ -16,6 +16,7 @@ import numpy as np
 from .. import _runtime
 from .._choices import Choice
 from .._op import Row
+from .._random import Generator
 from .._trace import Trace
 from .._trace_instructions import (
     ArraySlot,
@@ -24,19 +25,25 @@ from .._trace_instructions import (
     Left,
     Made,
     NumberSlot,
+    Packed,
     Ran,
     Sized,
     Slot,
     Written,
+    as_tuple,
     filled_in,
     slots_in,
 )
 from .._views import edited, edits_of
+from ..nn.modules.module import Module
+from ..optim.lr_scheduler import LRScheduler
+from ..optim.optimizer import Optimizer
 from . import _loops
 from ._facts import Facts, draws, flattened, is_elementwise_ufunc, last_uses, reads_of, writes_of
 from ._forms import NAMES, Form, form_of, piece_form_of
 from ._instructions import settled
 from ._passes import ALL, ORDER
+from ._stands import an_object, is_plain
 
 PASSES = tuple(ALL)
 """What is done to a program, in order: see ``_passes``."""
@@ -298,13 +305,22 @@ class Writer:
 
     def ran(self, instruction: Ran) -> Iterator[str]:
         """A call of what changes more than tensors."""
-        if any([callable(a) and not hasattr(a, "step") for a in (*instruction.args, *instruction.kwargs.values())]):
+        given = [
+            a for a in instruction.args if not isinstance(a, (Slot, Packed, Module, Optimizer, LRScheduler, Generator))
+        ]
+        if any(map(callable, given)):
             raise Refused(f"{instruction.name}() was given a function to call (a closure)")
+        if found := [a for a in given if not is_plain(a)]:
+            raise Refused(f"{instruction.name}() was given {an_object(found[0])}: pass tensors, or numbers")
+        told = [o for o in as_tuple(instruction.out) if not isinstance(o, _runtime.Tensor) and o is not None]
+        if any([not any([o is a for a in instruction.args]) for o in told]):
+            raise Refused(f"{instruction.name}() returns {an_object(told[0])}: return tensors, or nothing")
         slots = slots_in(instruction.args)
         results = ", ".join([self.slot(s) for s in instruction.outputs])
         run: Any = Runner(instruction, slots)
         if not slots and not results:
-            run = partial(instruction.function, *instruction.args, **instruction.kwargs)
+            args, kwargs = instruction.given(())
+            run = partial(instruction.function, *args, **kwargs)
         call = f"yield {self.name(run, 'run')}, ({''.join([f'{self.slot(s)}, ' for s in slots])})"
         yield f"{results}, = {call}" if results else call
 
@@ -398,10 +414,7 @@ class Runner:
 
     def __call__(self, *arrays: np.ndarray) -> list[np.ndarray]:
         values: Any = dict(zip(map(int, self.slots), map(_runtime.wrap, arrays)))
-        given = [filled_in(a, values) for a in self.instruction.args]
-        out = self.instruction.function(*given, **self.instruction.kwargs)
-        outputs = out if isinstance(out, tuple) else (out,)
-        return [o._array for o in outputs if isinstance(o, _runtime.Tensor)]
+        return [tensor._array for tensor in self.instruction.call(values)]
 
 
 def own(found: Any, given: tuple[np.ndarray, ...]) -> Any:

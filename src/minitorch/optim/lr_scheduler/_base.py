@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..._records import as_one
+from ..._as_one import as_one
 from ..._tensor import Tensor
 from ..optimizer import Optimizer
 

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from ..._records import as_one
+from ..._as_one import as_one
 from ..optimizer import Optimizer
 from ._base import LRScheduler, put, values_of
 from ._plateau import ReduceLROnPlateau

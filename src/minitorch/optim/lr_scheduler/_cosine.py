@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._records import as_one
+from ..._as_one import as_one
 from ..optimizer import Optimizer
 from ._base import LRScheduler, values_of
 

@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any
 
-from ..._records import as_one
+from ..._as_one import as_one
 from ..optimizer import Optimizer
 from ._base import EPOCH_WARNING, LRScheduler, checked, put, values_of
 
