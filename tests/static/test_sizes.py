@@ -184,7 +184,8 @@ def test_small_sizes_decide(size: int) -> None:
     up = scale(lambda n: math.ceil(n / 4))
     assert up.power == 1
     assert [up.size.value(lambda _, n=n: n) for n in range(1, 60)] == [math.ceil(n / 4) for n in range(1, 60)]
-    assert type(scale(lambda n: max(n, 4))) is Varying
+    at_least = scale(lambda n: max(n, 4))
+    assert [at_least.size.value(lambda _, n=n: n) for n in range(1, 60)] == [max(n, 4) for n in range(1, 60)]
     assert type(scale(lambda n: 2 if n > 3 else 3)) is Varying
     assert type(scale(lambda n: int(math.log2(n + 1)))) is Varying
     with pytest.raises(CannotGeneralise, match=r"at size 3 it does sin\(\) where it otherwise does exp\(\)"):
@@ -196,7 +197,11 @@ def test_the_sizes_that_work_are_found() -> None:
         return x.reshape(x.shape[0], 2, -1)
 
     general = generalise(of_even, [torch.ones(2, 6)], {0: {1: "width"}})
-    assert [p.shape(general.trace.arguments[0])[1] for p in general.passes] == [6, 10, 12, 18, 8, 4, 2]
+    sizes = [p.shape(general.trace.arguments[0])[1] for p in general.passes]
+    assert sizes[:7] == [6, 10, 12, 18, 8, 4, 2]
+    assert not [size for size in sizes if size % 2]
+    assert max(sizes) > 1024
+    assert not general.bounds
 
 
 def test_fails_at_other_sizes() -> None:

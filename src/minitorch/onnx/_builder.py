@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..static._size_expressions import Axis, Counted, Diagonal, Filled, Scaled, Size, Triangle
+from ..static._size_expressions import Axis, Counted, Diagonal, Filled, Scaled, Size, Spaced, Triangle
 
 INT64, BOOL = np.dtype(np.int64), np.dtype(np.bool_)
 
@@ -191,6 +191,8 @@ class Builder:
                 total = self("Div", self("Sub", total, self("Mod", total, divisor)), divisor)
             if size.modulus:
                 total = self("Mod", total, self.ints([size.modulus]))
+            for op, bound in (("Max", size.low), ("Min", size.high)):
+                total = total if bound is None else self(op, total, self.ints([bound]))
             self._sizes[size] = total
         return self._sizes[size]
 
@@ -232,9 +234,13 @@ class Builder:
             # start and step times whole numbers, so that nothing adds up
             count = self("Range", self.scalar(0), self.scalar(value.count), self.scalar(1))
             step = self("Mul", self.cast(count, value.dtype), self.number(value.step, value.dtype))
-            if isinstance(value.step, Scaled) and value.step.power < 0:  # which is infinite where there is but one
-                step = self("Where", self("Equal", count, self.scalar(0)), self.constant(0, value.dtype), step)
             return self("Add", step, self.number(value.start, value.dtype))
+        if isinstance(value, Spaced):
+            count = self("Range", self.scalar(0), self.scalar(value.count), self.scalar(1))
+            last = self("Max", self("Sub", self.scalar(value.count), self.scalar(1)), self.scalar(1))
+            start, end = [self.number(number, value.dtype) for number in (value.start, value.end)]
+            step = self("Div", self("Sub", end, start), self.cast(last, value.dtype))
+            return self("Add", self("Mul", self.cast(count, value.dtype), step), start)
         if isinstance(value, (Diagonal, Triangle)):
             rows, columns = [self("Range", self.scalar(0), self.scalar(n), self.scalar(1)) for n in value.shape]
             offset = self("Sub", columns, self("Unsqueeze", rows, self.ints([1])))

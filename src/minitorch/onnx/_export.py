@@ -18,7 +18,8 @@ from .._pytree import tree_flatten
 from .._runtime import Tensor
 from ..nn.modules.module import Module
 from ..static._size_expressions import Size
-from ..static._sizes import CannotGeneralise, General, generalise
+from ..static._size_passes import CannotGeneralise
+from ..static._sizes import General, generalise
 from ._builder import Value, library
 from ._parts import expand
 from ._translate import Translation
@@ -333,6 +334,9 @@ def _in_mode(model: Any, training: TrainingMode) -> Iterator[None]:
 def _program(model: Any, args: tuple[Any, ...], named: dict[str, Any], axes: dict[int, dict[int, str]]) -> General:
     try:
         general = generalise(lambda a, k: model(*a, **k), [args, named], axes, expand)
+        for name, bound in general.bounds.items():
+            if bound.differs:  # which a file cannot refuse
+                raise CannotGeneralise(f"the axis {name!r} cannot vary beyond {bound.most}: {bound.said}")
     except CannotGeneralise as error:
         raise OnnxExporterError(f"cannot export with these dynamic axes: {error}") from error
     if not general.results:
@@ -445,13 +449,7 @@ def _info(
         if not isinstance(size, Size):
             sizes.append(size)
             continue
-        single = (
-            len(size.terms) == 1
-            and size.terms[0][0] == 1
-            and len(size.axes) == 1
-            and size.divisor == 1
-            and not size.modulus
-        )
+        single = size == Size(((1, tuple(size.axes[:1])),))
         known = all([a.name for a in size.axes])
         by_user = (said or {}).get(axis) or (said or {}).get(axis - len(shape))
         sizes.append(

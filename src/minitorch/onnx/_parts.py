@@ -19,7 +19,7 @@ from .._trace import Trace
 from .._trace_instructions import ArraySlot, Called, NumberSlot, Packed, Slot
 from ..ops._composition import Composition
 from ..static._facts import renamed
-from ..static._sizes import Pass
+from ..static._size_passes import Pass
 from ._table import forms
 
 parts: dict[str, Callable[..., Any]] = {}

@@ -13,6 +13,7 @@ import numpy as np
 from .. import _dtypes, _runtime
 from .._args import number, real
 from .._choices import choice
+from .._kernels.spaced import spaced
 from .._modes import differs, observers
 from .._runtime import silent
 from .._types import Number
@@ -204,13 +205,7 @@ def _spaced(name: str, start: Number, end: Number, steps: int, dtype: np.dtype[A
     if dtype.kind in "iu":
         start, end = int(start), int(end)
     first, last = number_array(start, inner, name)[()], number_array(end, inner, name)[()]
-    step = (last - first) / inner.type(max(steps - 1, 1))
-    wide = {2: inner, 4: _dtypes.FLOAT64}.get(inner.itemsize, np.dtype(np.longdouble))  # products and sums rounded once
-    index = np.arange(steps, dtype=wide)
-    with np.errstate(all="ignore"):
-        up, down = first + step * index, last - step * index[::-1]
-        spaced = np.where(index < max(steps // 2, steps == 1), up, down)
-        return spaced.astype(inner).astype(dtype)
+    return spaced(first, last, steps, inner).astype(dtype)
 
 
 def logspace(

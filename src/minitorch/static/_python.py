@@ -308,6 +308,10 @@ class Body:
         """A value's dtype and shape, for people."""
         return f"{self.trace.arrays[slot].dtype.name}[{', '.join(map(str, self.shape(slot)))}]"
 
+    def tried(self) -> str:
+        """At which other sizes what is written was compared with what was traced, in a sentence."""
+        return ""
+
     def shape(self, slot: Slot) -> tuple[Any, ...]:
         """A value's shape."""
         return tuple(self.trace.arrays[slot].shape)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from .._kernels.spaced import spaced
 from .._modes import no_grad
 from .._pytree import tree_flatten, tree_unflatten
 from .._runtime import Tensor, wrap
@@ -16,11 +18,25 @@ from ._copied import Copies
 from ._facts import reads_of
 from ._free_names import Unwritable
 from ._python import Block, Body, Weights
-from ._size_expressions import Axis, Counted, Diagonal, Filled, Parts, Repeated, Scaled, Size, Triangle, Varying, alike
-from ._sizes import CannotGeneralise, General, generalise, resized
+from ._size_expressions import (
+    Axis,
+    Counted,
+    Diagonal,
+    Filled,
+    Parts,
+    Repeated,
+    Scaled,
+    Size,
+    Spaced,
+    Triangle,
+    Varying,
+    alike,
+)
+from ._size_passes import CannotGeneralise, resized
+from ._sizes import General, generalise
 from ._traced_code import Plan
 
-SIZED = (Size, Scaled, Repeated, Filled, Counted, Diagonal, Triangle, Parts, Varying)
+SIZED = (Size, Scaled, Repeated, Filled, Counted, Spaced, Diagonal, Triangle, Parts, Varying)
 
 
 class Text(str):
@@ -110,6 +126,15 @@ class SizedBody(Body):
         super().begin(taken)
         self._sizes = {}
 
+    def tried(self) -> str:
+        """The sizes at which what is written was compared with what was traced."""
+        sizes: dict[str, set[int]] = {}
+        for one in self.general.passes:
+            for name, size in self.general.sizes(one).items():
+                sizes.setdefault(name, {size for size in (0, 1) if size >= self.least.get(name, 2)}).add(size)
+        said = [f"{name} {_ranges(found)}" for name, found in sizes.items()]
+        return f"It was compared with what was traced at {'; '.join(said)}." if said else ""
+
     # -- sizes ---------------------------------------------------------------------------------------------------------
     def axis(self, axis: Axis) -> str:
         """A size, as an expression."""
@@ -147,6 +172,8 @@ class SizedBody(Body):
                 yield f"{self._sizes[name]} = {self._names[slot]}.shape[{axis}]"
                 if self.least.get(name, 0) > 0:
                     yield f'_at_least("{name}", {self._sizes[name]}, {self.least[name]})'
+                if bound := self.general.bounds.get(name):
+                    yield f'_at_most("{name}", {self._sizes[name]}, {bound.most}, {_quoted(bound.said)})'
 
     # -- what depends on them ------------------------------------------------------------------------------------------
     def inputs_of(self, ins: Called) -> list[Any]:
@@ -200,6 +227,9 @@ class SizedBody(Body):
             if start == "0" and step == "1":
                 return f"{np_}.arange({count}, dtype={np_}.{value.dtype.name})"
             return f"({start} + {step} * {np_}.arange({count})).astype({np_}.{value.dtype.name})"
+        if isinstance(value, Spaced):
+            given = ", ".join(map(self.param, (value.start, value.end, value.count)))
+            return f"{self.copies.expression(spaced)}({given}, {np_}.{value.dtype.name})"
         if isinstance(value, Diagonal):
             eye = f"{np_}.eye({', '.join(map(self.param, value.shape))}, dtype=bool)"
             return (
@@ -252,6 +282,21 @@ class SizedBody(Body):
                 ] = None
                 return
         yield from super().instruction(ins)
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """Numbers as text, those in a row as ``2 to 5``."""
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][-1] + 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return ", ".join([f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in found])
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 class Trial:

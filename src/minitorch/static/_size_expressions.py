@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ class Axis(NamedTuple):
 
 
 class Size:
-    """An integer made of sizes: a sum of products, divided and rounded down, or what remains of that.
+    """An integer made of sizes: a sum of products, divided and rounded down, or what remains of that, within bounds.
 
     Attributes
     ----------
@@ -31,12 +31,22 @@ class Size:
         A coefficient and the sizes that it is multiplied with; the constant, if any, has none.
     divisor, modulus : int
         What it is divided by, and what the remainder of that is taken by; 0 where none is.
+    low, high : int or None
+        What is taken instead where it is less, or more.
     """
 
-    __slots__ = ("divisor", "modulus", "terms")
+    __slots__ = ("divisor", "high", "low", "modulus", "terms")
 
-    def __init__(self, terms: tuple[tuple[int, tuple[Axis, ...]], ...], divisor: int = 1, modulus: int = 0) -> None:
+    def __init__(
+        self,
+        terms: tuple[tuple[int, tuple[Axis, ...]], ...],
+        divisor: int = 1,
+        modulus: int = 0,
+        low: int | None = None,
+        high: int | None = None,
+    ) -> None:
         self.terms, self.divisor, self.modulus = tuple([term for term in terms if term[0]]), divisor, modulus
+        self.low, self.high = low, high
 
     @property
     def axes(self) -> list[Axis]:
@@ -51,7 +61,13 @@ class Size:
                 coefficient *= size(axis)
             total += coefficient
         total //= self.divisor
-        return total % self.modulus if self.modulus else total
+        total = total % self.modulus if self.modulus else total
+        total = total if self.low is None else max(total, self.low)
+        return total if self.high is None else min(total, self.high)
+
+    def values(self, sizes: Mapping[Axis, Sequence[int]]) -> tuple[int, ...]:
+        """What it is in each of several passes."""
+        return tuple([self.value(dict(zip(self.axes, of)).__getitem__) for of in zip(*[sizes[a] for a in self.axes])])
 
     def text(self, name: Callable[[Axis], str]) -> str:
         """It as an expression of Python, in which sizes have the names that *name* gives them."""
@@ -61,7 +77,9 @@ class Size:
             sign = "-" if coefficient < 0 else "+" if said else ""
             said += (f" {sign} " if said else sign) + "*".join(factors)
         divided = f"//{self.divisor}" * (self.divisor != 1) + f"%{self.modulus}" * (self.modulus != 0)
-        return f"({said}){divided}" if divided else said
+        said = f"({said}){divided}" if divided else said
+        said = said if self.low is None else f"max({said}, {self.low})"
+        return said if self.high is None else f"min({said}, {self.high})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Size) and self._parts == other._parts
@@ -71,7 +89,7 @@ class Size:
 
     @property
     def _parts(self) -> tuple[Any, ...]:
-        return self.terms, self.divisor, self.modulus
+        return self.terms, self.divisor, self.modulus, self.low, self.high
 
     def __repr__(self) -> str:
         return self.text(lambda axis: axis.name or f"{axis.slot!r}.shape[{axis.axis}]")
@@ -108,6 +126,15 @@ class Counted(NamedTuple):
 
     start: Any
     step: Any
+    count: Any
+    dtype: Any
+
+
+class Spaced(NamedTuple):
+    """The array of *count* numbers from one to another, evenly spaced, as ``linspace`` makes it."""
+
+    start: Any
+    end: Any
     count: Any
     dtype: Any
 
@@ -170,8 +197,33 @@ class Fit:
             return Size(((1, (self.exact[values],)),))
         key = values, tuple(near), divided
         if key not in self.known:
-            self.known[key] = self._found(values, near, divided)
+            found = self._found(values, near, divided)
+            self.known[key] = self._bounded(values, near) if found is None and divided else found
         return self.known[key]
+
+    def _bounded(self, values: tuple[int, ...], near: Sequence[Axis]) -> Size | None:
+        """An expression with a bound that several values are: the others settle what it is."""
+        low, high = [end if values.count(end) > 1 else None for end in (min(values), max(values))]
+        known = dict(self.first) | {axis: self.sizes[axis] for axis in near}
+        for axis, ends in itertools.product(known, [(low, None), (None, high)]):
+            found = Size(((1, (axis,)),), 1, 0, *ends)
+            if ends != (None, None) and found.values(known) == values:
+                return found
+        known |= self.sizes
+        for ends in [(low, None), (None, high), (low, high)]:
+            inside = [n for n, value in enumerate(values) if value not in ends]
+            if len({values[n] for n in inside}) < 3 or ends == (None, None):
+                continue
+            part = Fit()
+            part.first = [(axis, tuple([sizes[n] for n in inside])) for axis, sizes in self.first]
+            part.sizes = {axis: tuple([sizes[n] for n in inside]) for axis, sizes in self.sizes.items()}
+            size = part._found(tuple([values[n] for n in inside]), near, divided=True)
+            if size is None:
+                continue
+            found = Size(size.terms, size.divisor, size.modulus, *ends)
+            if found.values(known) == values:
+                return found
+        return None
 
     def products(self, near: Sequence[Axis] = ()) -> Iterator[tuple[Size, list[int]]]:
         """The products of up to three sizes, those of the arguments and *near* ones, with their values."""

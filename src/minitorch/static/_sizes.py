@@ -1,8 +1,9 @@
 """One program for many sizes: integers, numbers and constants of a traced block as expressions of its arguments' sizes.
 
-A block is traced at several sizes of each axis that may vary.  All traces must have the same instructions in the same order;
-where an integer in them differs, it is written as an expression of sizes that the program knows at that point (those of its
-arguments, and of the operands), and what it cannot be written as is a `Varying` that whoever reads it refuses.
+A block is traced at several sizes of each axis that may vary: some near the example's, small ones, and those that
+numbers in its code make likely to matter.  All traces must have the same instructions in the same order; where an integer
+in them differs, it is written as an expression of sizes that the program knows at that point (those of its arguments,
+and of the operands), and what it cannot be written as is a `Varying` that whoever reads it refuses.
 
 >>> import minitorch as torch
 >>> def block(x):
@@ -16,19 +17,14 @@ return %2
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from .._modes import no_grad
-from .._pytree import tree_flatten, tree_unflatten
-from .._records import module_path, site_of
-from .._runtime import Tensor, wrap
-from .._trace import Trace
-from .._trace_instructions import Called, Left, Made, Packed, Sized, Slot
-from ..autograd import record_sites
+from .._kernels.spaced import spaced
+from .._runtime import Tensor
+from .._trace_instructions import Called, Made, Packed, Sized, Slot
 from ._size_expressions import (
     Axis,
     Counted,
@@ -39,338 +35,16 @@ from ._size_expressions import (
     Repeated,
     Scaled,
     Size,
+    Spaced,
     Triangle,
     Varying,
     alike,
     attributes,
     is_plain,
 )
-from ._traced_code import Plan
-
-_TRACES = 4
-"""At how many sizes from the example's on a block is traced: two settle ``a * size + b``, the others confirm it."""
-_SMALL = range(8, 1, -1)
-"""The sizes that it is traced at besides, where it can be run there.  At size 1, much is another thing that has the same
-values, such as a part that is all."""
+from ._size_passes import Bound, CannotGeneralise, Pass, VaryingBlock, difference
 
 
-_VALUES = 2
-_DRAWS = 12
-"""With how many other values that give other sizes it is traced where a size depends on values, and how many are tried."""
-
-
-class CannotGeneralise(RuntimeError):
-    """A block does other things at other sizes, or cannot be run at others; the message says which and where."""
-
-
-# -- traces ------------------------------------------------------------------------------------------------------------
-class Pass:
-    """A block traced at one size: its trace, what is left of the instructions, and the results.
-
-    Attributes
-    ----------
-    given : list of ndarray
-        The arguments' values.
-    trace : Trace
-    instructions : list
-    paths : dict of int to str
-        By the id of an instruction, the path of the module that it is of.
-    results : list of Slot
-    spec
-        How the results are nested: see ``_pytree``.
-    """
-
-    def __init__(self, tensors: Sequence[Any], call: Callable[[Sequence[Any]], Any]) -> None:
-        self.given = [t._array.copy() for t in tensors]
-        self.trace = trace = _Located(tensors, lifts="kernels")
-        trace.all_leaks = True
-        with no_grad(), record_sites(), trace:
-            out = call(tensors)
-        leaves, self.spec = tree_flatten(out)
-        self.results = [trace.slot_of(leaf) for leaf in leaves if isinstance(leaf, Tensor)]
-        self.leaves = leaves
-        self.instructions = Plan(trace, self.results, ("dead code",)).instructions
-        self.paths = trace.paths
-
-    def shape(self, slot: Slot) -> tuple[int, ...]:
-        """A value's shape."""
-        return self.trace.arrays[slot].shape
-
-    @property
-    def signature(self) -> list[Any]:
-        """What its instructions are, without their parameters."""
-        return [_kind(instruction) for instruction in self.instructions]
-
-    @property
-    def taken(self) -> list[bytes]:
-        """The values that became Python's."""
-        return [i.value.tobytes() for i in self.instructions if i.__class__ is Left]
-
-
-class _Located(Trace):
-    """A trace that notes of which module an instruction is."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self.paths: dict[int, str] = {}
-        super().__init__(*args, **kwargs)
-
-    def recorded(self, call: Any) -> None:
-        super().recorded(call)
-        for instruction in reversed(self.instructions):
-            self.paths[id(instruction)] = module_path()
-            if not isinstance(instruction, Sized):  # whose call stands before it
-                break
-
-    def left(self, kind: str, tensor: Any) -> None:
-        super().left(kind, tensor)
-        if self.instructions:
-            self.paths.setdefault(id(self.instructions[-1]), module_path())
-
-
-def _kind(instruction: Any) -> tuple[Any, ...]:
-    name = getattr(getattr(instruction, "row", None), "name", None)
-    name = "view" if name == "unsafe_view" else name  # which of them depends on strides, which sizes of 1 change
-    outputs = getattr(instruction, "outputs", ())
-    inputs = [i for i in getattr(instruction, "inputs", ()) if isinstance(i, Slot)]
-    return (type(instruction).__name__, name, *map(int, (*inputs, *outputs)))
-
-
-def resized(tensor: Any, axis: int, size: int) -> Any:
-    """A tensor of another size along an axis: its elements, again and again."""
-    array = tensor._array
-    if not array.shape[axis]:
-        raise CannotGeneralise(f"an example has no elements along axis {axis}: give one that has some")
-    return wrap(array.take(np.arange(size) % array.shape[axis], axis), tensor._node)
-
-
-def copied(array: np.ndarray) -> np.ndarray:
-    """The same values."""
-    return array.copy("K")
-
-
-class Redrawn:
-    """Makes other values of some: drawn from these, of either sign, and zero; integers in order stay so.
-
-    Those of number 0 and 1 are extreme: none is positive or true, or all are.
-    """
-
-    def __init__(self, number: int) -> None:
-        self.number, self.draw = number, np.random.default_rng(number)
-
-    def __call__(self, array: np.ndarray) -> np.ndarray:
-        kind = array.dtype.kind
-        own = abs(array.ravel()) if kind == "f" else array.ravel()
-        zeros = np.zeros(1 + len(own) // 4, array.dtype)
-        none, every = {"b": ([zeros], [zeros == 0]), "f": ([-own, zeros], [own])}.get(kind, ([zeros], [own]))
-        values = none if self.number == 0 else every if self.number == 1 else [*none, *every]
-        found = array.copy("K")
-        found[...] = self.draw.choice(np.concatenate(values), array.shape)
-        if (
-            kind in "iu" and array.ndim == 1 and len(array) > 1 and (array[1:] >= array[:-1]).all()
-        ):  # such as where bags begin
-            found.sort()
-            found[0] = array[0]
-        return found
-
-
-class _Block:
-    """A function, its arguments, and the names of those of their axes that may vary."""
-
-    def __init__(
-        self, function: Callable[..., Any], args: Sequence[Any], axes: Mapping[int, Mapping[int, str]]
-    ) -> None:
-        self.function = function
-        self.leaves, self.spec = tree_flatten(tuple(args))
-        self.places = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf, Tensor)]
-        self.tensors = [self.leaves[i] for i in self.places]
-        self.axes = {n: {a % self.tensors[n].dim(): name for a, name in of.items()} for n, of in axes.items() if of}
-        self.names: dict[str, int] = {}
-        for number, of in self.axes.items():
-            for axis, name in of.items():
-                size = self.tensors[number].shape[axis]
-                if self.names.setdefault(name, size) != size:
-                    raise CannotGeneralise(
-                        f"axes called {name!r} are of different sizes in the example, {self.names[name]} and {size}: "
-                        "give them different names"
-                    )
-
-    def traced(self, sizes: Mapping[str, int], values: Callable[[np.ndarray], np.ndarray] = copied) -> Pass:
-        """The block traced at these sizes of what is named, others as in the example; with the example's values, or others."""
-        tensors = []
-        for number, tensor in enumerate(self.tensors):
-            for axis, name in self.axes.get(number, {}).items():
-                if sizes.get(name, tensor.shape[axis]) != tensor.shape[axis]:
-                    tensor = resized(tensor, axis, sizes[name])
-            tensors.append(wrap(values(tensor._array), tensor._node))
-
-        def call(tensors: Sequence[Any]) -> Any:
-            leaves = list(self.leaves)
-            for place, tensor in zip(self.places, tensors):
-                leaves[place] = tensor
-            return self.function(*tree_unflatten(leaves, self.spec))
-
-        return Pass(tensors, call)
-
-    def sizes_of(self, name: str, others: Mapping[str, int]) -> dict[int, Pass]:
-        """The block at sizes of an axis at which it does what it does in the example."""
-        size = self.names[name]
-        half = size // 2
-        near = (size, size + half + 1, 2 * size + 1, size + 1, 2 * size, 3 * size, 4 * size, size + half, half)
-        found: dict[int, Pass] = {}
-        like: Pass | None = None
-        problem = ""
-        for tried in dict.fromkeys([*near, size // 4, *range(size + 2, size + 5), *range(size - 1, size - 5, -1)]):
-            if tried < 2:
-                continue
-            try:
-                new = self.traced({**others, name: tried})
-            except Exception as error:
-                problem = problem or f"at size {tried} it fails: {type(error).__name__}: {error}"
-                continue
-            if like is None or new.signature == like.signature:
-                like, found[tried] = like or new, new
-            else:
-                raise CannotGeneralise(f"the axis {name!r} cannot vary: at size {tried} {difference(like, new)}")
-            if len(found) == _TRACES:
-                break
-        if len(found) < 3 or like is None:
-            raise CannotGeneralise(
-                f"the axis {name!r} cannot vary: the block runs in one way at the sizes {list(found)}; {problem}"
-            )
-        return found
-
-    def small(self, name: str, others: Mapping[str, int], found: Mapping[int, Pass]) -> list[Pass]:
-        """The block at the small sizes of an axis at which it can be run."""
-        like, passes = next(iter(found.values())), []
-        for tried in [size for size in _SMALL if size not in found]:
-            try:
-                new = self.traced({**others, name: tried})
-            except Exception:
-                continue
-            if new.signature != like.signature:
-                raise CannotGeneralise(f"the axis {name!r} cannot vary: at size {tried} {difference(like, new)}")
-            passes.append(new)
-        return passes
-
-    def traces(self) -> list[Pass]:
-        """The block traced at several sizes of all axes together, and at small ones of each."""
-        if not self.names:
-            return [self.traced({})]
-        base = {name: max(size, 2) for name, size in self.names.items()}
-        ways = {name: self.sizes_of(name, base) for name in self.names}
-        small = [one for name, found in ways.items() for one in self.small(name, base, found)]
-        if len(ways) == 1:
-            return [*ways.popitem()[1].values(), *small]
-        return [*self.together(ways), *small]
-
-    def with_other_values(self, like: Pass) -> list[Pass]:
-        """The block with other values, at one pass's sizes, where a size depends on them."""
-        makers = {slot: i for i in like.instructions if isinstance(i, Called) for slot in i.outputs}
-        sized = [
-            i
-            for i in like.instructions
-            if isinstance(i, Sized) and any(map(like.trace.depends, _chosen_by(makers[i.slot], like)))
-        ]
-        if not sized:
-            return []
-        sizes = {name: like.given[n].shape[axis] for n, of in self.axes.items() for axis, name in of.items()}
-        passes: list[Pass] = []
-        ran: list[Pass] = []
-        known = {_shapes(like, sized)}
-        for seed in range(_DRAWS):
-            try:
-                new = self.traced(sizes, Redrawn(seed))
-            except Exception:  # they may be none for it
-                continue
-            if not _same_way(like, new):
-                continue
-            if new.signature != like.signature:
-                raise CannotGeneralise(f"with other values, of which others are chosen, {difference(like, new)}")
-            if new.taken == like.taken:
-                found = _shapes(new, sized)
-                ran.append(new)
-                if found not in known and all(map(all, found)) and len(passes) < _VALUES:
-                    known.add(found)
-                    passes.append(new)
-        for left in sized:
-            if not any([_chosen_otherwise(makers[left.slot], like, one) for one in ran]):
-                site = site_of(left.mark)
-                raise CannotGeneralise(
-                    f"a size depends on values{f', {site.expression} at {site.short},' if site else ''} and with none that "
-                    "were tried others are chosen, so that it cannot be told from other sizes: choose elements outside, or "
-                    "with torch.where"
-                )
-        return passes
-
-    def together(self, ways: Mapping[str, Mapping[int, Pass]]) -> list[Pass]:
-        """The block at other sizes of all axes at once."""
-        count = min([len(sizes) for sizes in ways.values()])
-        passes = []
-        orders = _orders(count, len(ways))
-        for number in range(count):
-            turned = {name: list(sizes)[order[number]] for (name, sizes), order in zip(ways.items(), orders)}
-            try:
-                passes.append(self.traced(turned))
-            except Exception as error:
-                raise CannotGeneralise(
-                    f"the axes cannot vary independently: at {turned} it fails: {type(error).__name__}: {error}"
-                ) from error
-        return passes
-
-
-def _shapes(one: Pass, sized: Sequence[Sized]) -> tuple[tuple[int, ...], ...]:
-    return tuple([one.shape(left.slot) for left in sized])
-
-
-def _chosen_by(called: Called, one: Pass) -> list[Slot]:
-    """What a call chooses by: a mask, or indices, if it reads any."""
-    found = [[s for s in called.reads if one.trace.arrays[s].dtype.kind in kinds] for kinds in ("b", "iu")]
-    return found[0] or found[1] or called.reads
-
-
-def _chosen_otherwise(called: Called, one: Pass, other: Pass) -> bool:
-    """Whether that is another thing in another pass."""
-    slots = _chosen_by(called, one)
-    return any([not np.array_equal(one.trace.arrays[slot], other.trace.arrays[slot]) for slot in slots])
-
-
-def _same_way(one: Pass, other: Pass) -> bool:
-    """Whether values that became Python's do not explain that two passes differ: a program looks at those."""
-    for a, b in zip(one.instructions, other.instructions):
-        if _kind(a) != _kind(b):
-            break
-        if a.__class__ is Left and not alike(a.value, b.value):
-            return False
-    return True
-
-
-def _orders(count: int, number: int) -> list[tuple[int, ...]]:
-    """Orders to try sizes in, so that those of no two axes differ by the same, or have the same sum, all the time."""
-    found: list[tuple[int, ...]] = []
-    for order in itertools.permutations(range(count)):
-        if all([len({a + s * b for a, b in zip(order, other)}) > 1 for other in found for s in (1, -1)]):
-            found.append(order)
-    return [found[n % len(found)] for n in range(number)]
-
-
-def difference(one: Pass, other: Pass) -> str:
-    """Where two passes begin to differ, in words."""
-    for a, b in itertools.zip_longest(one.instructions, other.instructions):
-        if a is None or b is None or _kind(a) != _kind(b):
-            where = one.paths.get(id(a), "") or other.paths.get(id(b), "")
-            same = _named(a) == _named(b)
-            said = f"it does {_named(b)}" + (" of other values" if same else f" where it otherwise does {_named(a)}")
-            return said + f" (in {where})" * bool(where)
-    return "it does the same"
-
-
-def _named(instruction: Any) -> str:
-    if instruction is None:
-        return "nothing"
-    return f"{instruction.row.name}()" if isinstance(instruction, Called) else type(instruction).__name__.lower()
-
-
-# -- generalising ------------------------------------------------------------------------------------------------------
 class General:
     """A block as a program of which sizes of arguments may vary.
 
@@ -384,14 +58,18 @@ class General:
     shapes : dict of Slot to tuple
         The shape of each value: integers and `Size`s.
     constants : dict of Slot to object
-        What was captured or made in the block: a Tensor that is the same in all passes, an array, or a `Filled`, `Counted`
-        `Diagonal` or `Triangle` one, or `Varying`.
+        What was captured or made in the block: a Tensor that is the same in all passes, an array, or a `Filled`, `Counted`,
+        `Spaced`, `Diagonal` or `Triangle` one, or `Varying`.
+    bounds : dict of str to Bound
+        Up to which sizes it is what the block does, of those axes where that is known.
     paths : dict of int to str
         By the number of an instruction, the module that it is of.
     """
 
-    def __init__(self, passes: list[Pass], axes: Mapping[int, Mapping[int, str]]) -> None:
-        self.passes, self._fit = passes, Fit()
+    def __init__(
+        self, passes: list[Pass], axes: Mapping[int, Mapping[int, str]], bounds: Mapping[str, Bound] | None = None
+    ) -> None:
+        self.passes, self.bounds, self._fit = passes, bounds or {}, Fit()
         self.trace, self.results = passes[0].trace, passes[0].results
         self.shapes: dict[Slot, tuple[Any, ...]] = {}
         self.constants: dict[Slot, Any] = {}
@@ -505,7 +183,9 @@ class General:
     def _number(self, values: list[Any], near: Sequence[Axis], items: tuple[Any, ...]) -> Any:
         """A number as a product of sizes or one over it, or a root of these, times a constant; or of any integer like that."""
         if not all([v and np.isfinite(v) for v in values]):
-            return Varying(items)
+            whole = all([np.isfinite(v) and v == int(v) for v in values])
+            found = self._fit.of(tuple(map(int, values)), near) if whole else None
+            return Scaled(1.0, found, 1.0) if isinstance(found, Size) else Varying(items)
         for power in (1.0, -1.0, 0.5, -0.5):
             for size, sizes in self._fit.products(near):
                 factors = [v / s**power for v, s in zip(values, sizes) if s]
@@ -539,11 +219,20 @@ class General:
         return Varying(tuple(arrays))
 
     def _counted(self, arrays: list[np.ndarray], count: Any, near: Sequence[Axis]) -> Any:
+        dtype = arrays[0].dtype
         lines = [(a[0].item(), (a[1] - a[0]).item()) for a in arrays]
-        if all([np.allclose(a, start + step * np.arange(len(a)), 1e-6) for a, (start, step) in zip(arrays, lines)]):
+        counted = [start + step * np.arange(len(a)) for a, (start, step) in zip(arrays, lines)]
+        exact = all([alike(a, c.astype(dtype)) for a, c in zip(arrays, counted)])
+        if dtype.kind == "f" and not exact:
+            ends = [(a[0].item(), a[-1].item()) for a in arrays]
+            if all([alike(a, spaced(*pair, len(a), dtype)) for a, pair in zip(arrays, ends)]):
+                start, end = [self.general(values, near) for values in zip(*ends)]
+                if not isinstance(start, Varying) and not isinstance(end, Varying):
+                    return Spaced(start, end, count, dtype)
+        if exact or all([np.allclose(a, c, 1e-6) for a, c in zip(arrays, counted)]):
             start, step = [self.general(values, near) for values in zip(*lines)]
             if not isinstance(start, Varying) and not isinstance(step, Varying):
-                return Counted(start, step, count, arrays[0].dtype)
+                return Counted(start, step, count, dtype)
         return Varying(tuple(arrays))
 
     def _diagonal(self, arrays: list[np.ndarray], shape: tuple[Any, ...], near: Sequence[Axis]) -> Any:
@@ -607,7 +296,7 @@ def generalise(
     CannotGeneralise
         If the function fails at other sizes, or does other things there.
     """
-    block = _Block(function, args, axes or {})
+    block = VaryingBlock(function, args, axes or {})
     passes = block.traces()
     passes += block.with_other_values(passes[0])
     if expand is not None:
@@ -616,4 +305,4 @@ def generalise(
     for other in passes[1:]:
         if other.signature != passes[0].signature:
             raise CannotGeneralise(f"at other sizes {difference(passes[0], other)}")
-    return General(passes, block.axes)
+    return General(passes, block.axes, block.bounds)

@@ -7,6 +7,7 @@ import builtins
 import json
 import os
 import re
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,12 @@ def _at_least(name, size, least):
     if size < least:
         raise OtherInputs(f"{function}(): {{name}} is {{size}}, but this was written for {{least}} or more")
 '''
+_AT_MOST = '''
+def _at_most(name, size, most, beyond):
+    """Check a size."""
+    if size > most:
+        raise OtherInputs(f"{function}(): {{name}} is {{size}}, but this was written for {{most}} or less: {{beyond}}")
+'''
 _HELD = '''
 class _Held:
     """An array as operations hold tensors."""
@@ -70,7 +77,13 @@ class _Held:
     def __init__(self, array):
         self._array = array
 '''
-_HELPERS = {"_same_way": _SAME_WAY, "_same_argument": _SAME_ARGUMENT, "_at_least": _AT_LEAST, "_Held": _HELD}
+_HELPERS = {
+    "_same_way": _SAME_WAY,
+    "_same_argument": _SAME_ARGUMENT,
+    "_at_least": _AT_LEAST,
+    "_at_most": _AT_MOST,
+    "_Held": _HELD,
+}
 _WEIGHTS = """
 with {np}.load({path}(__file__).with_name({name}), allow_pickle=False) as _file:
     W = {{_name: _file[_name] for _name in _file.files}}
@@ -224,7 +237,7 @@ class Module:
         return "\n".join([
             f'@{self.np}.errstate(all="ignore")',
             self._def(body, name),
-            *[f"    {line}" for line in self._docstring(body)],
+            *[f"    {line}".rstrip() for line in self._docstring(body)],
             *[f"    {part}" for line in lines for part in folded(self.hidden.sub(r"_builtin_\1", line))],
             "",
         ])  # fmt: skip
@@ -238,7 +251,10 @@ class Module:
     def _docstring(self, body: Body) -> list[str]:
         inputs = ", ".join([f"{path} {body.layout(slot)}" for _, path, slot in body.inputs()]) or "nothing"
         outputs = ", ".join([body.layout(slot) for slot in body.plan.results])
-        return [f'"""From {inputs} to {outputs}."""']
+        tried = body.tried()
+        if not tried:
+            return [f'"""From {inputs} to {outputs}."""']
+        return [f'"""From {inputs} to {outputs}.', "", *textwrap.wrap(tried, WIDTH - 4), '"""']
 
     def _chooser(self) -> str:
         """The function that tries those for the kinds of inputs."""
