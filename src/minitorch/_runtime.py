@@ -106,8 +106,7 @@ def rescued(
     error: Exception, row: Row, inputs: tuple[Any, ...], arrays: tuple[Any, ...], params: dict[str, Any]
 ) -> Any:
     """What the kernel gives where another thread was in ``quiet``, or NumPy is set to raise; else the error, explained."""
-    busy = isinstance(error, RuntimeError) and "cannot enter context" in str(error)
-    if busy or isinstance(error, FloatingPointError):  # the latter where NumPy is set to raise
+    if is_busy(error) or isinstance(error, FloatingPointError):  # the latter where NumPy is set to raise
         with np.errstate(all="ignore"):
             out = {"out": ...} if row.is_ufunc else {}
             try:
@@ -144,10 +143,15 @@ def silent(kernel: Callable[..., Any], *args: Any, **params: Any) -> Any:
     try:
         return quiet(kernel, *args, **params)
     except RuntimeError as error:
-        if "cannot enter context" not in str(error):
+        if not is_busy(error):
             raise
         with np.errstate(all="ignore"):
             return kernel(*args, **params)
+
+
+def is_busy(error: Exception) -> bool:
+    """Whether another thread was in ``quiet``."""
+    return isinstance(error, RuntimeError) and "cannot enter context" in str(error)
 
 
 def wrap(array: np.ndarray, node: Any = None) -> Any:

@@ -69,3 +69,23 @@ def test_every_element_of_a_large_parameter_is_updated_once(size: int) -> None:
     optimizer.step()
     optimizer.step()
     np.testing.assert_array_equal(p.detach().numpy(), np.arange(size) * -2.5)
+
+
+def test_the_learning_rate_of_each_step_counts() -> None:
+    rates = [0.1, 0.1, 0.3, 0.0, -0.0, torch.tensor(0.2), torch.tensor(0.4), 1, 0.1]
+
+    def stepped(anew: bool) -> list[tuple[float, bool]]:
+        p = torch.tensor([-0.0], requires_grad=True)
+        optimizer, seen = torch.optim.SGD([p], lr=1.0), []
+        for rate in rates:
+            optimizer = torch.optim.SGD([p], lr=1.0) if anew else optimizer
+            optimizer.param_groups[0]["lr"] = rate
+            p.grad = torch.ones(1)
+            optimizer.step()
+            seen.append((p.item(), bool(p.signbit())))
+            with torch.no_grad():
+                p.fill_(-0.0)
+        return seen
+
+    assert stepped(anew=False) == stepped(anew=True)
+    assert [sign for _, sign in stepped(anew=False)][3:5] == [True, False]

@@ -352,7 +352,19 @@ def test_where_to_write_is_told_as_numpy_wants_it(function: Any, side: int) -> N
     assert "out=" in program.variants[0].source
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert len(program.variants[0].run([x, y], [])) == 1  # it is not the function itself that has to be called
+        found = program.variants[0].run([x, y], [x.numpy(), y.numpy()], [])
+    assert len(found) == 1  # it is not the function itself that has to be called
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+@pytest.mark.parametrize("bias", [0.5, -0.0, float("inf"), float("nan")])
+def test_layers_of_few_outputs(outputs: int, bias: float) -> None:
+    layer, x = torch.nn.Linear(3, outputs), torch.cat([torch.randn(5, 3), torch.full((1, 3), -0.0)])
+    with torch.no_grad():
+        layer.bias.fill_(bias)
+        program = static.trace(layer, x)
+        assert program(x).shape == (6, outputs)
+        assert program(x).numpy().tobytes() == layer(x).numpy().tobytes()
 
 
 def test_relu_of_float16_has_one_sign_of_zero_at_every_size() -> None:

@@ -181,9 +181,8 @@ class Plan:
     def run(self, optimizer: ElementwiseOptimizer, group: dict[str, Any], gradients: list[np.ndarray]) -> None:
         """Update everything."""
         reads, decay, maximize = optimizer.reads_values(group), optimizer.coupled_decay(group), group["maximize"]
-        factor = optimizer.factor(group)
         for bucket in self.buckets:
-            if bucket.changes and factor is not None:
+            if bucket.changes and (factor := optimizer.factor(group)) is not None:
                 bucket.subtract(gradients, -factor if maximize else factor)
                 continue
             gathered = bucket.gathered(gradients, bucket.gradient)
@@ -318,7 +317,7 @@ class Block:
         The parameters' memory and the parts of ``change`` that belong to it.
     """
 
-    __slots__ = ("change", "changes", "fresh", "given", "now", "span", "spare", "state")
+    __slots__ = ("_number", "_read", "change", "changes", "fresh", "given", "now", "span", "spare", "state")
 
     def __init__(
         self,
@@ -330,8 +329,15 @@ class Block:
     ) -> None:
         self.span, self.state, self.fresh = span, state, fresh
         self.now: Any = None
+        self._number: Any = None
         self.change, self.spare, self.given = buffers[:3, : sum([target.size for target in targets])]
         self.changes = list(zip(targets, parts_of(self.change, targets)))
+
+    def number(self, value: float) -> np.ndarray:
+        """A number as a 0-d array of the parameters' dtype, which NumPy reads faster; it is kept while the number is."""
+        if value is not self._number:
+            self._number, self._read = value, np.full((), value, self.change.dtype)
+        return self._read
 
 
 def in_place(arrays: list[np.ndarray]) -> bool:

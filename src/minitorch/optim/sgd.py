@@ -92,7 +92,7 @@ class SGD(ElementwiseOptimizer):
     def rule(self, group: dict[str, Any], block: Block, gradient: np.ndarray, values: np.ndarray | None) -> None:
         momentum, lr = group["momentum"], float(group["lr"])
         if not momentum:
-            np.multiply(gradient, lr, block.change)
+            np.multiply(gradient, block.number(lr), block.change)
             return
         buffer = block.state["momentum_buffer"]
         if block.fresh:

@@ -51,8 +51,11 @@ class Guards:
         for names, name, value in around.named:
             self._is(f"{self.name(names)}.get({name!r}, MISSING)", value)
         for holder, name, value in around.slots:
-            read = "getattr" if isinstance(holder, FunctionType) else "stored"  # others may have a __getattr__
-            self._is(f"{read}({self.name(holder)}, {name!r}, MISSING)", value)
+            if isinstance(holder, FunctionType) and name in vars(FunctionType):
+                self._is(f"{self.name(holder)}.{name}", value)
+            else:
+                read = "getattr" if isinstance(holder, FunctionType) else "stored"  # others may have a __getattr__
+                self._is(f"{read}({self.name(holder)}, {name!r}, MISSING)", value)
         for function, value in around.asked:
             self._is(f"{self.name(function)}()", value)
         for function, count in around.caches:
@@ -127,9 +130,11 @@ class Guards:
             self.lines.append(f"a{n} = t{n}._array")
             alike = f"a{n}.shape == {array.shape} and a{n}.strides == {array.strides}"
             self.unless(f"a{n}.dtype is {self.name(array.dtype)} and {alike}")
-        if len(arrays) > 1:
-            whose = ", ".join([f"id(a{n} if a{n}.base is None else owner(a{n}))" for n in range(len(arrays))])
-            self.unless(f"len({{{whose}}}) == {len(arrays)}")
+        whose = [f"(a{n} if a{n}.base is None else owner(a{n}))" for n in range(len(arrays))]
+        if len(arrays) == 2:
+            self.unless(" is not ".join(whose))
+        elif len(arrays) > 2:
+            self.unless(f"len({{{', '.join([f'id{one}' for one in whose])}}}) == {len(arrays)}")
         for mode in (grad_on, inference_mode_on.get, _dtypes.default):
             self.unless(f"{self.name(mode)}() is {self.name(mode())}")
 
@@ -152,16 +157,20 @@ def arrays_if_unchanged(
     guards.surroundings(around)
     guards.captured(tensors, grads)
     guards.uncaptured(around.tensors, tensors)
-    return guards.written("", f"[{', '.join([f'a{n}' for n in range(len(tensors))])}]")
+    return guards.written("", _arrays(len(tensors)))
 
 
-def fits(tensors: Sequence[Any]) -> Callable[[Sequence[Any]], bool | None]:
-    """A function that tells whether arguments are like these, faster than a key is made of them."""
+def arrays_if_alike(tensors: Sequence[Any]) -> Callable[[Sequence[Any]], list[np.ndarray] | None]:
+    """A function that gives the arrays of arguments; None where they are not like these.  A key of them takes longer."""
     if len({id(owner(t._array)) for t in tensors}) < len(tensors) or any([t._node is not None for t in tensors]):
-        return lambda args: False  # a key says what these are
+        return lambda args: None  # a key says what these are
     guards = Guards()
     guards.arguments(tensors)
-    return guards.written("args", "True")
+    return guards.written("args", _arrays(len(tensors)))
+
+
+def _arrays(count: int) -> str:
+    return f"[{', '.join([f'a{n}' for n in range(count)])}]"
 
 
 def same_layout(array: np.ndarray, known: np.ndarray) -> bool:

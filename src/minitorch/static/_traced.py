@@ -22,7 +22,7 @@ from .._trace_instructions import Graded, Ran, Slot, Written
 from ..nn.modules.module import Module
 from ._effects import Effects
 from ._facts import draws, flattened
-from ._guards import fits
+from ._guards import arrays_if_alike
 from ._memory import MemoryPlan
 from ._stands import alike, is_plain
 from ._surroundings import Surroundings
@@ -68,7 +68,7 @@ class Traced:
         self.notes: list[str] = []
         self._variants: dict[Any, list[Variant]] = {}
         self._refused: dict[Any, str] = {}
-        self._latest: tuple[Callable[[Sequence[Any]], Any], Variant] | None = None
+        self._latest: tuple[Callable[[Sequence[Any]], list[Any] | None], Variant] | None = None
         self._name = getattr(function, "__name__", type(function).__name__)
         self._tries: dict[Any, int] = {}
         self._ran: dict[Any, int] = {}
@@ -122,12 +122,14 @@ class Traced:
         """What the function gives for these arguments."""
         if observers and observers != [inference_marks]:  # which are to see the operations themselves
             return self.function(*args, **kwargs)
-        if self._latest is not None and not kwargs:
-            fitting, variant = self._latest
-            captured = variant.arrays() if fitting(args) else None
-            out = None if captured is None else variant.run(args, captured)
-            if out is not None:
-                return out[0] if out else self.function(*args, **kwargs)
+        latest = self._latest
+        if latest is not None and not kwargs:
+            arrays_of, variant = latest
+            arrays = arrays_of(args)
+            if arrays is not None and (captured := variant.arrays()) is not None:
+                out = variant.run(args, arrays, captured)
+                if out is not None:
+                    return out[0] if out else self.function(*args, **kwargs)
         others: Sequence[Any] = ()
         if not kwargs and all([a.__class__ is _runtime.Tensor for a in args]):
             tensors: Any = args
@@ -141,10 +143,10 @@ class Traced:
         for variant in variants or ():
             captured = variant.arrays()
             if captured is not None:
-                out = variant.run(tensors, captured)
+                out = variant.run(tensors, [t._array for t in tensors], captured)
                 if out is not None:
                     if tensors is args:
-                        self._latest = fits(tensors), variant
+                        self._latest = arrays_if_alike(tensors), variant
                     return out[0] if out else self.function(*args, **kwargs)
         if key in self._refused or (variants is None and self._many()):
             return self.function(*args, **kwargs)
