@@ -55,7 +55,7 @@ _IN_PYTHON |= {"state_dict", "load_state_dict", "add_param_group", "get_last_lr"
 """What methods of Python that do such things are called."""
 _RETURNS = {dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in dis.opmap}
 _GENERATES = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-_LOOKS_UP = {"__getattr__", "__next__"}
+_LOOKS_UP = {"__getattr__", "__next__", "look_up"}
 """What fails where there is nothing of that name, or nothing more."""
 _HARMLESS = {"fspath", "getpid", "_path_normpath", "_path_splitroot", "_path_splitroot_ex"}
 """What ``os`` tells that stays as it is."""

@@ -16,7 +16,7 @@ from .. import _dtypes, _runtime
 from .._identity import owner
 from .._modes import grad_on, inference_mode_on
 from .._tape import AccumulateGrad
-from ._stands import MISSING, alike, held, is_plain, items_of, same_memory, shown, stored
+from ._stands import MISSING, alike, held, is_plain, items_of, keeps, same_memory, shown, stored
 from ._surroundings import Surroundings
 
 _MANY = 64
@@ -31,7 +31,7 @@ class Guards:
         self._scope: dict[str, Any] = {
             "__name__": None, "__builtins__": __builtins__, "MISSING": MISSING,
             "alike": alike, "same_layout": same_layout, "same_items": same_items, "held": held, "stored": stored,
-            "owner": owner, "same_memory": same_memory,
+            "keeps": keeps, "owner": owner, "same_memory": same_memory,
         }  # fmt: skip
 
     def name(self, value: Any) -> str:
@@ -59,7 +59,7 @@ class Guards:
         for function, value in around.asked:
             self._is(f"{self.name(function)}()", value)
         for function, count in around.caches:
-            self.unless(f"{self.name(function)}.cache_info().misses >= {count}")
+            self.unless(f"keeps({self.name(function)}, {count})")
         for container, values, keys in around.contents:
             self._items(container, values)
             if keys is not None:

@@ -5,11 +5,17 @@ from __future__ import annotations
 import dis
 import functools
 import types
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 _ASK = ("hasattr", "getattr", "setattr")
 _CALL = "PRECALL" if "PRECALL" in dis.opmap else "CALL"
 """What a call's arguments stand before."""
+_LEAVES = {
+    dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE") if name in dis.opmap
+}
+_ENDS = {*dis.hasjrel, *dis.hasjabs} | _LEAVES
+"""Where what follows may not run."""
 
 
 class Names(NamedTuple):
@@ -29,10 +35,41 @@ class Names(NamedTuple):
 @functools.cache
 def names_in(code: types.CodeType) -> Names:
     """The names in a code, and in those of the functions that are made in it."""
+    inner = [names_in(value) for value in code.co_consts if isinstance(value, types.CodeType)]
+    return _names_of(code, instructions_of(code), inner)
+
+
+def names_run(code: types.CodeType, ran: Mapping[int, Any]) -> Names:
+    """The names in those instructions of a code that have run, and of the functions that are made in it: their places, by the
+    ``id`` of their code."""
+    inner = [value for value in code.co_consts if isinstance(value, types.CodeType) and id(value) in ran]
+    instructions = executed(instructions_of(code), ran[id(code)].places)
+    return _names_of(code, instructions, [names_run(value, ran) for value in inner])
+
+
+@functools.cache
+def instructions_of(code: types.CodeType) -> list[dis.Instruction]:
+    return list(dis.get_instructions(code))
+
+
+def executed(instructions: Sequence[dis.Instruction], places: set[int]) -> list[dis.Instruction]:
+    """Those at places that have run, and what follows on them: an interpreter may tell of several as one."""
+    found, runs = [], False
+    for instruction in instructions:
+        runs = runs or instruction.offset in places
+        if runs:
+            found.append(instruction)
+        runs = runs and instruction.opcode not in _ENDS
+    return found
+
+
+def _names_of(code: types.CodeType, instructions: list[dis.Instruction], inner: Sequence[Names]) -> Names:
     found: Any = Names._make([set() for _ in Names._fields])
+    for others in inner:
+        for names, more in zip(found, others):
+            names |= more
     calls = catches = False
-    instructions = list(dis.get_instructions(code))
-    constant = {"getattr", "setattr"} if _ask_by_constants(instructions) else set()
+    constant = _ASK if _ask_by_constants(instructions) else ()
     asks = False
     for number, instruction in enumerate(instructions):
         name, kind = instruction.argval, instruction.opname
@@ -50,9 +87,6 @@ def names_in(code: types.CodeType) -> Names:
             (found.called if calls else found.handed).add(name if is_global else f".{name}")
             continue
         calls = False
-        if isinstance(name, types.CodeType):
-            for names, inner in zip(found, names_in(name)):
-                names |= inner
         catches = catches or kind == "CHECK_EXC_MATCH"
         if kind == "MATCH_CLASS":  # the names of attributes stand before it; of those by position, in the class
             given = instructions[number - 1].argval
@@ -66,9 +100,9 @@ def names_in(code: types.CodeType) -> Names:
 
 
 def _ask_by_constants(instructions: list[dis.Instruction]) -> bool:
-    """Whether each ``getattr`` and ``setattr`` in a code is called with a name that stands in it."""
+    """Whether each ``getattr``, ``hasattr`` and ``setattr`` in a code is called with a name that stands in it."""
     for number, instruction in enumerate(instructions):
-        if instruction.argval not in ("getattr", "setattr") or not instruction.opname.endswith(("_GLOBAL", "_NAME")):
+        if instruction.argval not in _ASK or not instruction.opname.endswith(("_GLOBAL", "_NAME")):
             continue
         depth, last = 0, None  # of the arguments; what has given the second one
         for following in instructions[number + 1 :]:

@@ -31,12 +31,15 @@ from ..nn.parameter import is_lazy
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
 from ._effects import effect_of
-from ._names_in_code import codes_in, names_in
-from ._stands import MISSING, an_object, held, is_plain, items_of, kept_by, slots_of, state_of, stored
+from ._names_in_code import codes_in, names_in, names_run
+from ._stands import MISSING, an_object, held, is_plain, item, items_of, kept_by, slots_of, state_of, stored
 from ._steps import methods_of
+from ._uses import ITSELF, LENGTH, PLACES, Use, uses_run
 
 _MOST = 10_000
 """The items of a container, or bytes of an array, beyond which it is not compared at each call."""
+_MOST_ONCE = 1_000_000
+"""The items beyond which it is not asked whether the first call changes them, either."""
 
 _LIBRARIES = sys.stdlib_module_names | {"minitorch", "numpy"}
 _REGISTRIES = {"_parameter_names", "_buffer_names", "_module_names", "_non_persistent_buffers_set"}
@@ -54,7 +57,8 @@ _CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, 
 _VIEWS: tuple[type, ...] = (types.MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))
 _INDIRECT = (functools._lru_cache_wrapper, ContextVar, weakref.ref, operator.attrgetter, *_VIEWS)
 
-_ANY_ATTRIBUTE = {"getattr", "setattr", "vars", "__dict__"}
+_ASKED = {"getattr", "hasattr", "setattr"}
+_ANY_ATTRIBUTE = _ASKED | {"vars", "__dict__"}
 
 
 def of_library(holder: Any) -> bool:
@@ -70,8 +74,19 @@ def of_library(holder: Any) -> bool:
 class Reached:
     """What functions and objects read and hold, as it is when this is made.
 
+    Parameters
+    ----------
+    roots, arguments, met
+        Where the walk begins: the function and what is given to it, its tensors, and functions that no name leads to.
+    ran : Executed, optional
+        What has run: then only that counts, and of containers the items that it reads.
+
     Attributes
     ----------
+    asks : bool
+        Whether attributes are asked for by computed names.
+    getters : set of str
+        The names of attributes that objects ask for which are called.
     cells, named, slots : list of tuple
         Variables of closures, values by name in a namespace, and attributes of objects: where each stands, and what it was.
     contents : list of (container, tuple, list or None)
@@ -90,8 +105,12 @@ class Reached:
         Why no program can stand for such a function; empty where one can.
     """
 
-    def __init__(self, roots: Sequence[Any], arguments: Sequence[Any] = (), met: Iterable[Any] = ()) -> None:
+    def __init__(
+        self, roots: Sequence[Any], arguments: Sequence[Any] = (), met: Iterable[Any] = (), ran: Any = None
+    ) -> None:
         self.roots = roots  # which are known by their ids
+        self._ran = ran
+        self._uses: dict[str, Use] = {} if ran is None else uses_run(ran.parts)
         self.memory: dict[int, np.ndarray] = {}
         self.refused = ""
         self._lazy = ""  # a parameter that has no shape yet
@@ -109,8 +128,10 @@ class Reached:
             (path, source, state_of(source)) for path, source in (("random", random), ("np.random", np.random))
         ]
         self._seen: dict[int, Any] = {}
-        self._names: set[str] = set()
-        self._stored: set[str] = set()
+        self._names: set[str] = set() if ran is None else {*ran.asked}
+        self._stored: set[str] = {*self._names}
+        self._whole = frozenset(self._names)
+        self.getters: set[str] = set()
         self._called: set[str] = set()
         self._handed: set[str] = set()
         self._effects: list[tuple[str, str]] = []
@@ -129,23 +150,25 @@ class Reached:
         for path, effect in self._effects:  # what is called by name is seen when it is called
             name = path[max(path.rfind("."), 0) :]
             if name in self._handed or name not in self._called:
-                self.refused = self.refused or effect
+                self._refuse(effect)
         for name in _UNGUARDED.keys() & self._names:
-            self.refused = self.refused or f"it reads {_UNGUARDED[name]} ({name}): read it outside"
+            self._refuse(f"it reads {_UNGUARDED[name]} ({name}): read it outside")
+        self.asks = not self._names.isdisjoint(_ASKED)
         for kept in (self._seen, self._holders, self._names, self._stored):
             kept.clear()
+
+    def _refuse(self, reason: str) -> None:
+        self.refused = self.refused or reason
 
     # -- the walk ------------------------------------------------------------------------------------------------------
     def _walk(self) -> None:
         known = -1
         while self._todo or known != len(self._names) + len(self._holders):
-            while self._todo and not self.refused:
+            while self._todo:
                 value, path = self._todo.pop()
                 if not is_plain(value) and id(value) not in self._seen:
                     self._seen[id(value)] = value
                     self._visit(value, path)
-            if self.refused:
-                return
             known = len(self._names) + len(self._holders)
             for holder, names, path in tuple(self._holders):
                 self._attributes(holder, names, path)
@@ -172,7 +195,7 @@ class Reached:
                 self._object(value, path)
         elif isinstance(value, np.ndarray):
             if path == "an argument":
-                self.refused = "an argument is a NumPy array, whose values may differ: pass a tensor"
+                self._refuse("an argument is a NumPy array, whose values may differ: pass a tensor")
             self._array(value, path)
         elif isinstance(value, (random.Random, np.random.Generator, np.random.RandomState)):
             self._random.append((path, value, state_of(value)))
@@ -196,8 +219,10 @@ class Reached:
             self._generators.append(value)
         elif isinstance(value, (Row, Choice)):
             pass  # they do not change
+        elif _is_a("logging.Logger", value):
+            self._ask(functools.partial(_levels, value), path)
         elif hasattr(type(value), "__next__"):
-            self.refused = (
+            self._refuse(
                 f"{path or 'an argument'} is {an_object(value)}, which changes where it is read: pass what comes from it as an "
                 "argument"
             )
@@ -215,15 +240,24 @@ class Reached:
         elif isinstance(value, weakref.ref):
             self._ask(value, path)
         elif isinstance(value, operator.attrgetter):
-            self._names |= {part for name in value.__reduce__()[1] for part in name.split(".")}
+            self.getters |= {part for name in value.__reduce__()[1] for part in name.split(".")}
+            self._names |= self.getters
         else:
             self._todo += [(mapping, path) for mapping in gc.get_referents(value)]
 
-    def _ask(self, function: Callable[[], Any], path: str) -> None:
+    def _ask(self, function: Callable[[], Any], path: str, use: Use = None) -> None:
         """What a function without arguments tells."""
         self._paths[id(function)] = path
         self.asked.append((function, value := function()))
-        self._todo.append((value, path))
+        self._used(value, path, use)
+
+    def _ask_once(self, holder: Any, key: Any, function: Callable[[], Any], path: str, use: Use) -> None:
+        """What a function tells of something; its items may be read by several uses."""
+        if (id(holder), key) not in self._paths:
+            self._paths[id(holder), key] = path
+            self._ask(function, path, use)
+        else:
+            self._used(function(), path, use)
 
     def _tensor(self, tensor: Any, path: str) -> None:
         if is_lazy(tensor):
@@ -243,15 +277,22 @@ class Reached:
             self._todo += [(hooks, f"the hooks of {path}") for hooks in (node.hooks, node.post_hooks) if hooks]
 
     def _function(self, function: types.FunctionType, path: str) -> None:
-        if function.__code__ in _as_one.codes:  # it is called again as it is
+        code, ran = function.__code__, self._ran
+        if code in _as_one.codes:  # it is called again as it is
             return
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-            self._paths[id(cell)] = name
-            self.cells.append((cell, held(cell)))
-            self._todo.append((held(cell), name))
-        if of_library(function.__globals__):
+        libraries = of_library(function.__globals__)
+        if ran is not None and not libraries and id(code) not in ran.parts:
             return
-        names = names_in(function.__code__)
+        for name, cell in zip(code.co_freevars, function.__closure__ or ()):
+            if ran is not None and not libraries and name not in self._uses:
+                continue
+            if id(cell) not in self._paths:
+                self._paths[id(cell)] = name
+                self.cells.append((cell, held(cell)))
+            self._used(held(cell), name, None if libraries else self._uses.get(name))
+        if libraries:
+            return
+        names = names_in(code) if ran is None else names_run(code, ran.parts)
         self._codes |= codes_in(function.__code__)
         self._names |= names.attributes
         self._stored |= names.stored | names.maybe
@@ -259,15 +300,14 @@ class Reached:
         self._handed |= names.handed
         for name in names.globals:
             if name in function.__globals__:
-                self._place(function.__globals__, name, name)
+                self._place(function.__globals__, name, name, self._uses.get(name))
             else:
-                self._names |= {name} & _ANY_ATTRIBUTE
+                self._names |= {name} & (_ANY_ATTRIBUTE if ran is None else _ANY_ATTRIBUTE - _ASKED)
                 self._todo.append((getattr(builtins, name, None), name))
         self._todo += [(sys.modules[name], name) for name in names.imports if name in sys.modules]
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             self._slot(function, name, path)
-        if function.__dict__:
-            self._container(function.__dict__, path)
+        self._holders.append((function, function.__dict__, path))
 
     def _stays(self, names: Mapping[str, Any] | None, name: str, path: str) -> None:
         """A value by its name in a namespace, whatever it reads."""
@@ -275,25 +315,45 @@ class Reached:
             self._paths[id(names), name] = path
             self.named.append((names, name, names[name]))
 
-    def _place(self, names: Mapping[str, Any], name: str, path: str) -> None:
+    def _place(self, names: Mapping[str, Any], name: str, path: str, use: Use = None) -> None:
         """A value by its name in a namespace."""
-        if (id(names), name) not in self._paths:
-            self._paths[id(names), name] = path
-            self.named.append((names, name, names[name]))
-            self._todo.append((names[name], path))
+        self._stays(names, name, path)
+        self._used(names[name], path, use)
 
-    def _slot(self, holder: Any, name: str, path: str) -> None:
+    def _used(self, value: Any, path: str, use: Use) -> None:
+        """A value of which a function reads some items, or all."""
+        if use is None or type(value) not in (dict, list, tuple) or (PLACES in use and isinstance(value, dict)):
+            self._todo += [] if is_plain(value) else [(value, path)]
+            return
+        for key, inner in use.items():
+            if key is LENGTH:
+                self._ask_once(value, LENGTH, value.__len__, f"the number of items of {path}", {})
+            elif key is not ITSELF and key is not PLACES:
+                self._item(value, key, f"{path}[{key!r}]", inner)
+
+    def _item(self, container: Any, key: Any, path: str, use: Use) -> None:
+        if isinstance(container, dict) and key in container:
+            self._place(container, key, path, use)
+        elif isinstance(container, dict):
+            self._absent(container, key, path)
+        elif isinstance(container, tuple):
+            self._used(item(container, key), path, use)
+        else:
+            self._ask_once(container, key, functools.partial(item, container, key), path, use)
+
+    def _slot(self, holder: Any, name: str, path: str, use: Use = None) -> None:
         value = stored(holder, name)
         if (id(holder), name) not in self._paths:
             self._paths[id(holder), name] = f"{path}.{name}"
             self.slots.append((holder, name, value))
-            self._todo.append((value, f"{path}.{name}"))
+            self._used(value, f"{path}.{name}", use)
 
     def _container(self, container: Any, path: str, keyed: bool = False) -> None:
         if len(container) > _MOST:
             what = f"{an_object(container)} of {len(container)} items"
-            self.refused = f"it reads {path}, {what}: pass it as a tensor, or as an argument"
-            return
+            self._refuse(f"it reads {path}, {what}: pass it as a tensor, or as an argument")
+            if self._ran is not None or len(container) > _MOST_ONCE:
+                return
         values = tuple(items_of(container))
         self._paths[id(container)] = path
         self.contents.append((container, values, [*container] if keyed else None))
@@ -304,7 +364,7 @@ class Reached:
 
     def _array(self, array: np.ndarray, path: str) -> None:
         if array.nbytes > 100 * _MOST or array.dtype.hasobject:
-            self.refused = f"it reads {path}, a large NumPy array, which may change: pass it as a tensor"
+            self._refuse(f"it reads {path}, a large NumPy array, which may change: pass it as a tensor")
             return
         self._paths[id(array)] = path
         self.arrays.append((array, array.tobytes()))
@@ -344,6 +404,8 @@ class Reached:
                 self._slot(value, "_hooks", path)
                 for name in _MEMBERS & set(attributes or ()):
                     self._container(attributes[name], path, True)  # type: ignore[index]
+        elif _is_a("argparse.Namespace", value) or isinstance(value, types.SimpleNamespace):
+            self._holders.append((value, attributes, path))
         elif attributes is not None:
             self._container(attributes, path)
 
@@ -352,6 +414,7 @@ class Reached:
         asks = not self._names.isdisjoint(_ANY_ATTRIBUTE)
         spaces = isinstance(holder, (types.ModuleType, type))
         steps = isinstance(holder, (Optimizer, LRScheduler))
+        private = isinstance(holder, Module) and _reads_private(type(holder))  # type: ignore[arg-type]
         inherited: set[str] = set()
         if not (spaces or steps or of_library(type(holder))):
             inherited |= _set_by_libraries(type(holder))  # type: ignore[arg-type]
@@ -360,7 +423,7 @@ class Reached:
         for name in set(names or ()) - _REGISTRIES:
             method = isinstance(holder, type) and (name == "forward" or name[:2] == "__")
             known = isinstance(holder, Module) and (
-                name == "training" or name[0] == "_" or isinstance(names[name], (Module, _runtime.Tensor))  # type: ignore[index]
+                name == "training" or (name[0] == "_" and private) or isinstance(names[name], (Module, _runtime.Tensor))  # type: ignore[index]
             )
             every = asks and not (spaces and name[:2] == "__") and not (steps and name in _set_by(type(holder)))  # type: ignore[arg-type]
             if every and spaces and isinstance(names[name], _CODE) and name not in self._names:  # type: ignore[index]
@@ -374,40 +437,48 @@ class Reached:
             )  # what is called is another object's
             if every or known or named or name in inherited or (method and name not in _UNCALLED):
                 if path == "an argument" and isinstance(holder, _runtime.Tensor):
-                    self.refused = (
+                    self._refuse(
                         f"it reads the attribute {name!r} of a tensor that is an argument: pass that by itself"
                     )
-                self._member(names, name, f"{path}.{name}")
-                if name == "__match_args__" and isinstance(holder, type):
+                self._member(names, name, f"{path}.{name}", None if known or name in inherited else self._use(name))
+                if name == "__match_args__" and name in self._names and isinstance(holder, type):
                     self._names |= set(names[name])  # type: ignore[index]
         for kind in () if isinstance(holder, (type, types.ModuleType)) else type(holder).__mro__:
             if not of_library(kind):
                 for name in slots_of(kind):
                     if asks or name in self._names:
-                        self._slot(holder, name, path)
+                        self._slot(holder, name, path, self._use(name))
             if names is not None and kind is not object and (steps or not of_library(kind)):
                 self._lacks(names, (self._names | {"forward"}) & set(vars(kind)), path)
         for kind in holder.__mro__[1:] if isinstance(holder, type) else ():  # what would hide an inherited one
             self._lacks(names, (self._names | {"forward"}) & set(vars(kind)), path)
         if names is not None:
-            if asks and not spaces and (id(names), "__len__") not in self._paths:
-                self._paths[id(names), "__len__"] = path
-                self._ask(names.__len__, f"an attribute of {path}")
+            if asks and not spaces:
+                self._ask_once(names, LENGTH, names.__len__, f"an attribute of {path}", {})
             own = dir(_runtime.Tensor) if isinstance(holder, _runtime.Tensor) else []
             self._lacks(names, self._stored.difference(own), path)
+
+    def _use(self, attribute: str) -> Use:
+        """Of what attributes of this name stand for."""
+        return None if attribute in self._whole else self._uses.get(f".{attribute}")
 
     def _lacks(self, attributes: Any, names: Iterable[str], path: str) -> None:
         """Attributes that an object may come to have."""
         for name in names:
-            if name not in attributes and (id(attributes), name) not in self._paths:
-                self._paths[id(attributes), name] = f"{path}.{name}"
-                self.named.append((attributes, name, MISSING))
+            if name not in attributes:
+                self._absent(attributes, name, f"{path}.{name}")
 
-    def _member(self, names: Any, name: str, path: str) -> None:
+    def _absent(self, names: Any, name: Any, path: str) -> None:
+        """A name, or a key, that there is not."""
+        if (id(names), name) not in self._paths:
+            self._paths[id(names), name] = path
+            self.named.append((names, name, MISSING))
+
+    def _member(self, names: Any, name: str, path: str, use: Use) -> None:
         if (id(names), name) in self._paths:
             return
         value = names[name]
-        self._place(names, name, path.lstrip("."))
+        self._place(names, name, path.lstrip("."), use)
         if isinstance(value, (staticmethod, classmethod)):
             self._todo.append((value.__func__, path))
         elif isinstance(value, property):
@@ -432,10 +503,26 @@ def _set_by(kind: type) -> frozenset[str]:
 
 
 @functools.cache
+def _reads_private(kind: type) -> bool:
+    """Whether a class of modules is derived from one of the library's, besides ``Module``."""
+    return any([of_library(base) and base not in Module.__mro__ for base in kind.__mro__])
+
+
+@functools.cache
 def _set_by_libraries(kind: type) -> frozenset[str]:
     """The attributes that the library's modules from which a user's class is derived set, and read."""
     makers = [vars(base).get("__init__") for base in kind.__mro__ if base is not Module and of_library(base)]
     return frozenset().union(*[names_in(m.__code__).stored for m in makers if isinstance(m, types.FunctionType)])
+
+
+def _is_a(kind: str, value: Any) -> bool:
+    """Whether a value is of a class, whose library may not be imported."""
+    return any([f"{base.__module__}.{base.__qualname__}" == kind for base in type(value).__mro__])
+
+
+def _levels(logger: Any) -> tuple[Any, ...]:
+    """What decides whether a log is written."""
+    return logger.getEffectiveLevel(), logger.disabled, logger.manager.disable
 
 
 def _name(root: Any) -> str:

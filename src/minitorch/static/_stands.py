@@ -16,7 +16,10 @@ from .._device import device
 from .._dtypes import dtype
 
 MISSING: Any = object()
-_PLAIN = (types.NoneType, bool, int, float, complex, str, bytes, np.dtype, device, dtype, enum.Enum)
+_PLAIN: tuple[type, ...] = (
+    types.NoneType, bool, int, float, complex, str, bytes, slice, range, types.EllipsisType, np.dtype, device, dtype,
+    enum.Enum, np.number, np.bool_, np.datetime64, np.timedelta64,
+)  # fmt: skip
 
 
 def is_plain(value: Any) -> bool:
@@ -63,11 +66,25 @@ def items_of(container: Any) -> Any:
     return container.values() if isinstance(container, dict) else container
 
 
+def item(sequence: Sequence[Any], place: Any) -> Any:
+    """An item of a list; MISSING where there is none."""
+    try:
+        return sequence[place]
+    except (IndexError, TypeError):
+        return MISSING
+
+
 def state_of(source: Any) -> bytes:
     """The state of a generator of random numbers."""
     if isinstance(source, np.random.Generator):
         return pickle.dumps(source.bit_generator.state)
     return pickle.dumps(source.getstate() if hasattr(source, "getstate") else source.get_state(legacy=False))
+
+
+def keeps(cached: Any, count: int) -> bool:
+    """Whether a function's cache has what it had when it had computed something so many times."""
+    info = cached.cache_info()
+    return info.misses >= count and (info.misses == count or info.maxsize is None or info.currsize < info.maxsize)
 
 
 def kept_by(cached: Any) -> list[Any]:

@@ -20,6 +20,7 @@ from .._trace_instructions import Graded, Left, Ran, Written
 from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
+from ._executed import Executed
 from ._facts import flattened
 from ._reached import Reached, hooks_of, of_library
 from ._stands import MISSING, alike, an_object, held, items_of, kept_by, same_memory, shown, state_of, stored
@@ -39,8 +40,12 @@ class Surroundings(Reached):
         Arguments, by their number, that are the values of tensors which are reached by name, too.
     """
 
-    def __init__(self, roots: Sequence[Any], arguments: Sequence[Any] = (), met: Iterable[Any] = ()) -> None:
-        super().__init__(roots, arguments, met)
+    def __init__(
+        self, roots: Sequence[Any], arguments: Sequence[Any] = (), met: Iterable[Any] = (), ran: Any = None
+    ) -> None:
+        super().__init__(roots, arguments, met, ran)
+        self._given = arguments, met
+        self._frozen: list[Any] = []  # tensors that require no grad, of which the call reads or sets the gradient
         places = {shown(tensor._array): place for place, tensor in enumerate(arguments)}
         self.shared = [(places[shown(t._array)], t) for t in self.tensors if places and shown(t._array) in places]
 
@@ -52,6 +57,24 @@ class Surroundings(Reached):
         """Of what has run, people's own functions that were not reached by a name: their code, and their globals."""
         own = [(code, names) for code, names in ran if names is not None and not of_library(names)]
         return [(c, names) for c, names in own if c not in self._codes and not c.co_filename.startswith(_MADE)]
+
+    def narrowed(self, ran: Executed) -> Surroundings:
+        """After a call that changed nothing: what of all this the call has read."""
+        if not ran.complete or self.caches:  # a later call may run what a cache spared this one
+            return self
+        ran.asked.update(self.getters)
+        arguments, met = self._given
+        read = Surroundings(self.roots, arguments, met, ran)
+        read.shared = self.shared
+        for tensor in self._frozen:
+            read.keep_gradient(tensor, self._grads.get(id(tensor), MISSING))
+        return read
+
+    def keep_gradient(self, tensor: Any, gradient: Any) -> None:
+        """Let the gradient of a tensor that requires none count."""
+        self._frozen.append(tensor)
+        self.slots.append((tensor, "_grad", gradient))
+        self._paths[id(tensor), "_grad"] = "the gradient of a tensor that requires none"
 
     # -- later ---------------------------------------------------------------------------------------------------------
     def changes(self) -> list[str]:
@@ -147,8 +170,7 @@ class Surroundings(Reached):
                 before = self._grads.get(id(tensor), MISSING)
                 if getattr(tensor, "_grad", MISSING) is not before:
                     return "a call sets or clears the gradient of a tensor that requires none: do it outside"
-                self.slots.append((tensor, "_grad", before))
-                self._paths[id(tensor), "_grad"] = "the gradient of a tensor that requires none"
+                self.keep_gradient(tensor, before)
         return ""
 
     def _stepped(self, trace: Trace) -> str:

@@ -21,6 +21,7 @@ from .._trace import Trace
 from .._trace_instructions import Graded, Ran, Slot, Written
 from ..nn.modules.module import Module
 from ._effects import Effects
+from ._executed import Executed
 from ._facts import draws, flattened
 from ._guards import arrays_if_alike
 from ._memory import MemoryPlan
@@ -28,6 +29,7 @@ from ._stands import alike, is_plain
 from ._surroundings import Surroundings
 from ._text import nearest
 from ._traced_code import PASSES, Refused
+from ._uses import what_is_read
 from ._variant import Variant, drop_own_gradients, text_of
 
 _MOST = 16
@@ -135,7 +137,7 @@ class Traced:
             tensors: Any = args
             key = self._key(args, "")
         else:
-            leaves, spec = tree_flatten((args, kwargs))
+            leaves, spec = tree_flatten(what_is_read(self.function, args, kwargs))
             tensors = [leaf for leaf in leaves if isinstance(leaf, _runtime.Tensor)]
             others = [leaf for leaf in leaves if not isinstance(leaf, _runtime.Tensor) and not is_plain(leaf)]
             key = self._key(leaves, repr(spec))
@@ -181,9 +183,12 @@ class Traced:
         trace.all_leaks = True
         with around:
             modes = _modes()
-            with trace, Effects() as effects:
+            with trace, Executed(around.asks) as executed, Effects() as effects:
                 out = self.function(*args, **kwargs)
-            reason = around.refused or effects.said or around.why_not(trace)
+            why_not = around.why_not(trace)
+        read = around.narrowed(executed)
+        refused = around.refused and read.refused
+        reason = refused or effects.said or why_not
         unseen = [] if reason else around.unseen(effects.codes.values())
         reason = reason or self._meets(unseen)
         written = [i for i in flattened(trace.instructions) if isinstance(i, (Written, Graded, Ran)) or draws(i)]
@@ -216,9 +221,9 @@ class Traced:
             if ran - self._ran.get(key, 0) >= _WORTH:  # since it was looked at last
                 self._tries[key] = 0
             self._ran[key] = ran
-            if self._settled(key, reason or changed, bool(around.refused or changed) or effects.surely):
+            if self._settled(key, reason or changed, bool(refused or changed) or effects.surely):
                 drop_own_gradients(trace, results)
-                variant = Variant(trace, results, make, self.passes, around)
+                variant = Variant(trace, results, make, self.passes, read)
                 variant.given, variant.returned = (
                     _with_slots((args, kwargs)),
                     make(list(map(Slot, range(len(results))))),

@@ -1,0 +1,116 @@
+"""Which instructions of people's own functions run, and which attributes they ask for by computed names."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import threading
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from ._reached import of_library
+
+_ELSEWHERE = {"threading", "concurrent", "queue", "asyncio", "multiprocessing"}
+"""Libraries that run functions in other threads, which are not looked at."""
+_ASKING: dict[str, Any] = {name: getattr(builtins, name) for name in ("getattr", "hasattr", "setattr")}
+_asked: dict[int, set[str]] = {}
+"""By thread, the names that it has asked for."""
+_lock = threading.Lock()
+
+
+class Part(NamedTuple):
+    """Of a function that has run: its code, its globals, and the places of the instructions that did."""
+
+    code: CodeType
+    names: dict[str, Any]
+    places: set[int]
+
+
+class Executed:
+    """Notices which instructions run in its ``with`` block, as a debugger does; not where one is at work already.
+
+    Parameters
+    ----------
+    asks : bool
+        Whether names are computed for ``getattr``, ``hasattr`` or ``setattr``, which are noted then.
+
+    Attributes
+    ----------
+    parts : dict of int to Part
+        By the ``id`` of their code.
+    asked : set of str
+    complete : bool
+        Whether what ran was seen.
+    """
+
+    def __init__(self, asks: bool) -> None:
+        self.parts: dict[int, Part] = {}
+        self.asked: set[str] = set()
+        self.complete = False
+        self._asks = asks
+        self._tracers: dict[int, tuple[CodeType, Any]] = {}
+
+    def __enter__(self) -> Executed:
+        self._sees = sys.gettrace() is None
+        if self._asks:
+            _note_asked(self.asked)
+        if self._sees:
+            self.complete = True
+            sys.settrace(self._call)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._sees and sys.gettrace() == self._call:
+            sys.settrace(None)
+        else:
+            self.complete = False
+        if self._asks:
+            _note_asked(None)
+
+    def _call(self, frame: FrameType, event: str, arg: Any) -> Any:
+        """A function begins, or goes on."""
+        code = frame.f_code
+        _, tracer = self._tracers.get(id(code), (None, self))
+        if tracer is self:
+            tracer = self._tracer(code, frame.f_globals)
+            self._tracers[id(code)] = code, tracer
+        if tracer is not None:
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        return tracer
+
+    def _tracer(self, code: CodeType, names: dict[str, Any]) -> Callable[[FrameType, str, Any], Any] | None:
+        if of_library(names):
+            if str(names.get("__name__")).partition(".")[0] in _ELSEWHERE:
+                self.complete = False
+            return None
+        places: set[int] = set()
+        self.parts[id(code)] = Part(code, names, places)
+        add = places.add
+
+        def trace(frame: FrameType, event: str, arg: Any) -> Any:
+            add(frame.f_lasti)
+            return trace
+
+        return trace
+
+
+def _note_asked(names: set[str] | None) -> None:
+    """Let this thread's computed names be noted, or no more."""
+    thread = threading.get_ident()
+    with _lock:
+        if names is not None:
+            _asked[thread] = names
+        else:
+            _asked.pop(thread, None)
+        vars(builtins).update({n: _noting(function) if _asked else function for n, function in _ASKING.items()})
+
+
+def _noting(function: Callable[..., Any]) -> Callable[..., Any]:
+    def look_up(*given: Any) -> Any:
+        names = _asked.get(threading.get_ident())
+        if names is not None and len(given) > 1 and isinstance(given[1], str):
+            names.add(given[1])
+        return function(*given)
+
+    return look_up
