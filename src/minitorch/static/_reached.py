@@ -141,7 +141,7 @@ class Reached:
         self._hooked: list[tuple[Any, int, str]] = []
         self._tensors: list[tuple[Any, Any, Any, str]] = []
         self.tensors: list[Any] = []
-        self._todo: list[tuple[Any, str]] = [(root, _name(root)) for root in roots[:1]]
+        self._todo: list[tuple[Any, str]] = [(root, name_of(root)) for root in roots[:1]]
         self._todo += [(root, "an argument") for root in roots[1:]]
         self._todo += [(function, function.__qualname__) for function in met]
         for tensor in arguments:
@@ -525,5 +525,5 @@ def _levels(logger: Any) -> tuple[Any, ...]:
     return logger.getEffectiveLevel(), logger.disabled, logger.manager.disable
 
 
-def _name(root: Any) -> str:
+def name_of(root: Any) -> str:
     return stored(root, "__name__", "self")

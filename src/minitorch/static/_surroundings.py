@@ -22,7 +22,8 @@ from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
 from ._executed import Executed
 from ._facts import flattened
-from ._reached import Reached, hooks_of, of_library
+from ._holdings import Holdings
+from ._reached import Reached, hooks_of, name_of, of_library
 from ._stands import MISSING, alike, an_object, held, items_of, kept_by, same_memory, shown, state_of, stored
 from ._steps import containers_of, set_by_step
 
@@ -47,6 +48,7 @@ class Surroundings(Reached):
         self._given = arguments, met
         self._frozen: list[Any] = []  # tensors that require no grad, of which the call reads or sets the gradient
         places = {shown(tensor._array): place for place, tensor in enumerate(arguments)}
+        self._holdings = Holdings([(root, name_of(root)) for root in roots])
         self.shared = [(places[shown(t._array)], t) for t in self.tensors if places and shown(t._array) in places]
 
     def names(self, tensor: Any) -> bool:
@@ -114,12 +116,15 @@ class Surroundings(Reached):
         """Within the block: why the call that was traced is not what a later one would do; empty where it is."""
         if self._lazy:
             return f"{self._lazy} has no shape yet: call the module with a batch first"
-        new = self._made(trace)
+        new, kept = self._made(trace), self._holdings.changed()
+        del self._holdings
         if changes := self.changes():
             given = changes[0].startswith("an argument")
             return f"a call changes {changes[0]}, which is no tensor: " + (
                 "return what it becomes" if given else "pass it as an argument, and return what it becomes"
             )
+        if kept:
+            return f"a call changes {kept}, which is no tensor: pass it as an argument, and return what it becomes"
         if moved := self._moved(trace) or self._stepped(trace):
             return moved
         if new:
