@@ -91,7 +91,7 @@ class Holdings:
                 return self._written(number)
             keys = [
                 *[k for k, part in before.items() if not alike(now.get(k, MISSING), part)],
-                *now.keys() - before.keys(),
+                *[k for k in now if k not in before],
             ]
             return self._written(number, *keys[:1])
         return ""

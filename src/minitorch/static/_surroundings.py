@@ -48,7 +48,6 @@ class Surroundings(Reached):
         self._given = arguments, met
         self._frozen: list[Any] = []  # tensors that require no grad, of which the call reads or sets the gradient
         places = {shown(tensor._array): place for place, tensor in enumerate(arguments)}
-        self._holdings = Holdings([(root, name_of(root)) for root in roots])
         self.shared = [(places[shown(t._array)], t) for t in self.tensors if places and shown(t._array) in places]
 
     def names(self, tensor: Any) -> bool:
@@ -104,11 +103,13 @@ class Surroundings(Reached):
     def __enter__(self) -> Surroundings:
         """The call begins: the youngest generation will be what it makes."""
         self._collects = gc.isenabled()
+        self._holdings = Holdings([(root, name_of(root)) for root in self.roots])
         gc.disable()
         gc.collect(0)
         return self
 
     def __exit__(self, *exc: object) -> None:
+        del self._holdings
         if self._collects:
             gc.enable()
 
@@ -117,7 +118,6 @@ class Surroundings(Reached):
         if self._lazy:
             return f"{self._lazy} has no shape yet: call the module with a batch first"
         new, kept = self._made(trace), self._holdings.changed()
-        del self._holdings
         if changes := self.changes():
             given = changes[0].startswith("an argument")
             return f"a call changes {changes[0]}, which is no tensor: " + (
