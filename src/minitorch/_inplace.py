@@ -154,6 +154,17 @@ def copied(array: np.ndarray) -> np.ndarray:
     return array.copy("C" if 0 in array.strides else "K")
 
 
+class Keywords(tuple[Any, ...]):
+    """The values of keyword arguments, and their names."""
+
+    names: tuple[str, ...]
+
+    def __new__(cls, given: dict[str, Any]) -> Keywords:
+        made = super().__new__(cls, given.values())
+        made.names = tuple(given)
+        return made
+
+
 def write(
     tensor: Any,
     function: Callable[..., Any],
@@ -232,7 +243,7 @@ def write(
     elif tensor._alias.parent is not None and tensor._alias.seen == count:
         tensor._alias.seen = edits.count  # history did not change
     if observers:
-        observe_write(row or function, tensor, (tensor, *args), tuple((kwargs or {}).values()), made)
+        observe_write(row or function, tensor, (tensor, *args), Keywords(kwargs or {}), made)
     return tensor
 
 

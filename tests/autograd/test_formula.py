@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ def test_identities(function: Any, text: str) -> None:
         (lambda X, W, b: (b * b).sum(), ["sum(b**2)", "2*b"]),
         (lambda X, W, b: X[0] * b, ["b*X[0]", "select_scatter(zeros(3, 2), b*g, dim=0, index=0)", "g*X[0]"]),
         (lambda X, W, b: X[:, 1:].sum(),
-         ["sum(X[:, 1:])", "slice_scatter(zeros(3, 2), ones(3, 1), dim=1, start=1, end=2, step=1)"]),
+         ["sum(X[:, 1:])", "slice_scatter(zeros(3, 2), ones(3, 1), dim=1, start=1)"]),
         (lambda X, W, b: torch.relu(b), ["relu(b)", "g*(b > 0)"]),
         (lambda X, W, b: torch.where(b > 0, b, 2.0), ["where(b > 0, b, 2)", "where(b > 0, g, 0)"]),
         (lambda X, W, b: torch.sigmoid(b).sum(), ["sum(sigmoid(b))", "sigmoid(b)*(1 - sigmoid(b))"]),
@@ -213,7 +214,7 @@ def test_latex_of_matrices_and_functions() -> None:
 
 
 def test_latex_braces_match_for_every_sample() -> None:
-    for cases in list(DIFFERENTIABLE.values())[::6]:
+    for cases in list(DIFFERENTIABLE.values())[::4]:
         for case in cases[:1]:
             latex = recorded(case, case.inputs)[1].latex
             assert latex.count("{") == latex.count("}")
@@ -689,18 +690,83 @@ AS_CALLED: dict[str, tuple[Any, Any, list[str]]] = {
     "largest": (X, lambda x: x.topk(2)[0], [
         "t1 = topk(x, 2, dim=1)",
         "y = t1[0]",
-        "dL/dx = put_along(g, shape=(3, 4), dim=1, index=t1[1])",
+        "dL/dx = scatter(zeros(3, 4), dim=1, index=t1[1], src=g)",
     ]),
     "records": (X, lambda x: x.cummax(1)[0], [
         "t1 = cummax(x, dim=1)",
         "y = t1[0]",
-        "dL/dx = add_along(g, shape=(3, 4), dim=1, index=t1[1])",
+        "dL/dx = scatter_add(zeros(3, 4), dim=1, index=t1[1], src=g)",
     ]),
     "loss of errors": (X, lambda x: F.smooth_l1_loss(x, torch.zeros(3, 4).double()), [
         "y = smooth_l1_loss(x, zeros(3, 4))",
         "dy/dx = hardtanh(x)/12",
     ]),
     "elu": (X, F.elu, ["y = elu(x)", "dL/dx = g*where(x > 0, 1, exp(x))"]),
+    "selu": (X, F.selu, ["y = selu(x)", "dL/dx = g*where(x > 0, 1.0507009873554805, 1.7580993408473766*exp(x))"]),
+    "celu": (X, lambda x: F.celu(x, 2.0), ["y = celu(x, alpha=2.0)", "dL/dx = g*where(x > 0, 1, exp(0.5*x))"]),
+    "max": (X, torch.max, ["y = max(x)", "t1 = (x == max(x)).to(float64)", "dy/dx = t1/sum(t1)"]),
+    "max along a dimension": (X, lambda x: x.max(1).values, [
+        "y = max(x, dim=1)[0]",
+        "dL/dx = scatter(zeros(3, 4), dim=1, index=argmax(x, dim=1, keepdim=True), src=g.reshape((3, 1)))",
+    ]),
+    "sort": (X, lambda x: x.sort(1, descending=True)[0], [
+        "t1 = sort(x, dim=1, descending=True)",
+        "y = t1[0]",
+        "dL/dx = scatter(zeros(3, 4), dim=1, index=t1[1], src=g)",
+    ]),
+    "median": (X, lambda x: x.median(0).values, [
+        "t1 = median(x, dim=0, keepdim=True)",
+        "y = t1[0].reshape((4,))",
+        "dL/dx = scatter(zeros(3, 4), dim=0, index=t1[1], src=g.reshape((1, 4)))",
+    ]),
+    "gather": (X, lambda x: x.gather(1, C[:, None]), [
+        "t1 = c.reshape((3, 1))",
+        "y = gather(x, dim=1, index=t1)",
+        "dL/dx = scatter_add(zeros(3, 4), dim=1, index=t1, src=g)",
+    ]),
+    "embedding": (X, lambda x: F.embedding(torch.tensor([0, 2, 0]), x), [
+        "y = embedding(c, x)",
+        "dL/dx = zeros(3, 4).index_put((c,), g, accumulate=True)",
+    ]),
+    "bilinear": (IMAGE, lambda x: F.interpolate(x, size=(4, 6), mode="bilinear"), [
+        "y = interpolate(x, size=(4, 6), mode='bilinear')",
+        f"dL/dx = interpolate_backward(g, zeros{tuple(IMAGE.shape)}, size=(4, 6), mode='bilinear')",
+    ]),
+    "corners": (IMAGE, lambda x: F.interpolate(x, size=(4, 6), mode="bilinear", align_corners=True), [
+        "y = interpolate(x, size=(4, 6), mode='bilinear', align_corners=True)",
+        f"dL/dx = interpolate_backward(g, zeros{tuple(IMAGE.shape)}, size=(4, 6), mode='bilinear', align_corners=True)",
+    ]),
+    "factors": (IMAGE, lambda x: F.interpolate(x, scale_factor=1.7), [
+        "y = interpolate(x, scale_factor=(1.7, 1.7))",
+        f"dL/dx = interpolate_backward(g, zeros{tuple(IMAGE.shape)}, scale_factor=(1.7, 1.7))",
+    ]),
+    "circular": (X, lambda x: F.pad(x, (1, 2), mode="circular"), [
+        "y = pad(x, (1, 2), mode='circular')",
+        "dL/dx = pad_backward(g, zeros(3, 4), (1, 2), mode='circular')",
+    ]),
+    "windows": (X, lambda x: x.unfold(1, 2, 2), [
+        "y = x.unfold(1, 2, 2)",
+        "dL/dx = unfold_backward(g, shape=(3, 4), dimension=1, size=2, step=2)",
+    ]),
+    "running sum": (X, lambda x: x.cumsum(1), [
+        "y = cumsum(x, dim=1)",
+        "dL/dx = flip(cumsum(flip(g, dims=(1,)), dim=1), dims=(1,))",
+    ]),
+    "gated": (X, lambda x: F.glu(x, 1), [
+        "y = glu(x, dim=1)",
+        "t1 = chunk(x, 2, dim=1)",
+        "t2 = sigmoid(t1[1])",
+        "dL/dx = cat([g*t2, (g*t2)*t1[0]*(1 - t2)], dim=1)",
+    ]),
+    "softplus": (X, F.softplus, ["y = softplus(x)", "dL/dx = where(x > 20, g, g*sigmoid(x))"]),
+    "norm": (X, lambda x: x.norm(), ["y = vector_norm(x)", "dy/dx = where(y != 0, x/y, 0)"]),
+    "filled": (X, lambda x: torch.full_like(x, 2.5).fill_(1.5) * x, ["y = 1.5*x", "dL/dx = 1.5*g"]),
+    "batch norm": (X, lambda x: F.batch_norm(x, None, None, training=True), [
+        "t1 = x - mean(x, dim=0, keepdim=True)",
+        "y = batch_norm(x, None, None, training=True)",
+        "t2 = mean(t1**2, dim=0, keepdim=True) + 1e-05",
+        "dL/dx = (g - t1*mean(g*t1, dim=0, keepdim=True)/t2 - mean(g, dim=0, keepdim=True))/sqrt(t2)",
+    ]),
 }  # fmt: skip
 
 
@@ -720,10 +786,81 @@ def test_functions_are_written_as_people_call_them(name: str) -> None:
     close(found[lines[-1].partition(" = ")[0]], *grad(result, moved, g))
 
 
+OTHER, PLACES = X[:, :2].cos() + 1, torch.tensor([0, 1])
+IN_PLACE: dict[str, Any] = {
+    "index_fill_": lambda y: y.index_fill_(1, PLACES, 0.2),
+    "index_add_": lambda y: y.index_add_(1, PLACES, OTHER, alpha=2),
+    "scatter_": lambda y: y.scatter_(1, PLACES.expand(3, 2), OTHER),
+    "scatter_reduce_": lambda y: y.scatter_reduce_(1, PLACES.expand(3, 2), OTHER, reduce="prod"),
+    "index_put_": lambda y: y.index_put_((PLACES,), OTHER.mean(), accumulate=True),
+    "cumsum_": lambda y: y.cumsum_(1),
+    "cumprod_": lambda y: y.cumprod_(dim=1),
+    "add_ of a multiple": lambda y: y.add_(X, alpha=3),
+    "sub_ of a multiple": lambda y: y.sub_(X, alpha=3),
+    "div_ rounded": lambda y: y.div_(0.3, rounding_mode="floor"),
+    "div_ by a tensor rounded": lambda y: y.div_(X, rounding_mode="trunc"),
+    "leaky_relu_": lambda y: F.leaky_relu(y, 0.1, inplace=True),
+    "elu_": lambda y: F.elu(y, inplace=True),
+    "hardtanh_": lambda y: F.hardtanh(y, 0.2, 0.9, inplace=True),
+    "threshold_": lambda y: F.threshold(y, 0.5, 0.1, inplace=True),
+    "logit_": lambda y: y.logit_(0.1),
+    "nan_to_num_": lambda y: y.nan_to_num_(),
+    "round_": lambda y: y.round_(decimals=1),
+    "lerp_": lambda y: y.lerp_(end=X, weight=0.25),
+    "addmm_": lambda y: y.addmm_(OTHER, X[:2], beta=0.5, alpha=2),
+    "pow_": lambda y: y.pow_(2),
+    "fill_": lambda y: y[1].fill_(0.7),
+    "fill_diagonal_": lambda y: y.fill_diagonal_(0.7),
+    "a view of a view": lambda y: y[0][1:].mul_(3),
+    "a transposed view": lambda y: y.mT[0].add_(1),
+    "a reshaped view": lambda y: y.view(4, 3)[1].mul_(2),
+    "a diagonal": lambda y: y.diagonal().mul_(2),
+    "a view with a new dimension": lambda y: y[None, :, 1].exp_(),
+    "a mask": lambda y: y.__setitem__(X > 0, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_writes_read_as_what_they_write(name: str) -> None:
+    def function(x: Any) -> Any:
+        y = x * x + 0.1
+        IN_PLACE[name](y)
+        return (y * x[0, 0]).sum()
+
+    x = X.clone().requires_grad_()
+    with Tape() as tape:
+        y = function(x)
+    formula = tape.formula(y)
+    moved = (X * 1.01).requires_grad_()
+    result = function(moved)
+    found = formula.evaluate(**{n: moved for n, t in formula.names.items() if t is x})
+    close(found["y"], result)
+    close(next(v for n, v in found.items() if "/d" in n), *grad(result, moved))
+    assert "take=" not in str(formula)
+
+
+def test_texts_call_functions_that_people_know() -> None:
+    """All samples' formulas name public functions, or what a note explains."""
+    strangers: dict[str, str] = {}
+    for name, cases in DIFFERENTIABLE.items():
+        for case in cases:
+            formula = recorded(case, case.inputs)[1]
+            noted = {note.partition(":")[0] for note in formula.notes}
+            for line in formula.lines:
+                calls = [n.func for n in ast.walk(ast.parse(line.text)) if isinstance(n, ast.Call)]
+                for head in {f.id for f in calls if isinstance(f, ast.Name)} - noted:
+                    if not any([hasattr(m, head) for m in (torch, F, torch.linalg, torch.special)]):
+                        strangers[head] = f"{name}: {line.text}"
+    assert strangers == {}
+
+
 def test_leaves_named_as_functions_get_numbers() -> None:
     x = leaf([0.3, 1.2, 0.7], "pad")
     formula = Tape(F.pad(x, (1, 0))).formula(order=0)
-    assert formula["y"] == "pad(pad1, (1, 0), value=...)"
+    assert formula["y"] == "pad(pad1, (1, 0))"
+    assert formula.notes == ["the graph did not keep the value of pad"]
+    with pytest.raises(TypeError, match="the value of pad is not known"):
+        formula.evaluate()
 
 
 def test_indices_of_other_values_stay_those_that_they_are() -> None:

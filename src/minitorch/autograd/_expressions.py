@@ -243,8 +243,11 @@ class Algebra:
         """The same of factors that are collected; its shape is what theirs make."""
         if not args:
             return self.constant(number, (), dtype)
-        if not any([a.floats for a in args]):  # of bools and integers alone: the first is made a float
-            args = [self.fitted(args[0], args[0].shape, dtype), *args[1:]]
+        above = [i for i, n in enumerate(exponents) if n > 0] or range(len(args))
+        above = [i for i in above if args[i].shape] or above  # 0-d tensors do not promote others
+        if not any([args[i].floats for i in above]):  # of bools and integers the first is made a float
+            first = above[0]
+            args = [self.fitted(a, a.shape, dtype) if i == first else a for i, a in enumerate(args)]
         if len(args) == 1 and exponents[0] == 1:
             (e,) = args
             if number == 1:

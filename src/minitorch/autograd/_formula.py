@@ -18,8 +18,9 @@ from .._views import current_node
 from ..ops import choices, creation, einsum, reduce
 from ..ops.subscript import Indices
 from ._expressions import Expression
-from ._formula_calls import DEFAULTS, INDEXED, either, one_hot, public
+from ._formula_calls import DEFAULTS, either, one_hot, public
 from ._formula_names import Names, derivative, second_derivative
+from ._formula_places import INDEXED
 from ._formula_reading import Reading, Watch, leaves_of, uses
 from ._formula_text import LatexWriter, Opaque, PythonWriter, identifier, latex_name
 
@@ -372,7 +373,7 @@ def outputs_of(
             outputs.append(Output(name, latex, e, False))
     if not passes.own and passes.first:
         seeds = [names.of.get(by_leaf.get(id(seed), -1)) for kind, seed in passes.seeds if kind == "gradient"]
-        names.notes = [f"{seed} = d{total}/d{root}" for seed, root in zip(seeds, names.roots) if seed]
+        names.notes[:0] = [f"{seed} = d{total}/d{root}" for seed, root in zip(seeds, names.roots) if seed]
     return outputs, names
 
 

@@ -7,6 +7,7 @@ told from the function's own arguments, the row is called as it is.
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
 import math
@@ -19,110 +20,46 @@ from .. import _runtime
 from .._differentiate import grad as gradient_of
 from .._dtypes import of_numpy
 from .._modes import enable_grad
-from ..ops import activation, class_loss, conv, gamma_normal, index, loss, normalize, pad, pool, scan, sort
+from .._op import rows
+from ..ops import (
+    activation,
+    arrange,
+    choices,
+    class_loss,
+    conv,
+    extrema,
+    factorisations,
+    gamma_normal,
+    gather,
+    index,
+    join,
+    loss,
+    masked,
+    matrix_functions,
+    memory,
+    normalize,
+    pad,
+    pointwise,
+    pool,
+    reduce,
+    resample,
+    rounding,
+    scan,
+    solves,
+    sort,
+    special,
+    statistics,
+    view_scatter,
+)  # fmt: skip
 from ._expressions import Expression
+from ._formula_images import IMAGES, changed
+from ._formula_places import PLACES
 from ._formula_rows import averaged, channel_scaled, channel_total, compared, stretched, where
-from ._formula_text import Ref
+from ._formula_text import LEFT_OUT, UNKNOWN, Ref
+from ._formula_written import heads
 
 Params = Mapping[str, Any]
 Layouts = list[tuple[tuple[int, ...], Any]]
-
-
-# -- helpers -----------------------------------------------------------------------------------------------------------
-def changed(params: Params, **defaults: Any) -> tuple[tuple[str, Any], ...]:
-    """The parameters that are not what they are by default: a number is that in each dimension."""
-    found = []
-    for name, default in defaults.items():
-        value = params[name]
-        if value != default and not (isinstance(value, tuple) and set(value) <= {default}):
-            found.append((name, value))
-    return tuple(found)
-
-
-def on_first(reading: Any, index: Any, e: Expression) -> bool:
-    """Whether indices are of these values: of what they were chosen by, or else of what they were used on first."""
-    known = reading.known(index)
-    if known is not None:
-        return bool(known.args and known.args[0] is e)
-    return bool(reading.users.setdefault(id(index), e) is e)
-
-
-# -- convolutions ------------------------------------------------------------------------------------------------------
-def convolved(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression:
-    options = changed(params, stride=1, padding=0, dilation=1, groups=1)
-    return reading.algebra.call(f"conv{len(params['stride'])}d", args, options, *layouts[0])
-
-
-def conv_transpose(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
-    grad, weight = args[:2]
-    sizes = zip(
-        params["shape"][2:],
-        grad.shape[2:],
-        weight.shape[2:],
-        *[params[p] for p in ("stride", "padding", "dilation")],
-    )
-    extra = tuple([n - ((m - 1) * s - 2 * p + d * (k - 1) + 1) for n, m, k, s, p, d in sizes])
-    if not all([0 <= n < max(s, d) for n, s, d in zip(extra, params["stride"], params["dilation"])]):
-        return None
-    options = changed({**params, "output_padding": extra}, stride=1, padding=0, output_padding=0, groups=1, dilation=1)
-    return reading.algebra.call(f"conv_transpose{len(extra)}d", args, options, *layouts[0])
-
-
-def conv_weight(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression:
-    """The gradient of a convolution's weight, as PyTorch's ``nn.grad`` calls it."""
-    options = changed(params, stride=1, padding=0, dilation=1, groups=1)
-    size = ("weight_size", tuple(params["shape"]))
-    name = f"conv{len(params['stride'])}d_weight"
-    return reading.algebra.call(name, args[::-1], (size, *options), *layouts[0])
-
-
-# -- pooling -----------------------------------------------------------------------------------------------------------
-def pooled(params: Params, name: str, shape: tuple[int, ...]) -> tuple[str, tuple[tuple[str, Any], ...]] | None:
-    """The name of a pooling, and its parameters."""
-    ndim = params["ndim"]
-    if name.startswith("adaptive"):
-        return name, (("_output_size", shape[-ndim:]),)
-    if params["windows"] is None or len(params["windows"][0]) != ndim:
-        return None
-    own = dict(zip(("kernel_size", "stride", "padding", "dilation", "ceil_mode"), params["windows"]))
-    step = () if own["stride"] in (None, (), own["kernel_size"]) else (("stride", own["stride"]),)
-    return name, (("_kernel_size", own["kernel_size"]), *step, *changed(own, padding=0, dilation=1, ceil_mode=False))
-
-
-def max_pool(name: str, reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
-    shape, dtype = layouts[0]
-    found = pooled({"windows": None, **params}, name, shape)
-    if found is None or not on_first(reading, params["indices"], args[0]):
-        return None
-    reading.pools[id(params["indices"])] = found
-    made: Expression = reading.algebra.call(*found[:1], args, found[1], shape, dtype)
-    return made
-
-
-def max_pool_back(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
-    found = reading.pools.get(id(params["indices"]))
-    if found is None or not on_first(reading, params["indices"], args[1]):
-        return None
-    made: Expression = reading.algebra.call(f"{found[0]}_backward", args, found[1], *layouts[0])
-    return made
-
-
-def adaptive_avg_pool(back: bool, reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression:
-    size = args[0].shape[-params["ndim"] :] if back else params["size"]
-    name = f"adaptive_avg_pool{len(size)}d{'_backward' * back}"
-    made: Expression = reading.algebra.call(name, args, (("_output_size", tuple(size)),), *layouts[0])
-    return made
-
-
-def avg_pool(back: bool, reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression:
-    kernel = params["kernel_size"]
-    step = () if params["stride"] == kernel else (("stride", params["stride"]),)
-    options = changed(params, padding=0, ceil_mode=False, count_include_pad=True)
-    divisor = params.get("divisor_override")
-    own = () if divisor is None else (("divisor_override", divisor),)
-    name = f"avg_pool{len(kernel)}d{'_backward' * back}"
-    made: Expression = reading.algebra.call(name, args, (("_kernel_size", kernel), *step, *options, *own), *layouts[0])
-    return made
 
 
 # -- losses ------------------------------------------------------------------------------------------------------------
@@ -130,7 +67,7 @@ def reduced(params: Params, size: int, shape: tuple[int, ...]) -> tuple[tuple[st
     """How a loss is reduced, from what its sum is multiplied by."""
     if params["summed"] is False or (shape and math.prod(shape) == size):
         return (("reduction", "none"),)
-    if params["scale"] == 1 / max(size, 1):
+    if params["scale"] == 1 / max(size, 1) or params["scale"] is UNKNOWN:
         return ()
     return (("reduction", "sum"),) if params["scale"] == 1 else None
 
@@ -140,10 +77,16 @@ def elementwise_loss(
 ) -> Expression | None:
     shape, dtype = layouts[0]
     how = reduced(params, math.prod(np.broadcast_shapes(*[a.shape for a in args])), shape)
-    if how is None or any([params.get(factor) is not None for factor in ("weight", "pos_weight")]):
+    if how is None:
         return None
-    own = changed(params, **{option: 1.0}) if option else ()
-    made: Expression = reading.algebra.call(name, args, (*own, *how), shape, dtype)
+    own, inputs = changed(params, **{option: 1.0}) if option else (), list(args)
+    for factor in ("weight", "pos_weight"):
+        if (value := params.get(factor)) is not None:
+            if value is UNKNOWN:
+                return None
+            own = (*own, (factor, Ref(len(inputs))))
+            inputs.append(reading.place_of(value))
+    made: Expression = reading.algebra.call(name, inputs, (*own, *how), shape, dtype)
     return made
 
 
@@ -191,6 +134,28 @@ def gelu_back(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expr
     return grad * (share + x * density * 0.3989422804014327)  # 1 / sqrt(2 pi)
 
 
+def activated(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
+    """``elu``, ``selu`` or ``celu``."""
+    alpha, scale, inner = params["alpha"], params["scale"], params["input_scale"]
+    options: Any = changed(params, alpha=1.0)
+    if inner == 1.0 and scale == 1.0:
+        name = "elu"
+    elif (alpha, scale, inner) == (1.6732632423543772, 1.0507009873554805, 1.0):
+        name, options = "selu", ()
+    elif scale == 1.0 and inner == 1.0 / alpha:
+        name = "celu"
+    else:
+        return None
+    made: Expression = reading.algebra.call(name, args, options, *layouts[0])
+    return made
+
+
+def weighed(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
+    """``prelu``, whose weight for each channel stands along a dimension of its own here."""
+    x, weight = args
+    return None if weight.shape in ((), (1,)) else where(compared("gt", x, 0), x, weight * x)
+
+
 def elu_slope(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
     (x,), scale, inner = args, params["scale"], params["input_scale"]
     if params["order"] != 1:
@@ -202,7 +167,7 @@ def elu_slope(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expr
 
 
 # -- normalisation -----------------------------------------------------------------------------------------------------
-def statistics(x: Expression, plan: Any) -> list[Expression]:
+def statistics_of(x: Expression, plan: Any) -> list[Expression]:
     """The mean and the variance of what is normalised together, one after the other."""
     seen = x.algebra.reshaped(x, plan.shape)
     mean = averaged(seen, plan.axes, True)
@@ -213,7 +178,7 @@ def statistics(x: Expression, plan: Any) -> list[Expression]:
 
 
 def moments(reading: Any, args: Any, params: Params, layouts: Layouts) -> list[Expression] | None:
-    return statistics(args[0], params["plan"]) or None
+    return statistics_of(args[0], params["plan"]) or None
 
 
 def normalized_back(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
@@ -258,9 +223,12 @@ def group_norm(reading: Any, args: Any, params: Params, layouts: Layouts) -> Exp
     return affine(reading, "group_norm", args, (("_num_groups", params["plan"].groups),), params, layouts)
 
 
-def batch_norm(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression:
+def batch_norm(trains: bool, reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression:
     x, weight, bias, mean, var = args
-    return affine(reading, "batch_norm", (x, mean, var, weight, bias), (), params, layouts)
+    if not trains:
+        return affine(reading, "batch_norm", (x, mean, var, weight, bias), (), params, layouts)
+    options = ("_running_mean", None), ("_running_var", None), ("training", True)
+    return affine(reading, "batch_norm", (x, weight, bias), options, params, layouts)
 
 
 def affine(reading: Any, name: str, args: Any, own: Any, params: Params, layouts: Layouts) -> Expression:
@@ -280,68 +248,7 @@ NORMALIZING = frozenset(["layer_norm", "group_norm"])
 """Rows that keep the mean and the variance for their formulas."""
 
 
-# -- places ------------------------------------------------------------------------------------------------------------
-def at(reading: Any, indices: Any) -> tuple[list[Expression], tuple[str, Any]]:
-    """The tensors of an index, and which dimensions they are for."""
-    places = tuple([n for n, index in enumerate(indices) if index is not None])
-    return [reading.index_of(indices[n]) for n in places], ("at", places)
-
-
-def indexed(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression:
-    tensors, places = at(reading, params["indices"])
-    made: Expression = reading.algebra.call("getitem", (*args, *tensors), (places,), *layouts[0])
-    return made
-
-
-def index_put(back: bool, reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
-    tensors, places = at(reading, params["indices"])
-    if places[1] != tuple(range(len(tensors))):
-        return None
-    if back:
-        args = (reading.algebra.constant(0, *layouts[0]), *args)
-    added = (("accumulate", True),) if back or params["accumulate"] is True else ()
-    made: Expression = reading.algebra.call("put_at", (*args, *tensors), (places, *added), *layouts[0])
-    return made
-
-
-def padded(mode: str, back: bool, reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression:
-    pads = tuple([n for pad in reversed(params["pads"]) for n in pad])
-    kind = (("mode", mode),) if mode != "constant" else changed(params, value=0)
-    made: Expression = reading.algebra.call(f"pad{'_backward' * back}", args, (("_pad", pads), *kind), *layouts[0])
-    return made
-
-
-def chosen(name: str, reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
-    """The values beside indices, where those are the second result of the same function."""
-    index = reading.known(params["index"])
-    if index is None or index.kind != "item" or index.args[0].head != name or index.args[0].args[0] is not args[0]:
-        return None
-    made: Expression = reading.algebra.item(index.args[0], 0, *layouts[0])
-    return made
-
-
-def replaced(algebra: Any, e: Expression, value: Expression, take: Any) -> Expression | None:
-    """An expression of which a part, which one index or slice takes, was overwritten."""
-    if len(take.steps) != 1 or take.steps[0][0].name not in ("select", "slice"):
-        return None
-    row, given, _ = take.steps[0]
-    params = dict(zip(row.params, given))
-    dim = params["dim"]
-    inner: tuple[int, ...] = ()
-    if row.name == "slice":
-        params["end"] = min(params["end"], e.shape[dim])
-        inner = (len(range(params["start"], params["end"], params["step"])),)
-    part = algebra.fitted(value, (*e.shape[:dim], *inner, *e.shape[dim + 1 :]), e.dtype)
-    options = tuple([(name, v) for name, v in params.items() if name != "step" or v != 1])
-    made: Expression = algebra.call(f"{row.name}_scatter", (e, part), options, e.shape, e.dtype)
-    return made
-
-
-def overwritten(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
-    base, value = args
-    return replaced(reading.algebra, base, value, params["take"])
-
-
+# -- elementwise -------------------------------------------------------------------------------------------------------
 def inside(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression:
     """A gradient where a value is between two numbers."""
     grad, x = args
@@ -357,25 +264,104 @@ def inside(reading: Any, args: Any, params: Params, layouts: Layouts) -> Express
     return made
 
 
-INDEXED = frozenset(["index_put", "index_backward"])
-"""Rows that are called as they are where some dimensions are not indexed."""
+# -- others ------------------------------------------------------------------------------------------------------------
+def backwards(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
+    """A running sum from the end."""
+    (x,), dim = args, params["dim"]
+    if params["reverse"] is not True:
+        return None
+    if not x.ndim:
+        return x
+    made = x
+    for head, options in (("flip", ("dims", (dim,))), ("cumsum", ("dim", dim)), ("flip", ("dims", (dim,)))):
+        made = reading.algebra.call(head, (made,), (options,), x.shape, x.dtype)
+    return made
+
+
+def spread(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression:
+    """A number for each channel, for all that is in the channel."""
+    (x,), channels, algebra = args, tuple(params["channels"]), reading.algebra
+    each = algebra.reshaped(x, (channels[1], 1)[: len(channels) - 1])
+    made: Expression = algebra.reshaped(algebra.fitted(each, channels, x.dtype), layouts[0][0])
+    return made
+
+
+def transposed_times(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
+    """``self.mT @ vec``, of what stands in the rows of tensors."""
+    matrix, vector = args
+    if not vector.ndim or 0 in matrix.shape:
+        return None
+    rows_of = reading.algebra.reshaped(matrix, (math.prod(matrix.shape[:-1]), matrix.shape[-1]))
+    made: Expression = rows_of.mT @ reading.algebra.reshaped(vector, (math.prod(vector.shape),))
+    return made
+
+
+def extremes(reading: Any, args: Any, params: Params, layouts: Layouts) -> list[Expression] | None:
+    """``aminmax`` along one dimension, or of all elements."""
+    dims, keepdim = params["dim"], params["keepdim"]
+    if len(dims) == 1:
+        options: Any = (("dim", dims[0]), *changed({"keepdim": keepdim}, keepdim=False))
+    elif len(dims) == args[0].ndim and keepdim is not True:
+        options = ()
+    else:
+        return None
+    made = reading.algebra.call("aminmax", args, options)
+    return [reading.algebra.item(made, n, *layout) for n, layout in enumerate(layouts)]
+
+
+def pseudo_inverse(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
+    """``pinv`` with its tolerances, where those are not the usual ones."""
+    (x,) = args
+    options: list[tuple[str, Any]] = []
+    for name in ("rtol", "atol"):
+        if (value := params[name]) is UNKNOWN:
+            options.append((name, LEFT_OUT))
+            continue
+        number = np.asarray(getattr(value, "_array", value))
+        if number.ndim:
+            return None
+        usual = max(x.shape[-2:]) * np.finfo(x.dtype).eps if name == "rtol" else 0.0
+        if float(number) != float(usual):
+            options.append((name, float(number)))
+    hermitian = params["hermitian"]
+    options += [("hermitian", LEFT_OUT if hermitian is UNKNOWN else hermitian)] if hermitian else []
+    made: Expression = reading.algebra.call("pinv", args, tuple(options), *layouts[0])
+    return made
+
+
+def filled(value: Any, reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
+    """The same number everywhere."""
+    number = params.get("value", value)
+    return reading.algebra.constant(number, *layouts[0]) if isinstance(number, (bool, int, float)) else None
+
+
+def inverse_of_many(name: str, reading: Any, args: Any, params: Params, layouts: Layouts) -> list[Expression] | None:
+    """The first of the results of ``inv_ex`` and its like is that of the function itself."""
+    algebra = reading.algebra
+    options = tuple([(p, v) for p, v in params.items() if row_default(rows[name], p) != v])
+    head = name.removesuffix("_ex")
+    first = algebra.call(head, args, options, *layouts[0])
+    rest = algebra.call(name, args, options)
+    return [first, *[algebra.item(rest, n, *layout) for n, layout in enumerate(layouts[1:], 1)]]
+
+
+def row_default(row: Any, param: str) -> Any:
+    """What a parameter of a row is by default."""
+    text = row.params[param]
+    return ast.literal_eval(text[1:]) if text else None
+
 
 CALLS: dict[str, Callable[..., Any]] = {
-    "conv": convolved,
-    "conv_bias": convolved,
-    "conv_input_grad": conv_transpose,
-    "conv_input_grad_bias": conv_transpose,
-    "conv_weight_grad": conv_weight,
-    "conv_recorded": lambda reading, args, params, layouts: args[0],
-    "max_pool_grad": max_pool_back,
-    "avg_pool_grad": functools.partial(avg_pool, True),
-    "adaptive_avg_pool_grad": functools.partial(adaptive_avg_pool, True),
-    **{f"avg_pool{n}d": functools.partial(avg_pool, False) for n in (1, 2, 3)},
-    **{f"adaptive_avg_pool{n}d": functools.partial(adaptive_avg_pool, False) for n in (1, 2, 3)},
     "elu_derivative": elu_slope,
+    "elu": activated,
+    "celu": activated,
+    "prelu": weighed,
+    "cumsum": backwards,
+    "channel_fill": spread,
+    "mv_t": transposed_times,
+    "aminmax": extremes,
     "clamp_backward": inside,
     "hardtanh_backward": inside,
-    "copy_slices": overwritten,
     "smooth_l1_loss": functools.partial(elementwise_loss, "smooth_l1_loss", "beta"),
     "huber_loss": functools.partial(elementwise_loss, "huber_loss", "delta"),
     "binary_cross_entropy": functools.partial(elementwise_loss, "binary_cross_entropy", ""),
@@ -390,35 +376,40 @@ CALLS: dict[str, Callable[..., Any]] = {
     "over_deviation": scaled_by_deviation,
     "layer_norm": layer_norm,
     "group_norm": group_norm,
-    "batch_norm": batch_norm,
-    "batch_norm_evaluated": batch_norm,
-    "index": indexed,
-    "index_put": functools.partial(index_put, False),
-    "index_backward": functools.partial(index_put, True),
-    "constant_pad_nd": functools.partial(padded, "constant", False),
-    **{
-        f"{row}_pad{n}d{back}": functools.partial(padded, mode, bool(back))
-        for row, mode in (("reflection", "reflect"), ("replication", "replicate"))
-        for n in (1, 2, 3)
-        for back in ("", "_backward")
-    },
-    **{name: functools.partial(chosen, name) for name in ("topk", "cummax", "cummin")},
-    **{
-        f"{kind}{n}d": functools.partial(max_pool, f"{kind}{n}d")
-        for kind in ("max_pool", "adaptive_max_pool")
-        for n in (2, 3)
-    },
+    "batch_norm": functools.partial(batch_norm, True),
+    "batch_norm_evaluated": functools.partial(batch_norm, False),
+    "pinv": pseudo_inverse,
+    "fill": functools.partial(filled, None),
+    "fill_": functools.partial(filled, None),
+    "zero_": functools.partial(filled, 0),
+    **{name: functools.partial(inverse_of_many, name) for name in ("inv_ex", "solve_ex", "cholesky_ex")},
+    **IMAGES,
+    **PLACES,
 }
 """By the name of a row: called with the reading, the inputs, the parameters and the results' shapes and dtypes."""
 
 
 def of_choice(reading: Any, name: str, args: Any, params: Params, layouts: Layouts) -> Expression | None:
     """Indices that are the second result of a function."""
+    dim = params.get("dim")
     if name == "the indices of topk":
-        options = (("_k", params["k"]), ("dim", params["dim"]), *changed(params, largest=True))
+        options: Any = (("_k", params["k"]), ("dim", dim), *changed(params, largest=True))
         name = "topk"
     elif name == "the indices of records":
-        options, name = (("dim", params["dim"]),), "cummax" if params["ufunc"] is np.maximum else "cummin"
+        options, name = (("dim", dim),), "cummax" if params["ufunc"] is np.maximum else "cummin"
+    elif name == "argsort":
+        options, name = (("dim", dim), *changed(params, descending=False)), "sort"
+    elif name == "the indices of kthvalue":
+        options, name = (("_k", params["k"]), ("dim", dim), ("keepdim", True)), "kthvalue"
+    elif name == "the indices of median":
+        options, name = (("dim", dim), ("keepdim", True)), "nanmedian" if params["skip_nan"] else "median"
+    elif name == "the indices of mode":
+        options, name = (("dim", dim), ("keepdim", True)), "mode"
+    elif name == "mask to be added":
+        nothing, hidden = [reading.algebra.constant(v, *layouts[0]) for v in (0, -math.inf)]
+        return where(args[0], *((hidden, nothing) if params["hides"] else (nothing, hidden)))
+    elif name == "indices":
+        return reading.algebra.reshaped(args[0], layouts[0][0])
     else:
         return None
     made: Expression = reading.algebra.item(reading.algebra.call(name, args, options), 1, *layouts[0])
@@ -439,6 +430,58 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "cdist": {"p": 2.0},
 }
 """Parameters of rows, required there, that are left out where they are what the function has by default."""
+
+
+# -- what other names mean ---------------------------------------------------------------------------------------------
+_MEANINGS = {
+    "shift": "moves elements by one place along dim; zeros come in",
+    "linear_recurrence": "y[i] = factor[i]*y[i - 1] + x[i] along dim",
+    "exclusive_cumprod": "the product of the elements before each one along dim",
+    "prod_backward": "grad times the product of the other elements along dim",
+    "cofactor": "the matrix of cofactors, det(x)*inv(x).mT",
+    "cofactor_slope": "the derivative of cofactor",
+    "lu_parts": "the factors L and U that lie in one matrix",
+    "permutation": "the matrix of a permutation",
+    "safe_softmax": "softmax; zeros where all of a row is -inf",
+    "index_backward": "grad, added up at the indices among zeros of the shape",
+    "restride": "what lies at other places of the memory",
+    "copy_slices": "a copy in which one view is written over",
+    "masked_pack": "what the mask selects, in front of zeros",
+    "unfold_backward": "windows, added up",
+    "masked_place": "elements one after the other where the mask is true, among zeros",
+    "embedding_masked": "embedding; zeros for the padding",
+    "ordered": "the same in another order of memory",
+    "max_pool_grad": "grad at the indices of the largest, among zeros",
+    "exponents": "the powers of two in front of numbers",
+    "states": "labels with blanks between them, where they may be skipped, and lengths",
+    "ctc_loss_backward": "the derivative of ctc_loss by logits",
+    "gru_layer": "the outputs of a GRU's layer, and its last state",
+    "lstm_layer": "the outputs of an LSTM's layer, and its last state and cell",
+    "rnn_relu_layer": "the outputs of a recurrent layer with relu, and its last state",
+    "rnn_tanh_layer": "the outputs of a recurrent layer with tanh, and its last state",
+    "different_indices": "indices, each once",
+    "classes_that_are_ignored": "whether a target is ignored, and the sum of the weights of the others",
+    "how_many_are_not_nan": "a count along dims",
+    "places_in_a_grid": "where in an image the coordinates of a grid are, and how that depends on them",
+    "placed": "coordinates of a grid as places in an image",
+    "the_floor_of_places": "the cell before each place",
+    "cells_of_an_image": "the numbers of cells, and whether they are outside",
+    "the_ranks_of_quantiles": "the two elements around a quantile, and the share of the second",
+    "scatter_extreme_shares": "one over the number of equal extremes, for those",
+    "scatter_lone_zeros": "where an element is the only zero of its product",
+    "zeros_of": "whether elements are zero",
+}
+"""Of functions that have no name that people know."""
+
+
+def meanings(heads: set[str]) -> list[str]:
+    """Notes on functions in a formula that have no public name."""
+    notes = [f"{head}: {_MEANINGS[head]}" for head in _MEANINGS if head in heads]
+    for head in sorted(heads - set(_MEANINGS)):
+        for end, which in (("_backward", "its first argument"), ("_weight", "its weight")):
+            if (function := head.removesuffix(end)) in _NAMED and function != head:
+                notes.append(f"{head}: the derivative of {function} by {which}")
+    return notes
 
 
 # -- evaluating --------------------------------------------------------------------------------------------------------
@@ -467,41 +510,31 @@ def weight_of(function: Callable[..., Any]) -> Callable[..., Any]:
     return backward
 
 
-_FUNCTIONS: dict[str, Any] = {
-    function.__name__: function
-    for function in (
-        *(
-            sort.topk,
-            scan.cummax,
-            scan.cummin,
-            gamma_normal.ndtr,
-            class_loss.nll_loss,
-            loss.smooth_l1_loss,
-            loss.huber_loss,
-        ),
-        *(loss.binary_cross_entropy, loss.binary_cross_entropy_with_logits, normalize.layer_norm, normalize.group_norm),
-        *(normalize.batch_norm, activation.gelu, pad.pad, conv.conv1d, conv.conv2d, conv.conv3d, conv.conv_transpose1d),
-        *(conv.conv_transpose2d, conv.conv_transpose3d, pool.avg_pool1d, pool.avg_pool2d, pool.avg_pool3d),
-        *(
-            pool.adaptive_avg_pool1d,
-            pool.adaptive_avg_pool2d,
-            pool.adaptive_avg_pool3d,
-            pool.max_pool2d,
-            pool.max_pool3d,
-        ),
-        *(pool.adaptive_max_pool2d, pool.adaptive_max_pool3d),
-    )
-}
+_NAMED = frozenset(
+    """topk cummax cummin sort kthvalue mode median nanmedian embedding pinv inv solve cholesky as_strided gather scatter
+    select_scatter slice_scatter diagonal_scatter flip aminmax lstsq elu celu selu masked_scatter ndtr nll_loss smooth_l1_loss
+    huber_loss binary_cross_entropy binary_cross_entropy_with_logits layer_norm group_norm batch_norm gelu pad interpolate
+    conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d avg_pool1d avg_pool2d avg_pool3d
+    adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d max_pool2d max_pool3d adaptive_max_pool2d
+    adaptive_max_pool3d""".split()  # noqa: SIM905
+)
+"""Functions that texts call, besides those of ``WRITTEN``."""
+_HOMES = (
+    activation, arrange, choices, class_loss, conv, extrema, factorisations, gamma_normal, gather, index, join, loss, masked,
+    matrix_functions, normalize, pad, pointwise, pool, reduce, resample, rounding, scan, solves, sort, special, statistics,
+    view_scatter, memory,
+)  # fmt: skip
 
 
 @functools.cache
 def public(name: str) -> Any:
     """The function that a text calls by this name; None where it calls a row."""
-    if name in _FUNCTIONS:
-        return _FUNCTIONS[name]
+    if name in _NAMED or name in heads():
+        found = [home.__dict__.get(name) for home in _HOMES]
+        return next((f for f, home in zip(found, _HOMES) if getattr(f, "__module__", None) == home.__name__), None)
     for end, made in (("_backward", backward_of), ("_weight", weight_of)):
-        if name.removesuffix(end) in _FUNCTIONS:
-            return made(_FUNCTIONS[name.removesuffix(end)])
+        if name.removesuffix(end) in _NAMED:
+            return made(public(name.removesuffix(end)))
     return None
 
 

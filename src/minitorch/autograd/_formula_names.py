@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from .._op import rows
 from ._expressions import Expression
-from ._formula_calls import public
-from ._formula_reading import UNKNOWN, Reading, Symbol
-from ._formula_text import Opaque, identifier, inner, latex_name
+from ._formula_calls import meanings, public
+from ._formula_reading import Reading, Symbol
+from ._formula_text import LEFT_OUT, UNKNOWN, Opaque, identifier, inner, latex_name
 
 _PLAIN = {"variable": "x", "constant": "c", "index": "i", "gradient": "g", "direction": "v"}
 """What symbols are called that have no name: numbered, where there are several."""
@@ -79,9 +79,13 @@ class Names:
         self.symbols: dict[str, Symbol] = {self.of[head]: used[head] for head in sorted(used)}
         self.roots = [self._root(name, len(roots)) for name in roots]
         self.opaque = self._parameters()
-        calls = [(e.head, name) for e in self.order if e.kind == "call" for name, value in e.params if value is UNKNOWN]
-        self.unknown = [f"the {name} of {head}" for head, name in dict.fromkeys(calls)]
-        self.notes: list[str] = []
+        calls = [e for e in self.order if e.kind == "call"]
+        unknown = [(e.head, n, v) for e in calls for n, v in e.params if v is UNKNOWN or v is LEFT_OUT]
+        self.unknown = [f"the {name} of {head}" for head, name, _ in dict.fromkeys(unknown)]
+        left_out = [
+            f"the graph did not keep the {n} of {head}" for head, n, v in dict.fromkeys(unknown) if v is LEFT_OUT
+        ]
+        self.notes: list[str] = [*meanings({e.head for e in calls}), *left_out]
         self._parts = 0
 
     def free(self, name: str, several: bool = False) -> str:
@@ -117,7 +121,8 @@ class Names:
     def _parameters(self) -> dict[str, Opaque]:
         calls = [e for e in self.order if e.kind == "call"]
         found = {id(o): o for e in calls for _, value in e.params for o in inner(value, Opaque)}
-        found.pop(id(UNKNOWN), None)
+        for absent in (UNKNOWN, LEFT_OUT):
+            found.pop(id(absent), None)
         counts = Counter([o.base for o in found.values()])
         for opaque in found.values():
             opaque.name = self.free(opaque.base, counts[opaque.base] > 1)

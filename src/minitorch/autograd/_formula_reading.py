@@ -23,15 +23,16 @@ from .._records import name_of, op_name
 from .._tape import AccumulateGrad, Output
 from .._views import path_to, root_of
 from ._expressions import Algebra, Expression, Number
-from ._formula_calls import CALLS, DEFAULTS, NORMALIZING, of_choice, replaced, statistics
+from ._formula_calls import CALLS, DEFAULTS, NORMALIZING, of_choice, statistics_of
+from ._formula_in_place import called_in_place, row_in_place, saved_params
+from ._formula_places import replaced
 from ._formula_rows import RESHAPES, read
-from ._formula_text import Opaque, Ref, identifier
+from ._formula_text import LEFT_OUT, UNKNOWN, Opaque, Ref, identifier
+from ._formula_written import defaults, written
 
 _watching: ContextVar[Any] = ContextVar("watching", default=None)
 _SHOWN_BY_NODES = frozenset(["asked"])
 """Parameters that no kernel reads: people see them at nodes."""
-UNKNOWN = Opaque("...", None)
-"""A parameter that a node did not keep."""
 
 
 class Watch(Observer):
@@ -135,7 +136,7 @@ class Reading:
         varies = any([a.kind == "symbol" and self.symbols[a.head].kind == "variable" for a in parts_of(e)])
         return self.algebra.call("detach", (e,), (), e.shape, e.dtype) if varies and e.head != "detach" else e
 
-    def _taken(self, tensor: Any, followed: bool) -> Expression:
+    def taken(self, tensor: Any, followed: bool) -> Expression:
         """How an argument of a call reads: one that was computed without history is a constant to what has one."""
         made, key = self.expression_of(tensor), id(tensor._array)
         if followed and tensor._node is None and key in self._unfollowed:
@@ -145,7 +146,9 @@ class Reading:
         return made
 
     def _note_unfollowed(self, call: Any) -> None:
-        """Of results that have no history though their inputs have one."""
+        """Of results that have no history though their inputs have one; but for the means that a normalisation takes."""
+        if getattr(call.row, "name", "") == "norm_moments":
+            return
         tensors = [t for t in call.inputs if isinstance(t, _runtime.Tensor)]
         if any([t._node is not None or id(t._array) in self._unfollowed for t in tensors]):
             outs = [out for out in call.outputs if out._node is None and out._array.dtype.kind == "f"]
@@ -155,6 +158,13 @@ class Reading:
         """How an index reads: a constant of a kind of its own, where nothing made it."""
         found = self.known(tensor)
         return self.symbol("index", tensor, name_of(tensor)) if found is None else found
+
+    def place_of(self, array: Any) -> Expression:
+        """How an array of indices among parameters reads."""
+        if (found := self.known(array)) is not None:
+            return found
+        tensor = array if isinstance(array, _runtime.Tensor) else _runtime.wrap(array)
+        return self.symbol("constant" if tensor._array.dtype.kind == "f" else "index", tensor, name_of(tensor))
 
     def symbol(self, kind: str, tensor: Any, name: str | None, shape: Any = None, dtype: Any = None) -> Expression:
         """A new symbol."""
@@ -201,7 +211,7 @@ class Reading:
             made = self._chosen(row, call)
         else:
             node = call.node
-            args = tuple([self._taken(t, node is not None) for t in call.inputs])
+            args = tuple([self.taken(t, node is not None) for t in call.inputs])
             known = node is not None and not node.several  # a tensor may have got another shape since: by ``t_``, say
             layouts = [node.layout] if known else [_layout(out._array) for out in outputs]
             made = self.of_row(row, args, dict(zip(row.params, call.params)), layouts)
@@ -218,6 +228,8 @@ class Reading:
             self._alive.append(params)
             several = found if isinstance(found, list) else [found]
             return [self.algebra.fitted(e, *layout) for e, layout in zip(several, layouts)]
+        if (results := written(self, row, args, params, layouts)) is not None:
+            return results
         shown, refs = self._shown(row, params, len(args))
         if len(layouts) == 1 and not row.outputs:
             (layout,) = layouts
@@ -254,7 +266,12 @@ class Reading:
         refs: list[Expression] = []
         usual = DEFAULTS.get(row.name, {})
         shown = [
-            (p, self.parameter(p, v, refs, count))
+            (
+                p,
+                LEFT_OUT
+                if v is UNKNOWN and (row.params[p] or p in defaults(row.name))
+                else self.parameter(p, v, refs, count),
+            )
             for p, v in params.items()
             if p not in _SHOWN_BY_NODES and (p not in usual or (usual[p] != v and v is not UNKNOWN))
             if row.params[p] != f"={v!r}" or isinstance(v, ChosenNumber) or isinstance(row, Choice)
@@ -278,12 +295,20 @@ class Reading:
             return Ref(count + len(refs) - 1, isinstance(value, ChosenNumber))
         if isinstance(value, (tuple, list)) and any([self.known(v) is not None for v in value]):
             return tuple([self.parameter(name, v, refs, count) for v in value])
-        if value is None or value is UNKNOWN or isinstance(value, (bool, int, float, str, np.dtype)):
+        if (
+            value is None
+            or value is UNKNOWN
+            or isinstance(value, (bool, int, float, str, np.dtype))
+            or _is_numbers(value)
+        ):
             return value
         if isinstance(value, np.generic):
             return value.item()
-        if isinstance(value, (tuple, list)) and all([isinstance(v, int) for v in value]):
+        if isinstance(value, list) and all([isinstance(v, int) for v in value]):
             return tuple(value)
+        if isinstance(value, np.ndarray):
+            refs.append(self.place_of(value))
+            return Ref(count + len(refs) - 1)
         self._alive.append(value)
         key: Any = id(value)
         if isinstance(value, Take):
@@ -295,7 +320,7 @@ class Reading:
     def _read_aside(self, row: Row, args: Any, params: Any, node: Any) -> None:
         """What a kernel keeps for its formulas besides its outputs."""
         if row.name in NORMALIZING:
-            for array, e in zip(node.saved_aside, statistics(args[0], node.saved_plan)):
+            for array, e in zip(node.saved_aside, statistics_of(args[0], node.saved_plan)):
                 self._set(array, e)
             return
         head = f"{row.name}_aside"
@@ -318,7 +343,7 @@ class Reading:
         inputs, followed = call.inputs, call.node is not None
         name = function.__name__
         self.functions[name] = getattr(function, "apply", function)
-        args = [self._taken(t, followed) for t in inputs if isinstance(t, _runtime.Tensor)]
+        args = [self.taken(t, followed) for t in inputs if isinstance(t, _runtime.Tensor)]
         others = [t for t in inputs if not isinstance(t, _runtime.Tensor)]
         if others:
             order = [None if isinstance(t, _runtime.Tensor) else t for t in inputs]
@@ -336,28 +361,24 @@ class Reading:
         inputs = [i if isinstance(i, _runtime.Tensor) else None for i in call.inputs]
         followed = call.node is not None
         given = [
-            self._taken(t, followed) if t is not None else self.value(i, tensor) for t, i in zip(inputs, call.inputs)
+            self.taken(t, followed) if t is not None else self.value(i, tensor) for t, i in zip(inputs, call.inputs)
         ]
-        if any([e is None for e in given]) or (call.params and not isinstance(row, Row)):
-            made = None
-        elif op_name(row) == "copy":
+        made: Expression | None
+        if not isinstance(row, Row) and op_name(row) not in ("copy", "written"):
+            made = called_in_place(self, row, given, call, layout)
+        elif op_name(row) in ("copy", "written"):  # copy_ and fill_
             made = given[1]
-        elif isinstance(row, Row):
-            params = _saved(row, call.node)
-            known = len(given) == len(row.inputs) and not set(row.params) - set(params)
-            made = self.of_row(row, tuple(given), params, [layout])[0] if known else None  # type: ignore[arg-type]
         else:
-            self.functions[row.__name__] = row
-            made = self.algebra.call(row.__name__, given, (), *layout)  # type: ignore[arg-type]
+            made = row_in_place(self, row, given, call, layout)
         if made is None:
             made = self.symbol("constant", _runtime.wrap(tensor._array.copy()), None)
         if followed and isinstance(row, Row):
-            self._note_saved(row, call.node, given)
+            self._notesaved_params(row, call.node, given)
         self._write(tensor, made)
         if not followed:
             self._note_unfollowed(call)
 
-    def _note_saved(self, row: Row, node: Any, given: list[Expression | None]) -> None:
+    def _notesaved_params(self, row: Row, node: Any, given: list[Expression | None]) -> None:
         """What a node of an in-place call saved of its inputs: copies of what was written over, as far as they are."""
         for name, e in zip(row.inputs, given):
             saved = getattr(node, f"saved_{name}", None)
@@ -382,7 +403,7 @@ class Reading:
         root = root_of(tensor)
         if root is not tensor:
             before, take = self.expression_of(root), Take(tensor)
-            whole = replaced(self.algebra, before, made, take)
+            whole = replaced(self, before, made, take)
             if whole is None:
                 place = self.parameter("place", take, [], 0)
                 whole = self.algebra.call("copy_slices", (before, made), (("take", place),), *_layout(root._array))
@@ -415,6 +436,8 @@ class Reading:
             if node.several:
                 call = self.algebra.call(node.function.__name__, args)
                 made = [self.algebra.item(call, i, *layout) for i, layout in enumerate(layouts)]
+        elif "generator" in row.params:
+            made = [self.symbol("constant", None, None, *layout) for layout in layouts]
         else:
             args, params = self._inputs_of(node, row, layouts[0])
             made = self.of_row(row, tuple(args), params, layouts)
@@ -443,11 +466,14 @@ class Reading:
             if args[index] is None:
                 shape = getattr(node, f"saved_{name}_shape", () if whole or not row.elementwise else layout[0])
                 args[index] = self.symbol("constant", None, None, shape, layout[1])
-        return args, self._params_of(node, row, layout)
+        params = self._params_of(node, row, layout)
+        if params.get("keepdim") is UNKNOWN and args[0].ndim:
+            params["keepdim"] = len(layout[0]) == args[0].ndim
+        return args, params
 
     def _params_of(self, node: Any, row: Row, layout: Any) -> dict[str, Any]:
         """What a node kept of its parameters, and what its result tells of the others."""
-        kept = {"shape": layout[0], "dtype": layout[1], **_saved(row, node)}
+        kept = {"shape": layout[0], "dtype": layout[1], **saved_params(row, node)}
         if row.name in RESHAPES or row.name == "expand":
             kept["size"] = layout[0]
         return {p: kept.get(p, UNKNOWN) for p in row.params}
@@ -486,11 +512,9 @@ def leaves_of(events: Iterable[tuple[Any, ...]]) -> list[Any]:
 
 
 # -- helpers -----------------------------------------------------------------------------------------------------------
-def _saved(row: Row, node: Any) -> dict[str, Any]:
-    """The parameters that a node kept."""
-    if node is None or getattr(node, "row", None) is not row:
-        return {}
-    return {p: getattr(node, f"saved_{p}") for p in row.params if p in row.constants}
+def _is_numbers(value: Any) -> bool:
+    """Whether it is a tuple of integers, or of such tuples."""
+    return isinstance(value, tuple) and all([isinstance(v, (int, type(None))) or _is_numbers(v) for v in value])
 
 
 def parts_of(e: Expression) -> list[Expression]:
@@ -499,7 +523,7 @@ def parts_of(e: Expression) -> list[Expression]:
     stack = [e]
     while stack:
         part = stack.pop()
-        if part.serial not in seen and part.head != "detach":
+        if part.serial not in seen and part.head != "detach" and (part.dtype is None or part.floats):
             seen[part.serial] = part
             stack.extend(part.args)
     return list(seen.values())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import string
 from collections.abc import Callable
 from typing import Any
 
@@ -133,9 +134,11 @@ def of_rows(self: Expression, other: Expression) -> Expression | None:
 
 def contracted(self: Expression, other: Expression, left: Any, right: Any, kept: Any) -> Expression | None:
     """A product summed over labels of dimensions, as ``einsum`` writes it."""
-    if not all([0 < label < 128 and chr(label).isalpha() for label in (*left, *right)]):
-        return None
-    words = ["".join(map(chr, labels)) for labels in (left, right, kept)]
+    labels = dict.fromkeys((*left, *right, *kept))
+    letters = {label: chr(label) for label in labels if 0 < label < 128 and chr(label).isalpha()}
+    free = iter([c for c in string.ascii_letters if c not in letters.values()])
+    letters |= {label: next(free) for label in labels if label not in letters}
+    words = ["".join([letters[label] for label in labels]) for labels in (left, right, kept)]
     sizes = dict(zip((*left, *right), (*self.shape, *other.shape)))
     shape = tuple([sizes[label] for label in kept])
     text = f"{words[0]},{words[1]}->{words[2]}"
@@ -246,7 +249,9 @@ SHAPES: dict[str, Reading] = {
     "t": lambda self: permuted(self, tuple(range(self.ndim))[::-1]),
     "mT": lambda self: self.mT,
     "permute": lambda self, dims: permuted(self, tuple(dims)),
+    "t_": lambda self: permuted(self, tuple(range(self.ndim))[::-1]),
     "transpose": transposed,
+    "transpose_": transposed,
     "select_backward": selected_back,
     "bitwise_or": lambda self, other: either(self, other, True),
     "bitwise_and": lambda self, other: either(self, other, False),
@@ -285,7 +290,10 @@ PRODUCTS: dict[str, Reading] = {
     "addr": lambda self, vec1, vec2, beta, alpha: beta * self + alpha * (stretched(vec1, -1) * vec2),
 }
 
-RESHAPES = frozenset(["view", "unsafe_view", "unsqueeze", "unsqueeze_dims", "squeeze", "squeeze_dim", "squeeze_dims"])
+RESHAPES = frozenset(
+    """view unsafe_view unsqueeze unsqueeze_dims squeeze squeeze_dim squeeze_dims unsqueeze_ squeeze_ squeeze_dim_
+    squeeze_dims_""".split()  # noqa: SIM905
+)
 """Rows that only say what shape the elements have."""
 
 READINGS: dict[str, Reading] = {

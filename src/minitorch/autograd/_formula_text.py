@@ -30,6 +30,12 @@ class Opaque:
         self.content = content
 
 
+UNKNOWN = Opaque("...", None)
+"""A parameter that a node did not keep."""
+LEFT_OUT = Opaque("", None)
+"""One of which that is so, and which has a default: it is not written, but noted."""
+
+
 class Ref(NamedTuple):
     """A parameter that is one of a call's arguments: its array, or with *item* the number in it."""
 
@@ -155,7 +161,7 @@ class PythonWriter:
 
     def times(self, size: Number, factors: Factors) -> Written:
         """A positive number times powers."""
-        factors = sorted(factors, key=lambda factor: (self.rank(factor[0]), self.of(factor[0])))
+        factors = sorted(factors, key=lambda factor: (not factor[0].floats, self.rank(factor[0]), self.of(factor[0])))
         above = [self.power(a, n) for a, n in factors if n > 0]
         below = [self.power(a, -n) for a, n in factors if n < 0]
         over, under = fraction(size)
@@ -205,7 +211,7 @@ class PythonWriter:
         return given + [
             f"{name if name[0] != '_' else ''}{'=' if name[0] != '_' else ''}{self.value(value, e.args)}"
             for name, value in params.items()
-            if value is not None
+            if value is not LEFT_OUT and (value is not None or name[0] == "_")
         ]
 
     def inputs(self, e: Expression) -> list[str]:
@@ -229,6 +235,9 @@ class PythonWriter:
 
     def call_bitwise_and(self, e: Expression) -> Written:
         return Written(" & ".join([self.of(a, SUM) for a in e.args]), CHOICE)
+
+    def call_windows(self, e: Expression) -> Written:
+        return Written(f"{self.of(e.args[0], ATOM)}.unfold{self.listed(self.arguments(e)[1:])}")
 
     def call_getitem(self, e: Expression) -> Written:
         return self.subscript(e.args[0], 0, ", ".join(self.places(e, e.args[1:])))
@@ -365,7 +374,8 @@ class LatexWriter(PythonWriter):
         return Written(f"{self.function(e.head)}{self.listed(self.arguments(e))}")
 
     def arguments(self, e: Expression, without: str = "") -> list[str]:
-        given = [(n, v) for n, v in e.params if n not in ("*", without) and v is not None]
+        given = [(n, v) for n, v in e.params if n not in ("*", without)]
+        given = [(n, v) for n, v in given if v is not LEFT_OUT and (v is not None or n[0] == "_")]
         params = [(n, self.value(v, e.args), inner(v, Ref)) for n, v in given]
         return self.inputs(e) + [
             text
@@ -422,7 +432,7 @@ class LatexWriter(PythonWriter):
     def zeros(self, shape: tuple[int, ...]) -> str:
         return r"\mathbf{0}"
 
-    call_where = call_to = call_einsum = call_expand = call_reshape = plain_call
+    call_where = call_to = call_einsum = call_expand = call_reshape = call_windows = plain_call
 
     def subscript(self, part: Expression, dim: int, text: str) -> Written:
         return self.below(part, f"{':, ' * (dim % part.ndim)}{text}")

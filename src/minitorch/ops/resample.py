@@ -298,7 +298,8 @@ class _Axis:
     Without shares, it is ``input[low[i]]``.
     """
 
-    __slots__ = ("high", "low", "share", "size")
+    __slots__ = ("factor", "high", "low", "share", "size")
+    factor: float | None
 
     def __init__(self, size: int, low: np.ndarray, high: np.ndarray, share: np.ndarray | None) -> None:
         self.size, self.low, self.high, self.share = size, low, high, share
@@ -433,10 +434,13 @@ def _smooth_axis(mode: str, size: int, out: int, factor: float | None, align_cor
 def axis_of(kind: str, mode: str, size: int, out: int, factor: float | None, corners: bool, dtype: Any) -> _Axis:
     """How a dimension is resampled: *kind* is "smooth", "cubic", or empty for other modes."""
     if kind == "smooth":
-        return _smooth_axis(mode, size, out, factor, corners, dtype)
-    if kind == "cubic":
-        return _cubic_axis(size, out, factor, corners, dtype)
-    return _axis(mode, size, out, factor, corners, dtype)
+        axis = _smooth_axis(mode, size, out, factor, corners, dtype)
+    elif kind == "cubic":
+        axis = _cubic_axis(size, out, factor, corners, dtype)
+    else:
+        axis = _axis(mode, size, out, factor, corners, dtype)
+    axis.factor = factor
+    return axis
 
 
 def _sizes(array: np.ndarray, size: Any, scale_factor: Any, recompute: bool | None) -> tuple[Sizes, list[float | None]]:

@@ -16,6 +16,7 @@ from .._kernels.scatter import ALL
 from .._op import op, rows
 from .._types import Number
 from . import copies
+from .choices import masked_fill
 from .memory import Geometry, extent, offset_of, places, strides_of
 from .subscript import END
 
@@ -211,4 +212,4 @@ def fill_diagonal_(input: Tensor, fill_value: Number, wrap: bool = False) -> Ten
         raise TypeError(f"fill_diagonal_(): fill_value must be a number, not a tensor of {scalar_name(array.dtype)}")
     mask = np.zeros(array.shape, bool)
     np.fill_diagonal(mask, True, wrap=wrap)
-    return write(input, lambda tensor: rows["masked_fill"].call(tensor, _runtime.wrap(mask), fill_value))
+    return write(input, masked_fill, (_runtime.wrap(mask), fill_value))
