@@ -510,9 +510,12 @@ def arrays_given(c: Any) -> Any:
     return out
 
 
+BOX = Box()
+
+
 @program()
 def objects_given(c: Any) -> Any:
-    box, out = Box(), []
+    box, out = BOX, []
     f = c(lambda x, box, kind: x * box.count if kind == "a" else x + box.count)
     for i in range(4):
         box.count = i

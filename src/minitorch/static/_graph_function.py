@@ -95,5 +95,6 @@ class GraphFunction:
             results = self(*tensors)
         plan = Plan(trace, [trace.slot_of(t) for t in results], PASSES)
         given: Any = tuple([Slot(number) for number in range(len(tensors))]), {}
-        block = Block(plan, plan.instructions, given, [Slot(number) for number in range(len(results))])
+        examples = [tensor._array for tensor in tensors]
+        block = Block(plan, plan.instructions, given, [Slot(number) for number in range(len(results))], examples)
         write_blocks(self, "A graph", lambda: [block], path, dynamic_axes)

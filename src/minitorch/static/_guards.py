@@ -5,6 +5,7 @@ Each question takes a few bytecodes where a loop over lists of them takes calls.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from operator import is_
 from types import FunctionType
@@ -55,7 +56,8 @@ class Guards:
                 self._is(f"{self.name(holder)}.{name}", value)
             else:
                 read = "getattr" if isinstance(holder, FunctionType) else "stored"  # others may have a __getattr__
-                self._is(f"{read}({self.name(holder)}, {name!r}, MISSING)", value)
+                found = self.name(holder) + "()" * (holder.__class__ is weakref.ref)
+                self._is(f"{read}({found}, {name!r}, MISSING)", value)
         for function, value in around.asked:
             self._is(f"{self.name(function)}()", value)
         for function, count in around.caches:
@@ -145,7 +147,7 @@ class Guards:
         lines += ["    except (AttributeError, ValueError):  # it is not there any more, or has more or fewer items"]
         lines += ["        return None"]
         exec(compile("\n".join(lines), "<guards>", "exec"), self._scope)
-        guards: Callable[..., Any] = self._scope["guards"]
+        guards: Callable[..., Any] = self._scope.pop("guards")  # which has the scope
         return guards
 
 

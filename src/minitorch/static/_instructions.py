@@ -8,6 +8,7 @@ them.  Operands of several dtypes and numbers are brought together as the record
 from __future__ import annotations
 
 import linecache
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -310,7 +311,8 @@ class Program:
         name = f"<program {id(self):#x}.{len(self.facts)}>"
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
         exec(compile(source, name, "exec"), writer.scope)
-        return source, writer.scope["program"]
+        weakref.finalize(self, linecache.cache.pop, name, None).atexit = False
+        return source, writer.scope.pop("program")  # which has the scope
 
     def code_for(self, slots: Sequence[int], facts: tuple[Fact, ...]) -> Any:
         """The function for arrays of known dtypes, of which some are known not to be 0-d; None where it is interpreted."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import mmap
 import tracemalloc
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +15,8 @@ from .. import _runtime
 from .._identity import owner
 from .._op import Row
 from .._trace import Trace
-from .._trace_instructions import Called, Made, Slot
-from ._facts import Facts, draws, last_uses, reads_of, writes_of
+from .._trace_instructions import Called, Made, Sized, Slot
+from ._facts import Facts, draws, flattened, last_uses, reads_of, writes_of
 from ._loops import Loop
 from ._passes import constant_slots
 
@@ -24,9 +25,9 @@ from ._passes import constant_slots
 def let_go(trace: Trace) -> None:
     """Let go of a trace's values: in the place of each is an array of zeros that looks like it and takes no memory.
 
-    What depends on constants alone stays, and what came from outside: the arguments are examples.
+    What was captured stays, and what depends on constants alone.
     """
-    kept = {*trace.arguments, *trace.captured, *constant_slots(trace.instructions)}
+    kept = {*trace.captured, *constant_slots(trace.instructions)}
     gone = {s: a for s, a in enumerate(trace.arrays) if a is not None and s not in kept}
     bounds = {s: array_utils.byte_bounds(owner(a)) for s, a in gone.items()}
     zeros = mmap.mmap(
@@ -37,8 +38,35 @@ def let_go(trace: Trace) -> None:
         like: np.ndarray = np.ndarray(array.shape, array.dtype, zeros, offset, array.strides)
         like.flags.writeable = array.flags.writeable
         trace.arrays[slot] = like
-    trace._kept.clear()
-    trace._slots.clear()
+    for sized in [i for i in flattened(trace.instructions) if isinstance(i, Sized)]:
+        sized.value = trace.arrays[sized.slot]
+    for held in (trace._kept, trace._slots, trace.frozen_grads):
+        held.clear()
+
+
+class Example:
+    """The values that an argument had, for what is to be traced at other sizes: a copy of few; many are not kept alive.
+
+    Calling it gives the array, or None where that is gone.
+    """
+
+    _MOST = 1 << 18
+
+    def __init__(self, array: np.ndarray) -> None:
+        small = array.nbytes <= self._MOST
+        self._array: Callable[[], np.ndarray | None] = _itself(array.copy("K")) if small else weakref.ref(array)
+
+    def keep(self) -> None:
+        """Keep it alive."""
+        if (array := self()) is not None:
+            self._array = _itself(array)
+
+    def __call__(self) -> np.ndarray | None:
+        return self._array()
+
+
+def _itself(array: np.ndarray) -> Callable[[], np.ndarray]:
+    return lambda: array
 
 
 # -- how much ----------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import _runtime
 from .._op import Row
-from .._pytree import kind_of
+from .._pytree import kind_of, tree_flatten, tree_unflatten
 from .._trace_instructions import ArraySlot, Called, Graded, Left, Made, NumberSlot, Packed, Ran, Sized, Slot, Written
 from ._copied import Copies
 from ._facts import draws, last_uses, reads_of, writes_of
@@ -26,6 +26,7 @@ from ._free_names import Unwritable
 from ._instructions import settled
 from ._passes import dead_code
 from ._plain import NUMBERS, plain_form, ufunc_form
+from ._stands import there
 from ._traced_code import Plan
 from ._written_signature import Parameter, constants, literal, parameters_of, places
 
@@ -115,18 +116,22 @@ def _modules_of(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 class Block(NamedTuple):
-    """What is written: instructions of a plan, what it is given, and what it returns, with slots in the place of tensors."""
+    """What is written: instructions of a plan, what it is given, and what it returns, with slots in the place of tensors; and
+    the arguments' values in an example, None where those are gone."""
 
     plan: Plan
     instructions: list[Any]
     given: Any
     returned: Any
+    examples: list[Any]
 
 
 def block_of(variant: Any) -> Block:
     """What a variant of a traced function does."""
     plan = Plan(variant.trace, variant._slots, PASSES)
-    return Block(plan, plan.instructions, variant.given, variant.returned)
+    leaves, spec = tree_flatten(variant.given)
+    given = tree_unflatten([there(leaf) for leaf in leaves], spec)
+    return Block(plan, plan.instructions, given, variant.returned, [example() for example in variant.examples])
 
 
 # -- one way through the function --------------------------------------------------------------------------------------

@@ -78,8 +78,12 @@ def axes_by_number(body: Body, given: Mapping[Any, Any]) -> dict[int, dict[int, 
 def general_of(function: Any, block: Block, axes: Mapping[int, Mapping[int, str]]) -> General:
     """A traced function as one program for many sizes; the example of a block gives the other sizes."""
     leaves, spec = tree_flatten(block.given)
-    arrays = [block.plan.trace.arrays[s] for s in block.plan.trace.arguments]
-    args, kwargs = tree_unflatten([wrap(arrays[x]) if isinstance(x, Slot) else x for x in leaves], spec)
+    if any([example is None for example in block.examples]):
+        raise RuntimeError(
+            "to_python(): other sizes are made of the example that it was traced on, which is gone, for large ones are not "
+            "kept: trace the function with static.trace(function, example), and write that"
+        )
+    args, kwargs = tree_unflatten([wrap(block.examples[x]) if isinstance(x, Slot) else x for x in leaves], spec)
     try:
         return generalise(lambda a, k: function(*a, **k), [args, kwargs], axes)
     except CannotGeneralise as error:
@@ -97,7 +101,7 @@ def block_of_general(general: General, given: Any) -> Block:
             raise RuntimeError(
                 "to_python(): with these dynamic_axes, numbers that are returned depend on sizes: return tensors of them"
             )
-    return Block(plan, general.instructions, given, tree_unflatten(leaves, general.passes[0].spec))
+    return Block(plan, general.instructions, given, tree_unflatten(leaves, general.passes[0].spec), [])
 
 
 class SizedBody(Body):

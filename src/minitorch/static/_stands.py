@@ -6,7 +6,8 @@ import enum
 import gc
 import pickle
 import types
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,19 @@ def stored(holder: Any, name: str, default: Any = MISSING) -> Any:
         return object.__getattribute__(holder, name)
     except AttributeError:
         return default
+
+
+def weakly(value: Any, callback: Callable[[Any], None] | None = None) -> weakref.ref[Any] | None:
+    """A reference that does not keep an object alive; None where there can be none."""
+    try:
+        return weakref.ref(value, callback)
+    except TypeError:
+        return None
+
+
+def there(holder: Any) -> Any:
+    """What a reference that does not keep it alive is to, None where it is gone; of anything else, that itself."""
+    return holder() if holder.__class__ is weakref.ref else holder
 
 
 def items_of(container: Any) -> Any:

@@ -24,7 +24,20 @@ from ._executed import Executed
 from ._facts import flattened
 from ._holdings import Holdings
 from ._reached import Reached, hooks_of, name_of, of_library
-from ._stands import MISSING, alike, an_object, held, items_of, kept_by, same_memory, shown, state_of, stored
+from ._stands import (
+    MISSING,
+    alike,
+    an_object,
+    held,
+    items_of,
+    kept_by,
+    same_memory,
+    shown,
+    state_of,
+    stored,
+    there,
+    weakly,
+)
 from ._steps import containers_of, set_by_step
 
 _MADE = ("<string>", "<frozen ")
@@ -47,12 +60,28 @@ class Surroundings(Reached):
         super().__init__(roots, arguments, met, ran)
         self._given = arguments, met
         self._frozen: list[Any] = []  # tensors that require no grad, of which the call reads or sets the gradient
+        self.slots = [(self._loosely(holder, name, roots[1:]), name, value) for holder, name, value in self.slots]
         places = {shown(tensor._array): place for place, tensor in enumerate(arguments)}
         self.shared = [(places[shown(t._array)], t) for t in self.tensors if places and shown(t._array) in places]
 
     def names(self, tensor: Any) -> bool:
         """Whether a tensor itself was reached, and not as a gradient alone."""
         return any([tensor is other for other, *_ in self._tensors])
+
+    def _loosely(self, holder: Any, name: str, given: Sequence[Any]) -> Any:
+        """An object with an attribute; of one that is an argument, a reference that does not keep it alive."""
+        if not any([holder is argument for argument in given]) or (reference := weakly(holder)) is None:
+            return holder
+        self._paths[id(reference), name] = self._paths[id(holder), name]
+        return reference
+
+    def let_go(self) -> None:
+        """Keep nothing of the arguments, and only what is asked before each run."""
+        self.roots, self.tensors, self._given = (), [], ((), ())
+        for lists in (self._tensors, self._hooked, self._objects, self._generators, self._frozen):
+            lists.clear()
+        for table in (self._grads, self.memory, self._codes):
+            table.clear()
 
     def unseen(self, ran: Iterable[tuple[types.CodeType, Any]]) -> list[tuple[types.CodeType, Any]]:
         """Of what has run, people's own functions that were not reached by a name: their code, and their globals."""
@@ -89,7 +118,7 @@ class Surroundings(Reached):
             if not alike(names.get(name, MISSING), value):
                 found.append(self._paths[id(names), name])
         for holder, name, value in self.slots:
-            if not alike(stored(holder, name), value):
+            if not alike(stored(there(holder), name), value):
                 found.append(self._paths[id(holder), name])
         for function, value in self.asked:
             if not alike(function(), value):

@@ -6,6 +6,7 @@ import functools
 import gc
 import sys
 import types
+import weakref
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, overload
 
@@ -25,7 +26,7 @@ from ._executed import Executed
 from ._facts import draws, flattened
 from ._guards import arrays_if_alike
 from ._memory import MemoryPlan
-from ._stands import alike, is_plain
+from ._stands import alike, is_plain, weakly
 from ._surroundings import Surroundings
 from ._text import nearest
 from ._traced_code import PASSES, Refused
@@ -73,6 +74,9 @@ class Traced:
         self._latest: tuple[Callable[[Sequence[Any]], list[Any] | None], Variant] | None = None
         self._name = getattr(function, "__name__", type(function).__name__)
         self._tries: dict[Any, int] = {}
+        self._objects: dict[int, tuple[Any, set[Any]]] = {}
+        """By id, the arguments that are other objects than tensors: how they are held, and the keys that have their ids."""
+        self._in_vain = 0  # kinds of arguments with an object that was gone before its programs had run often
         self._ran: dict[Any, int] = {}
         self._said_many = False
         functools.update_wrapper(self, function, updated=())
@@ -152,7 +156,7 @@ class Traced:
                     return out[0] if out else self.function(*args, **kwargs)
         if key in self._refused or (variants is None and self._many()):
             return self.function(*args, **kwargs)
-        if variants is None and self._variants:
+        if variants is None and (self._variants or self._in_vain):
             said = f"{_difference(key, self._variants)} than before: traced anew"
             if others:
                 said += (
@@ -165,7 +169,7 @@ class Traced:
 
     def _many(self) -> bool:
         """Whether there are so many kinds of arguments that no more are traced."""
-        if len(self._variants) < _MOST_KINDS:
+        if len(self._variants) + self._in_vain < _MOST_KINDS:
             return False
         if not self._said_many:
             self._said_many = True
@@ -177,6 +181,8 @@ class Traced:
 
     def _traced(self, key: Any, tensors: list[Any], others: Sequence[Any], args: Any, kwargs: Any) -> Any:
         """Run the function and write down what it does."""
+        for value in others:
+            self._hold(value, key)
         around = Surroundings([self.function, *others], tensors, self._met)
         given = tree_flatten((args, kwargs))
         trace = Trace(tensors, lifts="kernels")
@@ -234,6 +240,23 @@ class Traced:
             self._refused[key] = str(error)
             self._note(f"it runs as it is written: {error}")
         return out
+
+    def _hold(self, value: Any, key: Any) -> None:
+        """An argument that is no tensor is known by its id.  Its programs go with it; what cannot be referred to weakly
+        stays."""
+        if id(value) not in self._objects:
+            own, number = weakref.ref(self), id(value)
+
+            def gone(_: Any) -> None:
+                if (traced := own()) is not None:
+                    for known in traced._objects.pop(number)[1]:
+                        variants = traced._variants.pop(known, [])
+                        traced._in_vain += sum([variant.runs for variant in variants]) < _WORTH
+                        for table in (traced._refused, traced._tries, traced._ran):
+                            table.pop(known, None)
+
+            self._objects[number] = weakly(value, gone) or value, set()
+        self._objects[id(value)][1].add(key)
 
     def _meets(self, unseen: Sequence[tuple[types.CodeType, Any]]) -> str:
         """Note functions that no name in the code had led to, by ``getattr`` of a computed name, say: what these read is looked
@@ -479,10 +502,12 @@ def _changed(before: tuple[Any, Any], after: tuple[Any, Any]) -> str:
 
 
 def _with_slots(given: Any) -> Any:
-    """Arguments with a slot in the place of each tensor."""
+    """Arguments with a slot in the place of each tensor; objects that have a state are not kept alive."""
     leaves, spec = tree_flatten(given)
     count = iter(range(len(leaves)))
-    return tree_unflatten([Slot(next(count)) if isinstance(x, _runtime.Tensor) else x for x in leaves], spec)
+    loose = [x if is_plain(x) else weakly(x) or x for x in leaves]
+    slotted = [Slot(next(count)) if isinstance(x, _runtime.Tensor) else y for x, y in zip(leaves, loose)]
+    return tree_unflatten(slotted, spec)
 
 
 def check_passes(passes: Sequence[str]) -> None:
@@ -512,7 +537,7 @@ def trace(
         Of tensors, numbers, and lists, tuples and dicts of them.  If it changes more than tensors (a counter, a list), reads
         an iterator or prints, it runs as it is written, for the reason in ``notes``.
     *examples, **keywords
-        Arguments.
+        Arguments; their values are kept, for ``to_python`` with other sizes.
     passes : sequence of str
         What is done to the instructions: see ``static.PASSES``; by default all.
     quiet : bool
@@ -540,6 +565,8 @@ def trace(
     traced(*examples, **keywords)
     if traced._may_repeat:  # it calls functions that are known by now
         traced(*examples, **keywords)
+    for example in [example for variant in traced.variants for example in variant.examples]:
+        example.keep()
     return traced
 
 

@@ -6,6 +6,7 @@ What is done to the list of instructions before is in ``Plan``: each step is sma
 from __future__ import annotations
 
 import linecache
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -192,7 +193,8 @@ class Writer:
         name = f"<traced program {id(self):#x}>"
         linecache.cache[name] = (len(self.source), None, self.source.splitlines(True), name)
         exec(compile(self.source, name, "exec"), self.scope)
-        self.program: Callable[..., Any] = self.scope["program"]
+        self.program: Callable[..., Any] = self.scope.pop("program")  # which has the scope
+        weakref.finalize(self, linecache.cache.pop, name, None).atexit = False
 
     def instruction_at(self, line: int) -> Any:
         """The instruction that a line is of; None where that is one of several in a loop."""

@@ -18,7 +18,7 @@ from .._trace_instructions import Called, Graded, Ran, Slot, Written
 from .._views import edits_of
 from ._facts import flattened, writes_of
 from ._guards import arrays_if_unchanged
-from ._memory import MemoryPlan, let_go, memory_plan
+from ._memory import Example, MemoryPlan, let_go, memory_plan
 from ._stands import same_memory
 from ._surroundings import Surroundings
 from ._traced_code import Plan, Refused, Writer, count_edits
@@ -73,7 +73,9 @@ class Variant:
         self._fresh = len({*slots}) == len(slots) and not any(self._places)  # results are new tensors, each another one
         self._parted = False  # whether an argument was another tensor at the last call than one that is read by name
         self._went: Any = None  # the branch that went another way at the last call
+        self.examples = [Example(trace.arrays[slot]) for slot in trace.arguments]
         let_go(trace)
+        around.let_go()
 
     def _trains(self, instruction: Any) -> bool:
         """Whether an instruction belongs to a training step, whose own backward pass has been through most results."""
