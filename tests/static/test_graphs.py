@@ -282,7 +282,12 @@ FEEDS: list[Any] = [
     ([x + 1], {x: 1.0, "y": 2.0}, "a value was fed for y, which is not needed here"),
     ([x + 1], {x: 1.0, "x": 2.0}, "x was fed twice"),
     ([x + 1], {x: w}, "x is fed with the node w: feed an array"),
-    ([x + 1], {x: "one"}, "x is fed with str"),
+    ([x + 1], {x: "one"}, "x is fed with str: invalid data type 'str': tensors hold numbers; feed an array"),
+    (
+        [x + 1],
+        {static.placeholder("x"): 1.0},
+        "a value was fed for x, which is another placeholder than the one of that name",
+    ),
     ([x + w], {x: 1.0, 3: 2.0}, "a value was fed for 3, which is a int, no node or name"),
     ([p + 1], {p: np.ones((2, 4), np.float32)}, r"p has shape \(any, 3\), but is fed with shape \(2, 4\)"),
     ([p + 1], {p: np.ones(3, np.float32)}, r"p has shape \(any, 3\), but is fed with shape \(3,\)"),
@@ -318,7 +323,34 @@ def test_values_are_asked_of_symbols() -> None:
         range(x.shape[0])
 
 
+def test_what_tensors_are_asked_has_another_place() -> None:
+    for ask in (lambda: x.backward(), lambda: x.grad, lambda: x.retain_grad()):
+        with pytest.raises(AttributeError, match=r"before the graph runs: its gradients are nodes, static\.gradients"):
+            ask()
+    for ask in (lambda: x.item(), lambda: x.numpy()):
+        with pytest.raises(AttributeError, match=r"before the graph runs: run static\.Executor\(node\)"):
+            ask()
+    for ask in (lambda: x.size(0), lambda: x.numel()):
+        with pytest.raises(AttributeError, match=r"before the graph runs: its sizes are symbols, node\.shape\[0\]"):
+            ask()
+
+
+def test_calls_of_rows_and_functions_that_do_not_fit() -> None:
+    for call, message in (
+        (lambda: static.rows.softmax(x), r"softmax: parameter 'dim' is missing; it has \('dim',\)"),
+        (lambda: static.rows.exp(x, w), r"exp: expected operands \('self',\) and parameters \(\), got 2 in all"),
+        (lambda: static.apply(3, x), r"apply\(\): argument 'function' must be a function of Tensors, not int"),
+        (lambda: static.gradients(3.0, [x]), r"gradients\(\): ys must be nodes, not float"),
+        (lambda: static.gradients(x * x, 3.0), r"gradients\(\): xs must be nodes, not float"),
+        (lambda: static.constant("one"), r"constant\(\): argument 'value' is str: invalid data type 'str'"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
+
+
 def test_what_does_not_go_together() -> None:
+    with pytest.raises(RuntimeError, match="while_loop: a Tensor that requires grad is given, and no gradient"):
+        static.while_loop(lambda i: i < 3, lambda i: i + 1, torch.ones((), requires_grad=True))
     with pytest.raises(RuntimeError, match=r"a Tensor that requires grad meets the symbolic node x.*static.parameter"):
         x + torch.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="is a Tensor that requires grad"):

@@ -15,7 +15,7 @@ from .._runtime import wrap
 from ..ops.from_data import tensor
 from ._compile import Compiled
 from ._instructions import NotOneTruth
-from ._nodes import Leaf, Node, Placeholder
+from ._nodes import Leaf, Node, Placeholder, of_new
 from ._vertices import Vertex
 
 
@@ -225,6 +225,8 @@ class Executor:
                     else "is not needed"
                 )
                 what = what if isinstance(key, (Vertex, str)) else f"is a {type(key).__name__}, no node or name"
+                if isinstance(key, Placeholder) and key.label in self._by_name:
+                    what = "is another placeholder than the one of that name"
                 raise RuntimeError(f"a value was fed for {key}, which {what} here; the placeholders are: {names}")
         raise_twice = [n for n in self._by_name if n in feed and self._by_name[n] in feed]
         if raise_twice:
@@ -244,7 +246,8 @@ def _array(node: Any, value: Any, dtype: Any) -> np.ndarray:
             return tensor(value, dtype=None if dtype is None else of_numpy(dtype))._array
         except (TypeError, ValueError, RuntimeError) as error:
             raise RuntimeError(
-                f"{node} is fed with {type(value).__name__}: {error}; feed an array, a Tensor, a number or a list of numbers"
+                f"{node} is fed with {type(value).__name__}: {of_new(error)}; feed an array, a Tensor, a number or a list of "
+                "numbers"
             ) from None
     if array.dtype.kind not in "biuf":
         raise RuntimeError(

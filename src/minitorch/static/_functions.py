@@ -449,6 +449,8 @@ def apply(function: Callable[..., Any], *args: Any, outputs: int | None = None, 
     >>> static.Executor([y, values, places]).run({x: [1.0, 1.0]})
     [array([0.5, 0.5], dtype=float32), array(1., dtype=float32), array(0)]
     """
+    if not callable(function):
+        raise TypeError(f"apply(): argument 'function' must be a function of Tensors, not {type(function).__name__}")
     leaves, tree = tree_flatten((args, kwargs))
     places = [n for n, leaf in enumerate(leaves) if isinstance(leaf, (Vertex, _runtime.Tensor))]
     like = next((leaf for leaf in leaves if isinstance(leaf, Node)), None)

@@ -89,7 +89,7 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, allow_unused: bool = False)
 
 
 def _nodes(given: Any, what: str) -> list[Any]:
-    nodes = [given] if isinstance(given, Vertex) else list(given)
+    nodes = [given] if isinstance(given, Vertex) or not isinstance(given, Iterable) else list(given)
     for node in nodes:
         if not isinstance(node, Node):
             raise TypeError(f"gradients(): {what} must be nodes, not {type(node).__name__}")

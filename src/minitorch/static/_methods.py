@@ -42,16 +42,27 @@ def method(node: Any, name: str) -> Any:
         read: Any = found.fget
         if read.__annotations__.get("return") == "Tensor":
             return apply(read, node)
-        raise AttributeError(
-            f"node {node} has no {name!r} before the graph runs: fetch it, and ask its result", name=name
-        )
+        remedy = _INSTEAD.get(name, "fetch it, and ask its result")
+        raise AttributeError(f"node {node} has no {name!r} before the graph runs: {remedy}", name=name)
     returns = str(getattr(found, "__annotations__", {}).get("return"))
+    if name in _INSTEAD:
+        raise AttributeError(f"node {node} has no method {name!r} before the graph runs: {_INSTEAD[name]}", name=name)
     if not _tensors(name, returns):
         raise AttributeError(f"node {node} has no method {name!r}, which does not give Tensors; {_ELSE}", name=name)
     return bound(node, name, found, returns)
 
 
 _ELSE = "rows are in static.rows, and any function of Tensors goes through static.apply(function, ...)"
+
+
+_GRADIENTS = "its gradients are nodes, static.gradients(y, [x])"
+_FETCHED = "run static.Executor(node), whose results are arrays"
+_INSTEAD = {
+    **dict.fromkeys(["backward", "grad", "register_hook", "retain_grad"], _GRADIENTS),
+    **dict.fromkeys(["item", "tolist", "numpy"], _FETCHED),
+    **dict.fromkeys(["size", "numel", "nelement"], "its sizes are symbols, node.shape[0], which rows and methods take"),
+}
+"""What is asked of tensors with values, and what to do instead."""
 
 
 def _tensors(name: str, returns: str) -> bool:

@@ -351,7 +351,10 @@ def constant(value: Any, name: str | None = None, dtype: Any = None) -> Constant
     elif isinstance(value, np.ndarray):
         array = value.astype(of_numpy(value.dtype).numpy)
     else:
-        array = tensor(value, dtype=dtype)._array
+        try:
+            array = tensor(value, dtype=dtype)._array
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise type(error)(f"constant(): argument 'value' is {type(value).__name__}: {of_new(error)}") from None
     return Constant(np.array(array, None if dtype is None else to_numpy(dtype)), name)
 
 
@@ -377,6 +380,11 @@ def parameter(value: Any, name: str | None = None) -> Parameter:
     return Parameter(value, name or value.__dict__.get("name"))
 
 
+def of_new(error: Exception) -> str:
+    """What making a tensor of something says, without the name of the function that did."""
+    return str(error).removeprefix("new(): ")
+
+
 # -- making them -------------------------------------------------------------------------------------------------------
 def operand(value: Any, like: Any, where: str) -> Any:
     """An operand of a row: a node, a number, or a tensor or array as a constant."""
@@ -392,9 +400,10 @@ def operand(value: Any, like: Any, where: str) -> Any:
         return constant(value)
     if isinstance(value, _runtime.Tensor):
         if value.requires_grad:
+            what = "is given" if like is None else f"meets the symbolic node {like}"
             raise RuntimeError(
-                f"{where}: a Tensor that requires grad meets the symbolic node {like}, and no gradient would reach it; "
-                "put it into the graph with static.parameter(tensor), or pass tensor.detach() as a constant"
+                f"{where}: a Tensor that requires grad {what}, and no gradient would reach it; put it into the graph with "
+                "static.parameter(tensor), or pass tensor.detach() as a constant"
             )
         return constant(value)
     raise TypeError(
@@ -417,6 +426,10 @@ def node_of(row: Row, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
             raise TypeError(f"{row.name}: expected operands {row.inputs}, got {len(given)} of them")
     if "other" in row.inputs and any([v is NotImplemented for v in given]):
         return NotImplemented
+    if len(more) > len(row.params):
+        raise TypeError(
+            f"{row.name}: expected operands {row.inputs} and parameters {tuple(row.params)}, got {len(args)} in all"
+        )
     params = dict(zip(row.params, more)) | params
     like = next((v for v in given if isinstance(v, Node)), None)
     if "operand" in row.instead:  # which refuses some numbers
@@ -425,6 +438,8 @@ def node_of(row: Row, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
                 row.instead["operand"](value, None)
     inputs = tuple([operand(v, like, row.name) for v in given])
     params = {name: _parameter(row, name, value) for name, value in params.items()}
+    if missing := [name for name, default in row.params.items() if not default and name not in params]:
+        raise TypeError(f"{row.name}: parameter {missing[0]!r} is missing; it has {tuple(row.params)}")
     if "keepdim" in row.params and params.get("dim").__class__ is tuple:
         params["dim"] = counted(row, inputs[0], params["dim"])
     if row.outputs or "aside" in row.kept:
