@@ -39,7 +39,7 @@ LAYERS = [
     ["_records", "_as_one", "_passes", "_module_paths", "_value_notes"],
     ["_stories"],
     ["_runtime"],
-    ["_random", "_random_args", "_limits", "_samplers"],
+    ["_random", "_random_args", "_random_words", "_limits", "_samplers"],
     ["_saved", "_codegen", "_anomaly", "_fades", "_nonfinite", "_nonfinite_causes"],
     ["_op", "_choices"],
     ["_hooks"],

@@ -41,6 +41,7 @@ from ._random_args import (
     integer_limit,
     shape_of,
 )
+from ._random_words import MASK53, few_units, joined, unit32, unit64, untempered
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
@@ -56,9 +57,6 @@ _AHEAD: Final = 8 * _BLOCK  # words that are drawn at least
 _FEW_PAIRS: Final = 8  # up to which normal numbers are made without arrays
 _FEW_WORDS: Final = 1500  # up to which normal numbers come from a table
 _DRAWS_OF_TABLE: Final = 32  # draws like the first that a table serves
-_MASK21: Final = 2**21 - 1
-_MASK24: Final = np.uint32(2**24 - 1)
-_MASK53: Final = np.uint64(2**53 - 1)
 _RANDOM_DTYPES: Final = frozenset("?bBhilqefd")
 
 # The memory of PyTorch's legacy generator state, which is what it saves: 5056 bytes.
@@ -105,7 +103,19 @@ class Generator:
     [0, 4, 2, 1, 3]
     """
 
-    __slots__ = ("_end", "_lock", "_next", "_seed", "_spare", "_table", "_table_start", "_twister", "_words", "device")
+    __slots__ = (
+        "_drawn",
+        "_end",
+        "_lock",
+        "_next",
+        "_seed",
+        "_spare",
+        "_table",
+        "_table_start",
+        "_twister",
+        "_words",
+        "device",
+    )
 
     def __init__(self, device: device | str = "cpu") -> None:
         if str(device) != "cpu":
@@ -114,6 +124,7 @@ class Generator:
         self._lock = threading.Lock()
         self._twister: np.random.RandomState | None = None
         self._spare: float | None = None  # the normal number left over by the last small draw
+        self._drawn: list[NDArray[np.uint32]] | None = None  # the blocks since `begin`
         self._start(67280421310721)
 
     # ---- seeds and states ----
@@ -155,7 +166,7 @@ class Generator:
             state["seeded"] = 1
             state["next"] = self._next - first
             if len(self._words):
-                state["key"] = _untempered(self._words[first : first + _BLOCK])
+                state["key"] = untempered(self._words[first : first + _BLOCK])
             else:
                 state["key"] = self._source().get_state(legacy=False)["state"]["key"]
             if self._spare is not None:
@@ -207,6 +218,26 @@ class Generator:
             self._twister = np.random.RandomState(self._seed & 0xFFFFFFFF)
         return self._twister
 
+    # ---- draws that may have to be made again ----
+
+    def begin(self) -> tuple[Any, ...]:
+        """Where the stream is, for `again`; what is drawn is kept until `end`."""
+        with self._lock:
+            self._drawn = []
+            return self._words, self._next, self._spare
+
+    def again(self, place: tuple[Any, ...]) -> None:
+        """Go back to where `begin` was called: what has been drawn since is drawn again."""
+        words, start, spare = place
+        with self._lock:
+            words = np.concatenate((words, *self._drawn)) if self._drawn else words
+            self._load(words, start, len(words))
+            self._spare, self._drawn = spare, []
+
+    def end(self) -> None:
+        """Keep nothing of what is drawn from now on."""
+        self._drawn = None
+
     # ---- words ----
 
     def _load(self, words: NDArray[np.uint32], start: int, end: int) -> None:
@@ -217,7 +248,10 @@ class Generator:
         self._table_start = 0
 
     def _draw_blocks(self, count: int) -> NDArray[np.uint32]:
-        return self._source().randint(0, 2**32, count * _BLOCK, dtype=np.uint32)
+        words = self._source().randint(0, 2**32, count * _BLOCK, dtype=np.uint32)
+        if self._drawn is not None:
+            self._drawn.append(words)
+        return words
 
     def _take(self, count: int) -> NDArray[np.uint32]:
         """The next `count` words, which may be a view of those in use: don't write to them."""
@@ -242,13 +276,13 @@ class Generator:
         return high << 32 | low
 
     def _take64(self, count: int) -> NDArray[np.uint64]:
-        return _joined(self._take(2 * count))
+        return joined(self._take(2 * count))
 
     def _uniform32(self, count: int) -> NDArray[np.float32]:
-        return _unit32(self._take(count))
+        return unit32(self._take(count))
 
     def _uniform64(self, count: int) -> NDArray[np.float64]:
-        return _unit64(self._take(2 * count))
+        return unit64(self._take(2 * count))
 
     # ---- continuous distributions ----
 
@@ -326,7 +360,7 @@ class Generator:
             stop = self._next
             if self._table is None or stop > self._table_start + len(self._table):
                 ahead = self._words[stop : min(stop + (_DRAWS_OF_TABLE - 1) * drawn, self._end)]
-                self._table = RunTable(_unit32(np.concatenate((words, ahead))))
+                self._table = RunTable(unit32(np.concatenate((words, ahead))))
                 self._table_start = stop - drawn  # negative if the first words are from former blocks
             table, start = self._table, stop - drawn - self._table_start
         result = np.empty(count, np.float32)
@@ -344,9 +378,9 @@ class Generator:
             pairs = (count - len(made) + 1) // 2
             words = self._advance(4 * pairs)
             if pairs <= _FEW_PAIRS:
-                result = np.array(made + few_normal_pairs(_few_units(words.tolist())))
+                result = np.array(made + few_normal_pairs(few_units(words.tolist())))
             else:
-                result = np.concatenate((made, normal_pairs(_unit64(words))))
+                result = np.concatenate((made, normal_pairs(unit64(words))))
             self._spare = result[-1].item() if len(result) > count else None
         return result[:count]
 
@@ -396,7 +430,7 @@ class Generator:
         if not 0 <= p <= 1:
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
         words = self._take64(math.prod(shape))
-        words &= _MASK53
+        words &= MASK53
         return (words < np.uint64(math.ceil(p * 2**53))).astype(dtype).reshape(shape)
 
     def bernoulli_tensor(self, p: Array, dtype: DTypeLike | None = None) -> Array:
@@ -541,48 +575,6 @@ def seed() -> int:
 
 
 # ---- words as numbers ----
-
-
-def _untempered(words: Array) -> Array:
-    """The twister's key from the words that it gives: their tempering (uint32) undone."""
-    partly = words ^ words >> 18
-    partly ^= partly << 15 & 0xEFC60000
-    more = partly
-    for _ in range(4):  # seven bits at a time
-        more = partly ^ more << 7 & 0x9D2C5680
-    key = more
-    for _ in range(2):  # eleven bits at a time
-        key = more ^ key >> 11
-    return key
-
-
-def _unit32(words: NDArray[np.uint32]) -> NDArray[np.float32]:
-    """Float32 numbers from [0, 1), of the low 24 bits of each word."""
-    result = (words & _MASK24).astype(np.float32)
-    result *= np.float32(2**-24)
-    return result
-
-
-def _joined(words: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """64-bit words of two 32-bit ones each, the high half first."""
-    result = words[0::2].astype(np.uint64)
-    result <<= np.uint64(32)
-    result |= words[1::2]
-    return result
-
-
-def _unit64(words: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """Float64 numbers from [0, 1), of the low 53 bits of every two words."""
-    joined = _joined(words)
-    joined &= _MASK53
-    result = joined.astype(np.float64)
-    result *= 2**-53
-    return result
-
-
-def _few_units(words: list[int]) -> list[float]:
-    """`_unit64` without the overhead of arrays."""
-    return [((high & _MASK21) << 32 | low) * 2**-53 for high, low in zip(words[0::2], words[1::2], strict=True)]
 
 
 def _narrow(values: Array, dtype: np.dtype[Any]) -> Array:

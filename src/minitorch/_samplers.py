@@ -19,7 +19,8 @@ from typing import Any, Final
 import numpy as np
 
 from ._kernels.box_muller import few_normal_pairs
-from ._random import Generator, _few_units
+from ._random import Generator
+from ._random_words import few_units
 
 _AHEAD: Final = 512
 """The most words that are taken at once."""
@@ -56,7 +57,7 @@ class Stream:
         if not self._units:
             left = (self._generator._end - self._generator._next) // 2 * 2  # only these can go back
             words = self._generator._advance(min(left, _AHEAD) or 2)
-            self._units = _few_units(words.tolist())[::-1]
+            self._units = few_units(words.tolist())[::-1]
         return self._units.pop()
 
     def normal(self) -> float:

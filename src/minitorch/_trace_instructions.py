@@ -308,18 +308,28 @@ class Ran:
 
 class Left:
     """A value became Python's or NumPy's, by ``item``, ``bool`` and the like, at a line of the user's, if *mark* is its.
-    Nothing is to be done when run again."""
+    Nothing is to be done when run again.
 
-    __slots__ = ("kind", "mark", "slot", "value")
+    Attributes
+    ----------
+    path : tuple or None
+        Where it is in what the block returned, if nothing else became of it.
+    returns : type or None
+        As what it was returned there: then nothing depends on it.
+    """
+
+    __slots__ = ("kind", "mark", "path", "returns", "slot", "value")
 
     def __init__(self, kind: str, slot: Slot, value: Any, mark: Any = None) -> None:
         self.kind, self.slot, self.value, self.mark = kind, slot, value, mark
+        self.path: Any = None
+        self.returns: Any = None
 
     def run(self, values: list[Any]) -> None:
         """Nothing."""
 
     def __repr__(self) -> str:
-        return f"{self.slot!r} left by {self.kind}"
+        return f"{self.slot!r} {'left' if self.returns is None else 'returned'} by {self.kind}"
 
 
 class Sized(Left):

@@ -374,7 +374,7 @@ def test_what_cannot_be_compiled(call: Any, value: Any) -> None:
         ("fuse", TypeError, r"must be a list of names, such as passes=\['fuse'\], not str"),
         (None, TypeError, "must be a list of names, .* not NoneType"),
         (["fus"], ValueError, "none called 'fus'; the nearest that there is: fuse"),
-        ([3], ValueError, "none called 3; there are 'dead code', "),
+        ([3], ValueError, "none called 3; there are 'guards first', "),
     ],
 )
 @pytest.mark.parametrize(

@@ -263,15 +263,63 @@ def states_loaded_between(model: Any, optimizer: Any, compile_: Any) -> Any:
     return seen
 
 
+@way(1)
+def numbers_returned(model: Any, optimizer: Any, compile_: Any) -> Any:
+    @compile_
+    def step(x: Any, y: Any) -> Any:
+        optimizer.zero_grad()
+        out = model(x)
+        loss = F.cross_entropy(out, y)
+        loss.backward()
+        optimizer.step()
+        return {"loss": loss.item(), "right": (out.argmax(1) == y).float().mean().item(), "count": len(x)}
+
+    return [[step(x, y) for x, y in batches(5)], state(model, optimizer)]
+
+
 @way(0, "item()")
-def a_number_taken_inside(model: Any, optimizer: Any, compile_: Any) -> Any:
+def a_number_used_inside(model: Any, optimizer: Any, compile_: Any) -> Any:
     @compile_
     def step(x: Any, y: Any) -> Any:
         optimizer.zero_grad()
         loss = F.cross_entropy(model(x), y)
         loss.backward()
         optimizer.step()
-        return loss.item()
+        return loss.item() * len(x)
+
+    return [[step(x, y) for x, y in batches(5)], state(model, optimizer)]
+
+
+@way(2)
+def steps_only_for_finite_losses(model: Any, optimizer: Any, compile_: Any) -> Any:
+    @compile_
+    def step(x: Any, y: Any, scale: Any) -> Any:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y) * scale
+        if torch.isfinite(loss):
+            loss.backward()
+            norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            if torch.isfinite(norm):
+                optimizer.step()
+        return loss.detach()
+
+    scales = [torch.tensor(float("inf") if n in (3, 5) else 2.0) for n in range(8)]
+    return [[step(x, y, scale), state(model, optimizer)] for scale, (x, y) in zip(scales, batches(8))]
+
+
+@way(None)
+def steps_each_third_call(model: Any, optimizer: Any, compile_: Any) -> Any:
+    count = torch.zeros((), dtype=torch.int64)
+
+    @compile_
+    def step(x: Any, y: Any) -> Any:
+        count.add_(1)
+        loss = F.cross_entropy(model(x), y) / 3
+        loss.backward()
+        if count % 3 == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+        return loss
 
     return [[step(x, y) for x, y in batches(5)], state(model, optimizer)]
 

@@ -50,6 +50,11 @@ def draws(instruction: Any) -> bool:
     return getattr(row, "draws", False) or "generator" in getattr(row, "params", ())
 
 
+def guards(instruction: Any) -> bool:
+    """Whether what follows is made for the value that becomes Python's, or the size, at an instruction."""
+    return isinstance(instruction, Left) and instruction.returns is None
+
+
 def pure(instruction: Any) -> bool:
     """Whether all that it does is to give values, the same ones for the same."""
     return isinstance(instruction, (Called, Made)) and not draws(instruction)
@@ -125,8 +130,12 @@ class Facts:
         By slot: shapes, dtypes, strides.
     results : list of Slot
         What the program returns.
+    arguments : set of Slot
+        What is given at each call.
     outside : set of Slot
         What comes from outside: arguments, and what was captured.
+    apart : bool
+        Whether instructions changed places, as they may where what was captured lies in no memory that it did not share before.
     escaped : set of Slot
         What others than the program get hold of on the way: gradients of leaves, arguments of functions that are called.
     alias : dict of Slot to Slot
@@ -145,7 +154,9 @@ class Facts:
 
     def __init__(self, trace: Trace, instructions: Instructions, results: Sequence[Slot]) -> None:
         self.arrays, self.results = trace.arrays, list(results)
+        self.arguments = set(trace.arguments)
         self.outside = {*trace.arguments, *trace.captured}
+        self.apart = False
         leaving = [i for i in instructions if isinstance(i, (Graded, Ran))]
         self.escaped = {s for i in leaving for s in (*reads_of(i), *writes_of(i))}
         self.alias: dict[Slot, Slot] = {}

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._op import Row
 from .._trace_instructions import Called, Graded, Left, Made, Packed, Ran, Slot, Written
+from ._early_guards import guards_first
 from ._facts import (
     Facts,
     Instructions,
@@ -298,6 +299,7 @@ def _may_write_over(instruction: Any, facts: Facts) -> list[Slot] | None:
 
 Pass: TypeAlias = Callable[[Instructions, Facts], Instructions]
 ALL: dict[str, Pass] = {
+    "guards first": guards_first,
     "dead code": dead_code,
     "constants": constants,
     "no-ops": no_ops,
@@ -307,5 +309,5 @@ ALL: dict[str, Pass] = {
     "reuse": reuse,
 }
 """The passes by name."""
-ORDER = ("dead code", "constants", "no-ops", "common", "no copies", "dead code", "fuse", "reuse")
+ORDER = ("guards first", "dead code", "constants", "no-ops", "common", "no copies", "dead code", "fuse", "reuse")
 """In which order they are made."""

@@ -18,7 +18,6 @@ from .._identity import owner
 from .._modes import enable_grad, grad_on, inference_marks, inference_mode_on, observers
 from .._pytree import tree_flatten, tree_unflatten
 from .._tape import AccumulateGrad
-from .._trace import Trace
 from .._trace_instructions import Graded, Ran, Slot, Written
 from ..nn.modules.module import Module
 from ._effects import Effects
@@ -26,6 +25,7 @@ from ._executed import Executed
 from ._facts import draws, flattened
 from ._guards import arrays_if_alike
 from ._memory import MemoryPlan
+from ._returned import Recording, returned_numbers
 from ._stands import alike, is_plain, weakly
 from ._surroundings import Surroundings
 from ._text import nearest
@@ -145,15 +145,19 @@ class Traced:
             tensors = [leaf for leaf in leaves if isinstance(leaf, _runtime.Tensor)]
             others = [leaf for leaf in leaves if not isinstance(leaf, _runtime.Tensor) and not is_plain(leaf)]
             key = self._key(leaves, repr(spec))
-        variants = self._variants.get(key)
+        variants, as_written = self._variants.get(key), False
         for variant in variants or ():
             captured = variant.arrays()
+            out = None
             if captured is not None:
                 out = variant.run(tensors, [t._array for t in tensors], captured)
-                if out is not None:
-                    if tensors is args:
-                        self._latest = arrays_if_alike(tensors), variant
-                    return out[0] if out else self.function(*args, **kwargs)
+            if out:
+                if tensors is args:
+                    self._latest = arrays_if_alike(tensors), variant
+                return out[0]
+            as_written = as_written or out is not None
+        if as_written:
+            return self.function(*args, **kwargs)
         if key in self._refused or (variants is None and self._many()):
             return self.function(*args, **kwargs)
         if variants is None and (self._variants or self._in_vain):
@@ -185,8 +189,8 @@ class Traced:
             self._hold(value, key)
         around = Surroundings([self.function, *others], tensors, self._met)
         given = tree_flatten((args, kwargs))
-        trace = Trace(tensors, lifts="kernels")
-        trace.all_leaks = True
+        trace = Recording(tensors, lifts="kernels")
+        trace.all_leaks, trace.within = True, Traced._traced.__code__
         with around:
             modes = _modes()
             with trace, Executed(around.asks) as executed, Effects() as effects:
@@ -210,13 +214,16 @@ class Traced:
         fixed = [None if i in places else leaf for i, leaf in enumerate(leaves)]
 
         single = out.__class__ is _runtime.Tensor
+        at = {path: place for path, (place, _) in returned_numbers(trace, out).items()}
 
-        def make(values: list[Any]) -> Any:
+        def make(values: list[Any], numbers: dict[Any, Any]) -> Any:
             if single:
                 return values[0]
             filled = list(fixed)
             for place, value in zip(places, values):
                 filled[place] = value
+            for path, number in numbers.items():
+                filled[at[path]] = number
             return tree_unflatten(filled, spec)
 
         try:
@@ -232,7 +239,7 @@ class Traced:
                 variant = Variant(trace, results, make, self.passes, read)
                 variant.given, variant.returned = (
                     _with_slots((args, kwargs)),
-                    make(list(map(Slot, range(len(results))))),
+                    make(list(map(Slot, range(len(results)))), {}),
                 )
                 variant.required = {s for s, t in zip(trace.arguments, tensors) if t._node is not None}
                 known.append(variant)
@@ -466,7 +473,7 @@ def _make_room(known: list[Variant]) -> None:
     known.pop(0)
 
 
-def _check_results(trace: Trace, others: Sequence[Any], tensors: Sequence[Any]) -> None:
+def _check_results(trace: Recording, others: Sequence[Any], tensors: Sequence[Any]) -> None:
     """Refuse results that a program does not make."""
     if strange := [type(leaf).__name__ for leaf in others if not (is_plain(leaf) or isinstance(leaf, np.generic))]:
         kind = strange[0]
@@ -580,8 +587,8 @@ def compile(function: Any = None, *, passes: Sequence[str] = PASSES, quiet: bool
     A step that computes the loss, calls ``backward()`` and the optimizer's ``step()`` gives bit for bit what it gives as it
     is written; those tensors that it returns have no history through which its ``backward()`` has gone, so that theirs is used
     up.  Where another one has a history, the function itself is called.  What cannot be written down runs as it is written,
-    for the reason in ``notes``: a value that becomes Python's (``loss.item()``) after something was written, or an optimizer
-    that is given a closure.
+    for the reason in ``notes``: a number (``loss.item()``) that is used, not only returned, after something was written, or an
+    optimizer that is given a closure.
 
     Parameters
     ----------

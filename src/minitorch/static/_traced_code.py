@@ -40,7 +40,7 @@ from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
 from . import _loops
-from ._facts import Facts, draws, flattened, is_elementwise_ufunc, last_uses, reads_of, writes_of
+from ._facts import Facts, draws, flattened, guards, is_elementwise_ufunc, last_uses, reads_of, writes_of
 from ._forms import NAMES, Form, form_of, piece_form_of
 from ._instructions import settled
 from ._passes import ALL, ORDER
@@ -140,7 +140,7 @@ def _too_late(left: Left) -> str:
     if isinstance(left, Sized):
         what, remedy = "a size depends on values", "choose with torch.where, or before"
     return (
-        f"{what} after something was written, drawn or stepped, so that the block could not begin again where it is another "
+        f"{what} after something was written or stepped, so that the block could not begin again where it is another "
         f"one next time: {remedy}"
     )
 
@@ -161,6 +161,7 @@ class Writer:
         self.pieces: dict[Slot, str] = {}
         self.lines = ["def program(A, C):"]
         self.edited: set[Slot] = set()
+        self.numbers: list[Any] = []  # that are returned, by their paths
         self._begins: list[tuple[int, Any]] = []
         written = [i.target for i in plan.instructions if isinstance(i, Written)]
         self._changing = {plan.facts.owners[s] for s in (*written, *plan.results, *plan.facts.escaped)}
@@ -168,14 +169,18 @@ class Writer:
             if names:
                 self.lines.append(f"    {', '.join([self.slot(s) for s in names])}, = {arguments}")
         self._stepping = any([isinstance(i, Ran) for i in plan.instructions])
-        effects, looped = False, range(0)
+        effects, looped, drawn = False, range(0), False
+        self.begins_again = False  # whether a guard may fail after numbers were drawn, which are to be drawn again then
         self.first_effect: int | None = None
         dead: list[Slot] = []
         for number, instruction in enumerate(plan.instructions):
-            if isinstance(instruction, Left) and effects:
+            if guards(instruction) and effects:
                 raise Refused(_too_late(instruction))
-            if not effects and has_effects(instruction, plan):
-                effects, self.first_effect = True, len(self.lines)
+            self.begins_again = self.begins_again or (drawn and guards(instruction))
+            if self.first_effect is None and has_effects(instruction, plan):
+                self.first_effect = len(self.lines)
+            drawn = drawn or draws(instruction)
+            effects = effects or (has_effects(instruction, plan) and not draws(instruction))
             self._begins.append((len(self.lines) + 1, instruction))
             if number in plan.loops:
                 looped = range(number, number + len(plan.loops[number].members))
@@ -207,7 +212,8 @@ class Writer:
 
     def results(self) -> str:
         """The list of results as an expression."""
-        return f"[{', '.join([self.slot(s) for s in self.plan.results])}]"
+        numbers = [f"n{number}" for number in range(len(self.numbers))]
+        return f"[{', '.join([*[self.slot(s) for s in self.plan.results], *numbers])}]"
 
     def ends(self, number: int) -> bool:
         """Whether an instruction is a call after which nothing is to be done but to return the results."""
@@ -297,6 +303,9 @@ class Writer:
         elif isinstance(instruction, Sized):
             yield f"if {self.slot(instruction.slot)}.shape != {instruction.value.shape}:"
             yield f"    {'yield' if self._stepping else 'return'} {number}"
+        elif isinstance(instruction, Left) and instruction.returns is not None:
+            yield f"n{len(self.numbers)} = {instruction.returns.__name__}({self.slot(instruction.slot)}.item())"
+            self.numbers.append(instruction.path)
         elif isinstance(instruction, Left):
             yield f"if not same({self.slot(instruction.slot)}, {self.name(instruction.value, 'seen')}):"
             yield f"    {'yield' if self._stepping else 'return'} {number}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import is_
 from typing import Any
 
 import numpy as np
 
 from .._identity import owner
 from .._modes import grad_on, inference_marks, inference_mode_on, no_grad
+from .._random import default_generator
 from .._reach import reachable
 from .._records import site_of
 from .._runtime import is_busy, quiet, silent, wrap
@@ -31,7 +33,7 @@ class Variant:
         self,
         trace: Trace,
         results: Sequence[Any],
-        make: Callable[[list[Any]], Any],
+        make: Callable[[list[Any], dict[Any, Any]], Any],
         passes: Sequence[str],
         around: Surroundings,
     ) -> None:
@@ -41,6 +43,7 @@ class Variant:
         self.plan = Plan(trace, slots, passes)
         self._writer = Writer(self.plan)
         self.source, self._program = self._writer.source, self._writer.program
+        self._generators = [default_generator, *dict.fromkeys(trace.generators)] if self._writer.begins_again else []
         self.trace, self._slots, self._make = trace, slots, make
         self.required: set[Slot] = set()
         """The arguments that require grad."""
@@ -61,7 +64,9 @@ class Variant:
         self._edited = [place for slot, place in places.items() if slot in self._writer.edited]
         writes = [self.plan.family(i.target) for i in self.plan.stages[0][1] if isinstance(i, Written)]
         self._times = [sum([slot in family for family in writes]) for slot in places if slot in self._writer.edited]
-        self._memory = {id(owner(self.captured[i]._array)) for kind, i in self._edited if kind == "captured"}
+        self._lie([t._array for t in self.captured])
+        self._together = self._first_of_each
+        self._count = len(slots)
         self._leads_back = not grad_on() or any([t._node is not None for t in results])
         self.recorded = any([t._node is not None for t in results])
         if self.recorded and any(map(self._trains, instructions)):
@@ -76,6 +81,13 @@ class Variant:
         self.examples = [Example(trace.arrays[slot]) for slot in trace.arguments]
         let_go(trace)
         around.let_go()
+
+    def _lie(self, captured: Sequence[np.ndarray]) -> None:
+        """Note in which memory what was captured lies now."""
+        self._known, memory = captured, [id(owner(a)) for a in captured]
+        self._memory = {memory[i] for kind, i in self._edited if kind == "captured"}
+        first: dict[int, int] = {}
+        self._first_of_each = [first.setdefault(m, n) for n, m in enumerate(memory)]
 
     def _trains(self, instruction: Any) -> bool:
         """Whether an instruction belongs to a training step, whose own backward pass has been through most results."""
@@ -118,10 +130,15 @@ class Variant:
             self._parted = any([not same_memory(arrays[place], t._array) for place, t in self.around.shared])
             if self._parted:
                 return None
+        if self.plan.facts.apart:
+            if not all(map(is_, captured, self._known)):
+                self._lie(captured)
+            if self._first_of_each != self._together:
+                return ()
         if self._memory and any([id(a if a.base is None else owner(a)) in self._memory for a in arrays]):
             return ()
         try:
-            found = self._found(arrays, captured)
+            found = self._begun(arrays, captured) if self._generators else self._found(arrays, captured)
         except Exception as error:
             if self._can_begin_again(error):
                 return ()
@@ -135,6 +152,9 @@ class Variant:
         if written:
             count_edits(written, self._times)
         self.runs += 1
+        numbers: dict[Any, Any] = {}
+        if len(found) > self._count:
+            numbers, found = dict(zip(self._writer.numbers, found[self._count :])), found[: self._count]
         if self._fresh:
             made = [wrap(found[0])] if len(found) == 1 else [*map(wrap, found)]
         else:
@@ -142,7 +162,7 @@ class Variant:
         if self._marks:
             for tensor in [t for t, place in zip(made, self._places) if place is None]:
                 inference_marks.mark(tensor)
-        return (self._make(made),)
+        return (self._make(made, numbers),)
 
     def _tensors(self, found: Sequence[np.ndarray], tensors: Sequence[Any]) -> list[Any]:
         """The results, where some are the same, or what the function was given or has captured."""
@@ -178,6 +198,19 @@ class Variant:
         except Exception as said:
             return said
         return error
+
+    def _begun(self, arrays: list[Any], captured: list[Any]) -> Any:
+        """The same of one that draws before its last guard: where that fails, the same numbers are to come again."""
+        places = [generator.begin() for generator in self._generators]
+        try:
+            found = self._found(arrays, captured)
+            if found.__class__ is int:
+                for generator, place in zip(self._generators, places):
+                    generator.again(place)
+        finally:
+            for generator in self._generators:
+                generator.end()
+        return found
 
     def _found(self, arrays: list[Any], captured: list[Any]) -> Any:
         """What the program gives; what it calls is called outside of the quiet context, which that may enter itself."""
