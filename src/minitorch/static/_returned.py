@@ -6,11 +6,12 @@ import dis
 import functools
 import inspect
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import CodeType, FrameType
 from typing import Any, TypeAlias
 
-from .._pytree import tree_flatten
+from .. import _runtime
+from .._pytree import tree_flatten, tree_unflatten
 from .._trace import Trace
 from .._trace_instructions import Left
 from ._facts import flattened
@@ -225,14 +226,41 @@ def _put(value: Any, path: Path) -> Any:
     return type(value)([_put(item, path[1:]) if n == path[0] else item for n, item in enumerate(value)])
 
 
-def returned_numbers(trace: Trace, out: Any) -> dict[Path, tuple[int, Any]]:
-    """The numbers among what a function returned that nothing else depends on, by path: the leaf's number, and the number."""
-    found: dict[Path, tuple[int, Any]] = {}
-    lefts = [i for i in flattened(trace.instructions) if isinstance(i, Left) and i.path is not None]
-    for left in lefts:
-        place, number = leaf_at(out, left.path)
-        once = sum([other.path == left.path for other in lefts]) == 1
-        if once and place >= 0 and type(number) in (bool, int, float, complex):
-            left.returns = type(number)
-            found[left.path] = place, number
-    return found
+class Returned:
+    """What a function returned, which is made again of other tensors and numbers.
+
+    Attributes
+    ----------
+    fixed : list
+        Its leaves that are no tensors, and None in the place of those that are.
+    """
+
+    def __init__(self, trace: Trace, out: Any) -> None:
+        leaves, self._structure = tree_flatten(out)
+        self._alone = isinstance(out, _runtime.Tensor)
+        self._places = [n for n, leaf in enumerate(leaves) if isinstance(leaf, _runtime.Tensor)]
+        self.fixed = [None if isinstance(leaf, _runtime.Tensor) else leaf for leaf in leaves]
+        self._numbers: dict[Path, int] = {}
+        lefts = [i for i in flattened(trace.instructions) if isinstance(i, Left) and i.path is not None]
+        for left in lefts:
+            place, number = leaf_at(out, left.path)
+            once = sum([other.path == left.path for other in lefts]) == 1
+            if once and place >= 0 and type(number) in (bool, int, float, complex):
+                left.returns = type(number)
+                self._numbers[left.path] = place
+
+    def tensors(self, out: Any) -> list[Any]:
+        """The tensors in what was returned."""
+        leaves, _ = tree_flatten(out)
+        return [leaves[place] for place in self._places]
+
+    def made(self, tensors: Sequence[Any], numbers: Mapping[Path, Any]) -> Any:
+        """The same of other tensors, and of numbers by their paths."""
+        if self._alone:
+            return tensors[0]
+        leaves = list(self.fixed)
+        for place, tensor in zip(self._places, tensors):
+            leaves[place] = tensor
+        for path, number in numbers.items():
+            leaves[self._numbers[path]] = number
+        return tree_unflatten(leaves, self._structure)

@@ -25,7 +25,7 @@ from ._executed import Executed
 from ._facts import draws, flattened
 from ._guards import arrays_if_alike
 from ._memory import MemoryPlan
-from ._returned import Recording, returned_numbers
+from ._returned import Recording, Returned
 from ._stands import alike, is_plain, weakly
 from ._surroundings import Surroundings
 from ._text import nearest
@@ -208,38 +208,22 @@ class Traced:
             changed = (
                 "a call leaves another mode of gradients, default dtype, or way of NumPy with errors: set it outside"
             )
-        leaves, spec = tree_flatten(out)
-        places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _runtime.Tensor)]
-        results = [leaves[i] for i in places]
-        fixed = [None if i in places else leaf for i, leaf in enumerate(leaves)]
-
-        single = out.__class__ is _runtime.Tensor
-        at = {path: place for path, (place, _) in returned_numbers(trace, out).items()}
-
-        def make(values: list[Any], numbers: dict[Any, Any]) -> Any:
-            if single:
-                return values[0]
-            filled = list(fixed)
-            for place, value in zip(places, values):
-                filled[place] = value
-            for path, number in numbers.items():
-                filled[at[path]] = number
-            return tree_unflatten(filled, spec)
-
+        returned = Returned(trace, out)
+        results = returned.tensors(out)
         try:
             known = self._variants.setdefault(key, [])
             _make_room(known)
-            _check_results(trace, fixed, results)
+            _check_results(trace, returned.fixed, results)
             ran = sum([variant.runs for variant in known])
             if ran - self._ran.get(key, 0) >= _WORTH:  # since it was looked at last
                 self._tries[key] = 0
             self._ran[key] = ran
             if self._settled(key, reason or changed, bool(refused or changed) or effects.surely):
                 drop_own_gradients(trace, results)
-                variant = Variant(trace, results, make, self.passes, read)
+                variant = Variant(trace, results, returned.made, self.passes, read)
                 variant.given, variant.returned = (
                     _with_slots((args, kwargs)),
-                    make(list(map(Slot, range(len(results)))), {}),
+                    returned.made(list(map(Slot, range(len(results)))), {}),
                 )
                 variant.required = {s for s, t in zip(trace.arguments, tensors) if t._node is not None}
                 known.append(variant)
