@@ -28,6 +28,7 @@ LOCALS = frozenset(
         "found",
         "g",
         "given",
+        "home",
         "kernel",
         "kind",
         "layout",

@@ -7,7 +7,7 @@ the identity of the array, which is not held by it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from weakref import ref
 
@@ -22,20 +22,17 @@ def owner(array: np.ndarray) -> np.ndarray:
 
 
 class Entry(ref):  # type: ignore[type-arg]
-    """What is known of one array: a weak reference to it, with the value and the key of the map that it is in."""
+    """What is known of one array: a weak reference to it, with the value, and the map that it is in with its key."""
 
-    __slots__ = ("key", "value")
+    __slots__ = ("home", "key", "value")
+    home: dict[int, Entry]
     key: int
     value: Any
 
 
-def forgetting(pop: Callable[[int, None], object]) -> Callable[[Entry], None]:
-    """What takes an entry out when its array dies."""
-
-    def forget(entry: Entry) -> None:
-        pop(entry.key, None)
-
-    return forget
+def forget(entry: Entry) -> None:
+    """Take an entry out of its map: called when its array dies."""
+    entry.home.pop(entry.key, None)
 
 
 class ByArray:
@@ -54,12 +51,11 @@ class ByArray:
     0
     """
 
-    __slots__ = ("entries", "forget")
+    __slots__ = ("entries",)
 
     def __init__(self) -> None:
         self.entries: dict[int, Entry] = {}
-        """By the ``id`` of an array; what knows this class may read it, and put in ``Entry(array, forget)`` with its key."""
-        self.forget = forgetting(self.entries.pop)
+        """By the ``id`` of an array; what knows this class may read it, and put in an ``Entry(array, forget)``."""
 
     def __del__(self) -> None:
         self.entries.clear()  # which the entries refer to
@@ -76,8 +72,8 @@ class ByArray:
         key = id(array)  # the entry is forgotten when the array dies, before another one may get its address
         entry = self.entries.get(key)
         if entry is None:
-            self.entries[key] = entry = Entry(array, self.forget)
-            entry.key = key
+            self.entries[key] = entry = Entry(array, forget)
+            entry.home, entry.key = self.entries, key
         entry.value = value
 
     def pop(self, array: np.ndarray, default: Any = None) -> Any:

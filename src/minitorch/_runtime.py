@@ -161,6 +161,13 @@ def wrap(array: np.ndarray, node: Any = None) -> Any:
     return tensor
 
 
+def twin(tensor: Any, node: Any = None) -> Any:
+    """Another Tensor around the array of a tensor: the same value, with the same tangents."""
+    if observers:
+        has_tangent(tensor)  # a view's are known by its base until somebody asks
+    return wrap(tensor._array, node)
+
+
 def made(array: np.ndarray, requires_grad: bool = False) -> Any:
     """A Tensor that a factory makes: a leaf, or an inference tensor where that mode is on."""
     tensor = wrap(array)

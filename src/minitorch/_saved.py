@@ -180,7 +180,7 @@ class Packed:
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                 f"{type(tensor).__name__}"
             )
-        return _runtime.wrap(tensor._array, source)
+        return _runtime.twin(tensor, source)
 
     def restore(self, node: Any) -> None:
         """Give a row's node what the unpack hooks return, for one backward (a custom Function reads them itself)."""
@@ -210,6 +210,6 @@ def packed_by(pack: Callable[[Any], Any], tensor: Any) -> Any:
             "modified by in-place operations as this can lead to unexpected side-effects. Clone it, and pack the clone."
         )
     if value is tensor:  # kept without its node: a node that owned its own output would be a cycle
-        value = _runtime.wrap(tensor._array)
+        value = _runtime.twin(tensor)
         value._alias = edits
     return value

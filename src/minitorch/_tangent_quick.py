@@ -13,7 +13,7 @@ from typing import Any
 from numpy import ndarray
 
 from . import _codegen
-from ._identity import Entry
+from ._identity import Entry, forget
 from ._modes import active_levels
 from ._op import Row
 from ._records import observing, show
@@ -40,8 +40,9 @@ def write_quick_way(row: Row) -> None:
         "again": getattr(raw, row.name, None),
         "alone": alone,
         "fit": fit,
+        "forget": forget,
     }
-    names |= {"ndarray": ndarray, "observing": observing, "plain": plain, "quiet": quiet, "show": show}
+    names |= {"ndarray": ndarray, "observing": observing, "plain": plain, "quiet": quiet, "show": show, "viewed": viewed}
     row.again = taken_again(row)
     code = _codegen.compiled(_codegen.source(row, lines), f"{row.name}, with tangents")
     for variant in (row.recorder, row.operator):
@@ -54,18 +55,32 @@ def write_quick_way(row: Row) -> None:
 # -- what the source calls ---------------------------------------------------------------------------------------------
 def plain(found: Any) -> Any:
     """The ndarray of what a level keeps as a tangent; None for a constant, False where there is a history, or may be."""
-    if found.__class__ is tuple:
-        base, view = found
-        if (found := base.value).__class__ is not ndarray and ((found := plain(found)) is None or found is False):
-            return found
-        return view.row.again(found, view.params)
-    if found is None:
-        return None
+    if found is None or found.__class__ is ndarray:
+        return found
     if found._node is None and (
         (alias := found._alias) is None or alias.parent is None or alias.seen == alias.edits.count
     ):
         return found._array
     return False
+
+
+def viewed(level: Any, tensor: Any) -> Any:
+    """The same for a view that the level does not know: the same view of that of what it was taken of."""
+    view = tensor._alias
+    base = view.parent
+    try:
+        source = view.source
+    except AttributeError:  # nothing observed
+        return plain(level.of(tensor))
+    if (entry := level.find(id(source))) is not None:
+        found = plain(entry.value)
+    elif source is not base._array:
+        return plain(level.of(tensor))
+    elif (above := base._alias) is None or above.parent is None:
+        return None
+    else:
+        found = viewed(level, base)
+    return found if found is None or found is False else view.row.again(found, view.params)
 
 
 def followed(tensor: Any) -> bool:
@@ -96,16 +111,9 @@ def _level_lines(row: Row) -> Iterator[str]:
 
 def _view_lines(row: Row) -> Iterator[str]:
     """A view's tangent is the same view of its base's, and is taken when it is wanted."""
-    yield from _level_lines(row)
-    yield "if (entry := level.find(id(self_array))) is None:"
-    yield "    if alias is not None and alias.parent is not None and level.of(input) is not None:"
-    yield "        entry = level.find(id(self_array))"
-    yield "elif entry.value is None or out_array is self_array:  # where nothing was squeezed, say"
-    yield "    return out"
-    yield "if entry is not None:"
-    yield "    place = id(out_array)"
-    yield "    level.entries[place] = found = Entry(out_array, level.forget)"
-    yield "    found.key, found.value = place, (entry, view)"
+    yield "view.source = self_array"
+    yield "if observers != alone:"
+    yield f"    {_codegen.told(row)}"
 
 
 def _lines(row: Row, rule: Rule) -> Iterator[str]:
@@ -118,8 +126,9 @@ def _lines(row: Row, rule: Rule) -> Iterator[str]:
         yield f"    {i}_t = {i}_t.value"
         yield f"    if {i}_t.__class__ is not ndarray and ({i}_t := plain({i}_t)) is False:"
         yield from _codegen.indented(_shown(row))
-        yield f"elif (alias := {tensor}._alias) is not None and alias.parent is not None and level.of({tensor}) is not None:"
-        yield from _shown(row)
+        yield f"elif (alias := {tensor}._alias) is not None and alias.parent is not None:"
+        yield f"    if ({i}_t := viewed(level, {tensor})) is False:"
+        yield from _codegen.indented(_shown(row))
     yield f"if {' and '.join(f'{i}_t is None' for i in moving)}:"
     yield "    return out"
     if "dtype" in row.params:  # which may be one of whole numbers
@@ -142,8 +151,9 @@ def _lines(row: Row, rule: Rule) -> Iterator[str]:
     yield f"    and found.strides == out_array.strides{' and found.shape == out_array.shape' * (not row.elementwise)}"
     yield f"    and {' and '.join(f'found is not {i}_t' for i in moving)}):"
     yield "    place = id(out_array)"
-    yield "    level.entries[place] = entry = Entry(out_array, level.forget)"
-    yield "    entry.key, entry.value = place, found"
+    yield "    home = level.entries"
+    yield "    home[place] = entry = Entry(out_array, forget)"
+    yield "    entry.home, entry.key, entry.value = home, place, found"
     yield "elif found is not None:"
     yield f"    level.raw_result(out, found, ({', '.join(f'{i}_t' for i in moving)},))"
 

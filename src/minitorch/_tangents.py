@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from . import _runtime
-from ._identity import ByArray, Entry, forgetting
+from ._identity import ByArray, Entry, forget
 from ._modes import Observer, active_levels, grad_on, levels, observers, set_grad_enabled
 from ._op import Row, rows
 from ._records import show
-from ._runtime import made, raw, silent, traced, wrap
+from ._runtime import has_tangent, made, raw, silent, traced, wrap
 from ._tangent_quick import alone, followed, write_quick_way
 from ._tangent_rules import Rule, fit, rule_of
 from ._views import Edits, UnrecordedView, View, edits_of, path_to, take_step
@@ -30,8 +30,8 @@ from .ops import subscript  # noqa: F401  (its rows)
 class Level(ByArray):
     """One level: from arrays to their tangents, each laid out in memory as its array is.
 
-    These are Tensors, or None for constants.  ``_tangent_quick`` keeps less until somebody asks: an ndarray, or of a view the
-    entry of what it was taken of and its ``View``.
+    These are Tensors, or None for constants; until somebody asks, ``_tangent_quick`` keeps ndarrays.  Views are there only
+    once they were asked for: whoever puts a view's array into another Tensor asks before, by ``_runtime.has_tangent``.
 
     Attributes
     ----------
@@ -44,48 +44,32 @@ class Level(ByArray):
     __slots__ = ("find", "outer")
 
     def __init__(self, outer: tuple[Level, ...] = ()) -> None:
-        entries: dict[int, Entry] = {}
-        self.entries = entries
-        self.outer, self.find, self.forget = outer, entries.get, forgetting(entries.pop)
+        self.entries: dict[int, Entry] = {}
+        self.outer, self.find = outer, self.entries.get
 
     def of(self, tensor: Any) -> Any:
         """A tensor's tangent, a Tensor; None for a constant."""
         entry = self.find(id(tensor._array))
         if entry is None:
             view = tensor._alias
-            return None if view is None or view.parent is None else self._of_view(tensor)
-        found = entry.value
-        return self._settled(entry) if found.__class__ is np.ndarray or found.__class__ is tuple else found
-
-    def _settled(self, entry: Entry) -> Any:
-        """The tangent of an array, of which less is kept."""
+            return None if view is None or view.parent is None else self._of_view(tensor, view)
         found = entry.value
         if found.__class__ is np.ndarray:
-            entry.value = wrap(found)
-        else:
-            base, view = found
-            above = self._settled(base) if base.value.__class__ in (np.ndarray, tuple) else base.value
-            with computing(self.outer), set_grad_enabled(view.__class__ is not UnrecordedView):
-                entry.value = None if above is None else view.row.call(above, *view.params)
-        return entry.value
+            entry.value = found = wrap(found)
+        return found
 
-    def _of_view(self, tensor: Any) -> Any:
-        """The tangent of a view that was taken before its base had one: the same view of the base's."""
-        above, find = tensor, self.find
-        while (above := above._alias.parent) is not None and find(id(above._array)) is None:
-            if above._alias is None:
-                return None
-        if above is None:
+    def _of_view(self, tensor: Any, view: View) -> Any:
+        """The tangent of a view: the same view of that of what it was taken of; recorded where the view was."""
+        base, steps = view.parent, [(view.row, view.params, view.index)]
+        source = getattr(view, "source", None)
+        if source is not None and source is not base._array and source in self:
+            base = wrap(source)
+        elif source is not base._array and view.edits.reshaped:
+            base, steps = path_to(tensor)
+        above = self.of(base)
+        if above is None or view.row is None:
             return None
-        with computing(self.outer):
-            view = tensor._alias
-            if view.edits.reshaped:
-                root, steps = path_to(tensor)
-                above = self.of(root)
-            else:
-                above, steps = self.of(view.parent), [(view.row, view.params, view.index)]
-            if above is None or view.row is None:
-                return None
+        with computing(self.outer), set_grad_enabled(view.__class__ is not UnrecordedView):
             for step in steps:
                 above = take_step(above, *step)
         self[tensor._array] = above
@@ -197,6 +181,9 @@ class Tangents(Observer):
                 tangents = [level.of(inputs[place]) for place in rule.places]
             if any([t is not None for t in tangents]):
                 _apply(level, rule, call, tangents)
+
+    def writing(self, tensor: Any) -> None:
+        has_tangent(tensor)  # the parts see the array in another Tensor
 
     def written(self, tensor: Any, out: Any) -> None:
         for level in active_levels():
@@ -324,8 +311,9 @@ def dual(level: Level, primal: Any, tangent: Any) -> Any:
             level.put(out, tangent)
             return out
     key = id(array)
-    level.entries[key] = entry = Entry(array, level.forget)
-    entry.key, entry.value = key, tangent
+    entries = level.entries
+    entries[key] = entry = Entry(array, forget)
+    entry.home, entry.key, entry.value = entries, key, tangent
     return out
 
 

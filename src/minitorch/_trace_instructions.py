@@ -196,7 +196,7 @@ class Writing:
     def run(self, values: list[Any]) -> None:
         """Put a twin with the tensor's present history in its place."""
         values[self.held] = tensor = values[self.target]
-        values[self.target] = _runtime.wrap(tensor._array, current_node(tensor))
+        values[self.target] = _runtime.twin(tensor, current_node(tensor))
 
     def __repr__(self) -> str:
         return f"{self.held!r} = {self.target!r}, to be written"

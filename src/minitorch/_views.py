@@ -79,13 +79,15 @@ class InferenceEdits(Edits):
 class View:
     """What a view remembers: its parent, how to take it again, and the edits that its node knows of."""
 
-    __slots__ = ("edits", "index", "params", "parent", "row", "seen")
+    __slots__ = ("edits", "index", "params", "parent", "row", "seen", "source")
     edits: Edits
     parent: Any
     row: Any
     params: tuple[Any, ...]
     index: int | None
     seen: int
+    source: np.ndarray
+    """The array that it was taken of, where something observes: the parent may be given another one later."""
     refusal: str | None = None
     """Why a recorded write into the view is refused, if it is; its history cannot follow a write into its base either."""
 

@@ -204,7 +204,7 @@ class Writing:
         """Put the copy, or a twin where nothing is recorded, in the tensor's place."""
         (target,), (held,) = self.reads, self.outputs
         values[held] = tensor = values[target]
-        values[target] = copy_of(tensor) if self.records else _runtime.wrap(tensor._array, current_node(tensor))
+        values[target] = copy_of(tensor) if self.records else _runtime.twin(tensor, current_node(tensor))
 
 
 class Written:

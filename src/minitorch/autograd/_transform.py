@@ -28,7 +28,7 @@ from .._modes import (
     observers,
     set_grad_enabled,
 )
-from .._runtime import flagged, traced, wrap
+from .._runtime import flagged, traced, twin, wrap
 from .._tangents import computing
 from .._tape import AccumulateGrad, next_position
 from .._views import View, current_node, edits_of
@@ -57,11 +57,11 @@ class InnerView(View):
 
 def bare(tensor: Any) -> Any:
     """The same values, the same array object, without history."""
-    twin = wrap(tensor._array)
-    twin._layout = tensor._layout
+    out = twin(tensor)
+    out._layout = tensor._layout
     edits = edits_of(tensor)
-    twin._alias = None if edits.inference else edits
-    return twin
+    out._alias = None if edits.inference else edits
+    return out
 
 
 def cut(tensor: Any, keeps: Callable[[Any], bool] = lambda tensor: False) -> Any:

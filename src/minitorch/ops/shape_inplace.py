@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from .._args import array_of
 from .._inplace import LEAF, LEAF_VIEW
-from .._modes import grad_on
+from .._modes import grad_on, observers
 from .._op import op, rows
-from .._runtime import wrap
+from .._runtime import has_tangent, wrap
 from .._tape import AccumulateGrad
 from .._views import current_node, edited, edits_of, root_of
 from . import shape  # noqa: F401  (its rows)
@@ -46,6 +46,8 @@ def _become(input: Tensor, recorder: Any, *params: Any) -> Tensor:
     before = wrap(input._array, node)
     before._alias = alias if viewed else edits_of(input)
     taken = recorder(before, *params)
+    if observers:
+        has_tangent(taken)
     edited(input)
     edits_of(input).reshaped = True
     input._array, input._layout = taken._array, None

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import _runtime
 from .._engine import _running
-from .._modes import active_levels, enable_grad, grad_on, no_grad, observers
+from .._modes import enable_grad, grad_on, no_grad, observers
 from .._random import default_generator
 from ..autograd import Function, backward
 from ..autograd.graph import saved_tensors_hooks
@@ -152,7 +152,7 @@ class _Checkpoint:
                     "the same each time"
                 )
             kept = tensor.detach()
-            if active_levels():
+            if _runtime.has_tangent(tensor):
                 kept._array = tensor._array  # the same value, with its tangent
             if self.places[count]() is not None:
                 again[count] = kept
