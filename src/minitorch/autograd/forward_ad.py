@@ -144,7 +144,7 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
             "the map has ended. Return the tensor, and unpack what vmap gives; or take func.jvp inside of the mapped function"
         )
     tangent = entered.of(tensor) if _modes.tangents_enabled() else None
-    return UnpackedDualTensor(_tangents.dual(entered, tensor, None), tangent)
+    return UnpackedDualTensor._make((_tangents.dual(entered, tensor, None), tangent))
 
 
 def check_dual(name: str, tensor: Any, tangent: Any) -> None:
