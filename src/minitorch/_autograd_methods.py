@@ -311,9 +311,11 @@ def set_data(self: Any, value: Any) -> None:
         finally:
             levels.reset(token)
     self._array, self._layout = value._array, value._layout
-    for level, tangent in tangents if fits else ():
-        if tangent is not None:
+    for level, tangent in tangents:
+        if tangent is not None and fits:
             level.put(self, tangent)
+        elif tangent is not None:
+            level[self._array] = None  # nor has it that of what it was a view of
     if self._node.__class__ is AccumulateGrad:
         self._node.array = value._array
 

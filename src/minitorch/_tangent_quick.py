@@ -41,8 +41,13 @@ def write_quick_way(row: Row) -> None:
         "alone": alone,
         "fit": fit,
         "forget": forget,
+        "ndarray": ndarray,
+        "observing": observing,
+        "plain": plain,
+        "quiet": quiet,
+        "show": show,
+        "viewed": viewed,
     }
-    names |= {"ndarray": ndarray, "observing": observing, "plain": plain, "quiet": quiet, "show": show, "viewed": viewed}
     row.again = taken_again(row)
     code = _codegen.compiled(_codegen.source(row, lines), f"{row.name}, with tangents")
     for variant in (row.recorder, row.operator):

@@ -31,7 +31,7 @@ class Level(ByArray):
     """One level: from arrays to their tangents, each laid out in memory as its array is.
 
     These are Tensors, or None for constants; until somebody asks, ``_tangent_quick`` keeps ndarrays.  Views are there only
-    once they were asked for: whoever puts a view's array into another Tensor asks before, by ``_runtime.has_tangent``.
+    once they were asked for: ``_runtime.twin``, which wraps a view's array in another Tensor, asks.
 
     Attributes
     ----------
@@ -62,6 +62,8 @@ class Level(ByArray):
         """The tangent of a view: the same view of that of what it was taken of; recorded where the view was."""
         base, steps = view.parent, [(view.row, view.params, view.index)]
         source = getattr(view, "source", None)
+        if source is self:
+            return None
         if source is not None and source is not base._array and source in self:
             base = wrap(source)
         elif source is not base._array and view.edits.reshaped:
@@ -78,6 +80,8 @@ class Level(ByArray):
     def constant_of(self, tensor: Any) -> Any:
         """Of a tensor that has no tangent, what it is a view of: as far as that has none either, such as a dual's primal."""
         while self.find(id(tensor._array)) is None and (view := tensor._alias) is not None and view.parent is not None:
+            if getattr(view, "source", None) is self:
+                break
             tensor = view.parent
         return tensor
 
@@ -303,6 +307,9 @@ def dual(level: Level, primal: Any, tangent: Any) -> Any:
         view.params = ()
         view.index = None
         view.seen = edits.count
+        if tangent is None:
+            view.source = level
+            return out
     else:
         with computing(level.outer):
             out = _ALIAS.call(primal)

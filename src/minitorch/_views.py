@@ -86,8 +86,9 @@ class View:
     params: tuple[Any, ...]
     index: int | None
     seen: int
-    source: np.ndarray
-    """The array that it was taken of, where something observes: the parent may be given another one later."""
+    source: Any
+    """Where something observes, the array that it was taken of, as the parent may be given another one later; of a primal that
+    forward mode unpacks, the level at which it has no tangent."""
     refusal: str | None = None
     """Why a recorded write into the view is refused, if it is; its history cannot follow a write into its base either."""
 

@@ -255,6 +255,53 @@ def test_a_tensor_that_changes_its_shape_keeps_its_tangent() -> None:
         assert tangent(x.sum()) == 60.0
 
 
+def test_a_view_has_its_tangent_whatever_became_of_what_it_was_taken_of() -> None:
+    def dual() -> Any:
+        return fwAD.make_dual(torch.arange(6.0).reshape(2, 3).clone(), torch.arange(1.0, 7.0).reshape(2, 3))
+
+    with fwAD.dual_level():
+        x = dual()
+        row = x[0]
+        part = row[1:]
+        row.data = torch.zeros(5)
+        assert tangent(row) is None
+        assert tangent(part * 1) == tangent(part) == [2.0, 3.0]
+        x = dual()
+        row = x[0]
+        part = row[1:]
+        row.unsqueeze_(0)
+        assert tangent(part * 1) == tangent(part) == [2.0, 3.0]
+        assert tangent(row[0][2:] * 1) == [3.0]
+        x.t_()
+        assert tangent(x[0] * 1) == [1.0, 4.0]
+        assert tangent(part * 1) == [2.0, 3.0]
+        y = dual() * 1
+        primal = fwAD.unpack_dual(y).primal
+        assert tangent(primal.t()[1] * 2) is None
+        one = torch.ones(3)
+        assert jvp(lambda a: primal[0] * a[:3], (one,), (one,))[1].tolist() == [0.0, 1.0, 2.0]
+
+
+def test_views_keep_their_tangents_in_transforms_writes_and_hooks() -> None:
+    kept = torch.autograd.graph.saved_tensors_hooks(lambda t: (t,), lambda packed: packed[0][:])
+    weight = torch.ones(3, requires_grad=True)
+    with fwAD.dual_level():
+        x = fwAD.make_dual(torch.arange(6.0).reshape(2, 3), torch.arange(1.0, 7.0).reshape(2, 3))
+        base = torch.arange(6.0).reshape(2, 3)
+        before, again = base[1], base[1]
+        base.mul_(x)
+        assert tangent(torch.func.grad(lambda a: (a**3).sum())(before)) == [648.0, 1920.0, 4500.0]
+        again.mul_(again)
+        assert tangent(base) == [[0.0, 2.0, 6.0], [216.0, 640.0, 1500.0]]
+        row = x[0]
+        y = (row * weight).square().sum()
+        with kept:
+            z = (row * weight).square().sum()
+        for loss in (y, z):
+            (gradient,) = torch.autograd.grad(loss, weight)
+            assert tangent(gradient) == [0.0, 8.0, 24.0]
+
+
 # -- with reverse mode -------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_forward_over_backward(create_graph: bool) -> None:

@@ -1,6 +1,7 @@
 """Activation functions and their derivative maps.
 
-Small inputs take few NumPy calls; large ones go through them in blocks that stay in the cache.
+Small inputs take few NumPy calls, and feel each look into NumPy's module; large ones go through them in blocks that stay in
+the cache.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy import add, divide, exp, maximum, multiply, negative, subtract, where  # small calls feel a look into a module
+from numpy import add, divide, exp, maximum, multiply, negative, subtract, where
 
 from .elementary import expm1
 from .special import BLOCK, FEW, blockwise, constants, erfc, logit, logits, polynomial

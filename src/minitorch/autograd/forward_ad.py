@@ -103,6 +103,8 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
     check_dual("make_dual()", tensor, tangent)
+    if not entered.entries:
+        return _tangents.dual(entered, tensor, tangent)
     if entered.of(tensor) is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."

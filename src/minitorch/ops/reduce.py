@@ -59,7 +59,7 @@ _FEW, _MORE = 256, 4096
 
 def _sum_all(self: np.ndarray) -> np.ndarray:
     size, char = self.size, self.dtype.char
-    if size <= _FEW and char in "fd":  # a product with ones takes fewer steps than NumPy's own sum
+    if size <= _FEW and char in "fd" and self.flags.forc:  # a product with ones takes fewer steps than NumPy's own sum
         return asarray(self.ravel("K").dot(ones(char, size)))
     if size <= _MORE and char in "fd":  # which is accurate enough
         return np.add.reduce(self, None, out=...)
