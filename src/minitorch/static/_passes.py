@@ -289,7 +289,7 @@ def _may_write_over(instruction: Any, facts: Facts) -> list[Slot] | None:
         return [i for i in dict.fromkeys(instruction.inputs) if i.__class__ is Slot]
     arrays = [facts.arrays[i] if i.__class__ is Slot else None for i in instruction.inputs]
     form = form_of(instruction.row, arrays, instruction.params)
-    if form is None or "{out}" not in form.lines[0]:
+    if form is None or not form.takes_place:
         return None
     if not facts.arrays[instruction.outputs[0]].flags.c_contiguous:  # NumPy's products write into no other
         return None

@@ -387,6 +387,7 @@ class Writer:
         """A row that is written out."""
         params = dict(zip(ins.row.params, ins.params))
         given = {name: self.param(value) for name, value in form.constants(self.arrays(ins), params).items()}
+        given["place"] = out or f"empty({given.get('shape')}, {given.get('dtype')})"
         for line in form.lines:
             yield line.format(*operands, r=result, out=f", {out}" * bool(out), **given)
 
