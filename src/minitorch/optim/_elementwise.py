@@ -103,25 +103,12 @@ class ElementwiseOptimizer(Optimizer):
         """
         loss = evaluated(closure)
         for number, group in enumerate(self.param_groups):
-            params, arrays, gradients = [], [], []
-            for param in group["params"]:
-                node = param._node
-                grad = node.grad if node.__class__ is AccumulateGrad else param.grad
-                if grad is not None:
-                    params.append(param)
-                    arrays.append(param._array)
-                    gradients.append(grad._array)
-            if params:
-                if group.get("capturable"):
-                    raise AssertionError(
-                        f"{type(self).__name__}.step(): If capturable=True, params and state_steps must be on supported "
-                        "devices: ['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']; set capturable=False"
-                    )
-                names = self.state_names(group)
-                plan = self._plans.get(number)
-                if plan is None or not plan.fits(params, arrays, names, self.state):
-                    check_gradients(params, gradients)
-                    plan = self._plans[number] = Plan(self, group, params)
+            plan, gradients = self._plans.get(number), None
+            if plan is not None and not group.get("capturable"):
+                gradients = plan.gradients(group["params"], self.state_names(group), self.state)
+            if plan is None or gradients is None:
+                plan, gradients = self._planned(number, group)
+            if plan is not None:
                 plan.note_edits()
                 if plan.states:
                     _runtime.silent(undisturbed, plan.run, self, group, gradients)
@@ -129,15 +116,38 @@ class ElementwiseOptimizer(Optimizer):
                     _runtime.silent(plan.run, self, group, gradients)
         return loss
 
+    def _planned(self, number: int, group: dict[str, Any]) -> tuple[Plan | None, list[np.ndarray]]:
+        """A new plan for a group, and the gradients to begin with; no plan where there are none."""
+        given = [(param, grad) for param in group["params"] if (grad := gradient_of(param)) is not None]
+        if not given:
+            return None, []
+        if group.get("capturable"):
+            raise AssertionError(
+                f"{type(self).__name__}.step(): If capturable=True, params and state_steps must be on supported "
+                "devices: ['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']; set capturable=False"
+            )
+        params, gradients = [param for param, _ in given], [grad._array for _, grad in given]
+        check_gradients(params, gradients)
+        plan = self._plans[number] = Plan(self, group, params)
+        return plan, gradients
+
+
+def gradient_of(param: Any) -> Any:
+    """A parameter's gradient; that of a leaf is read where it stands, which is quicker."""
+    node = param._node
+    return node.grad if node.__class__ is AccumulateGrad else param.grad
+
 
 class Plan:
     """How a group's parameters with gradients are updated: made once, used as long as nothing is moved or replaced."""
 
-    __slots__ = ("arrays", "buckets", "edits", "entries", "names", "params", "states")
+    __slots__ = ("arrays", "buckets", "edits", "entries", "everyone", "names", "params", "states")
 
     def __init__(self, optimizer: ElementwiseOptimizer, group: dict[str, Any], params: list[Any]) -> None:
         self.params, self.names = params, optimizer.state_names(group)
         self.arrays = [param._array for param in params]
+        with_gradients = dict(zip(map(id, params), self.arrays))
+        self.everyone = [(param, with_gradients.get(id(param))) for param in group["params"]]
         self.edits: list[Edits] = [edits_of(param) for param in params]
         if any([edits.inference for edits in self.edits]) and not inference_mode_on.get():
             raise RuntimeError(INFERENCE_WRITE)
@@ -154,18 +164,25 @@ class Plan:
         self.states = [state[param] for param in params] if kept else []
         self.entries = [(s, name, s[name], s[name]._array) for s in self.states for name in kept]
 
-    def fits(self, params: list[Any], arrays: list[np.ndarray], names: tuple[str, ...], state: dict[Any, Any]) -> bool:
-        """Whether the parameters, their memory and their state are still those that the plan was made for."""
-        if len(params) != len(self.params) or names != self.names:
-            return False
-        if not all(map(is_, params, self.params)) or not all(map(is_, arrays, self.arrays)):
-            return False
-        if not all(map(is_, map(state.get, params), self.states)):
-            return False
+    def gradients(self, params: list[Any], names: tuple[str, ...], state: dict[Any, Any]) -> list[np.ndarray] | None:
+        """The gradients of a group's parameters; None where not the same ones have some, or where their memory or their state
+        are not those that the plan was made for."""
+        if len(params) != len(self.everyone) or names != self.names:
+            return None
+        found = []
+        for param, (known, array) in zip(params, self.everyone):
+            node = param._node
+            grad = node.grad if node.__class__ is AccumulateGrad else param.grad
+            if param is not known or (None if grad is None else param._array) is not array:
+                return None
+            if grad is not None:
+                found.append(grad._array)
+        if self.states and not all(map(is_, map(state.get, self.params), self.states)):
+            return None
         for entries, name, tensor, array in self.entries:
             if entries.get(name) is not tensor or tensor._array is not array:
-                return False
-        return True
+                return None
+        return found
 
     def note_edits(self) -> None:
         """Note that all parameters are about to be written: ``_views.edited`` for many at once."""
