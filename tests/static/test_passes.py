@@ -261,7 +261,7 @@ PARAMS = {
 def test_a_row_on_pieces(name: str, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_loops, "PIECE", 1 << 15)
     rng, row = np.random.default_rng(0), rows[name]
-    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 3e38, 1, -1, 0.5])
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1e-40, -1e-40, 3e38, 1, -1, 0.5])
     values = rng.normal(size=(3, 3 * 2**15 + 77)) * 2
     values = np.where(rng.random(values.shape) < 0.3, rng.choice(special, values.shape), values)
     params, call = PARAMS.get(name, (ROWS[name],) if name in ROWS else ()), row.call
