@@ -332,6 +332,24 @@ def test_rows_that_are_written_out(shape: tuple[int, ...]) -> None:
         assert bits(program(x, y)) == bits(f(x, y))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+@pytest.mark.parametrize("shape", [(2, 3, 4), (5, 2, 3, 4), (2, 0, 4), (1, 1, 4)])
+def test_products_of_more_axes(shape: tuple[int, ...], dtype: Any) -> None:
+    weight = torch.randn(4, 4, dtype=dtype)
+
+    def f(x: Any) -> Any:
+        y = (x.transpose(0, 1) @ weight) @ weight @ weight.t() + torch.nn.functional.linear(x, weight).transpose(0, 1)
+        return y, (y @ weight).sum((0, 1)), *torch.autograd.grad(y.sum(), x)
+
+    x = torch.randn(shape, dtype=dtype, requires_grad=True)
+    program = static.trace(f, x)
+    for _ in range(2):
+        x = torch.randn(shape, dtype=dtype, requires_grad=True)
+        assert bits(program(x)) == bits(f(x))
+    assert (".reshape(" in program.variants[0].source) == (dtype != torch.float16)
+    assert program.variants[0].plan.into
+
+
 def test_what_each_pass_did_is_shown() -> None:
     program = static.trace(lambda x: (x.exp() * 1 + x.exp()).t().t(), torch.ones(2, 2))
     text = program.explain_passes()
