@@ -16,6 +16,7 @@ from .._random import Generator
 from .._records import is_theirs, users_frame
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
+from ._stands import MISSING
 
 
 class Effect(NamedTuple):
@@ -75,13 +76,17 @@ class Effects:
         The first of them, in words, with the user's line; empty where there was none.
     surely : bool
         Whether later calls are to be expected to do the same.
-    codes : dict of int to (code, dict or None)
-        By ``id``, the code of functions that ran, and their globals: none where modules are imported.
+    codes : dict of int to (code, dict or None, object)
+        By ``id``, the code of functions that ran, their globals: none where modules are imported, and the first argument of
+        their first call.
+    closures : dict of tuple to (code, list)
+        The code of people's functions that ran and are closures, with the values of their variables.
     """
 
     def __init__(self) -> None:
         self.said, self.surely = "", False
-        self.codes: dict[int, tuple[CodeType, Any]] = {}
+        self.codes: dict[int, tuple[CodeType, Any, Any]] = {}
+        self.closures: dict[tuple[int, ...], tuple[CodeType, list[Any]]] = {}
 
     def __enter__(self) -> Effects:
         before: Any = sys.getprofile()
@@ -103,13 +108,25 @@ class Effects:
         caller = frame if frame.f_back is None else frame.f_back
         imports = str(caller.f_globals.get("__name__")).partition(".")[0] in _LOADING
         within = self.codes.get(id(caller.f_code), (None, {}))[1] is None
-        self.codes[id(frame.f_code)] = frame.f_code, None if imports or within else frame.f_globals
+        code = frame.f_code
+        first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+        self.codes[id(code)] = code, None if imports or within else frame.f_globals, first
+
+    def _notice_closure(self, frame: FrameType) -> None:
+        """A closure runs, of which there may be several with one code."""
+        code, values = frame.f_code, frame.f_locals
+        if code.co_name[0] != "<" or code.co_name == "<lambda>":  # comprehensions are made where they run
+            found = [values.get(name, MISSING) for name in code.co_freevars]
+            self.closures[id(code), *map(id, found)] = code, found
 
     def _see(self, frame: FrameType, event: str, called: Any) -> None:
         if inside():  # that is called again, with whatever it does
             return
-        if event == "call" and id(frame.f_code) not in self.codes:
-            self._notice(frame)
+        if event == "call":
+            if id(frame.f_code) not in self.codes:
+                self._notice(frame)
+            if frame.f_code.co_freevars and is_theirs(frame.f_code.co_filename):
+                self._notice_closure(frame)
         if event == "c_call":
             effect = effect_of(called)
         elif event == "call" and frame.f_code.co_name in _IN_PYTHON:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from ._reached import of_library
+from ._libraries import of_library
 
 _ELSEWHERE = {"threading", "concurrent", "queue", "asyncio", "multiprocessing"}
 """Libraries that run functions in other threads, which are not looked at."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from operator import is_
+from keyword import iskeyword
+from operator import attrgetter, is_
 from types import FunctionType
 from typing import Any
 
@@ -17,9 +18,10 @@ from .. import _dtypes, _runtime
 from .._identity import owner
 from .._modes import grad_on, inference_mode_on
 from .._tape import AccumulateGrad
-from ._stands import MISSING, alike, held, is_plain, items_of, keeps, same_memory, shown, stored
+from ._stands import MISSING, alike, cached_by, held, items_of, keeps, same_memory, shown, stored
 from ._surroundings import Surroundings
 
+_BASES = attrgetter("__mro__")
 _MANY = 64
 """Containers of more items are gone through, not written out."""
 
@@ -32,7 +34,7 @@ class Guards:
         self._scope: dict[str, Any] = {
             "__name__": None, "__builtins__": __builtins__, "MISSING": MISSING,
             "alike": alike, "same_layout": same_layout, "same_items": same_items, "held": held, "stored": stored,
-            "keeps": keeps, "owner": owner, "same_memory": same_memory,
+            "keeps": keeps, "owner": owner, "same_memory": same_memory, "is_": is_, "still_cached": still_cached,
         }  # fmt: skip
 
     def name(self, value: Any) -> str:
@@ -60,23 +62,50 @@ class Guards:
                 self._is(f"{read}({found}, {name!r}, MISSING)", value)
         for function, value in around.asked:
             self._is(f"{self.name(function)}()", value)
-        for function, count in around.caches:
+        for function, count, results in around.caches:
             self.unless(f"keeps({self.name(function)}, {count})")
+            if results:
+                self.unless(f"still_cached({self.name(function)}, {self.name(results)})")
+        spaces = {id(space): (value, space) for value, space in around.spaces}
         for container, values, keys in around.contents:
-            self._items(container, values)
+            value = spaces.pop(id(container), None)
+            self._items(f"{self.name(value[0])}.__dict__" if value else self.name(container), container, values)
             if keys is not None:
-                plain = all(map(is_plain, keys))
                 now, before = self.name(container), self.name(keys)
-                self.unless(f"[*{now}] == {before}" if plain else f"all(map(alike, {now}, {before}))")
+                self.unless(f"all(map(is_, {now}, {before}))", f"all(map(alike, {now}, {before}))")
         for array, seen in around.arrays:
-            self.unless(f"{self.name(array)}.tobytes() == {self.name(seen)}")
+            now, (kind, shape) = self.name(array), (self.name(array.dtype), array.shape)
+            self.unless(f"{now}.tobytes() == {self.name(seen)} and {now}.shape == {shape} and {now}.dtype is {kind}")
+        for space, absent in around.absent.values():
+            self.unless(f"{self.name(space)}.keys().isdisjoint({self.name(frozenset(absent))})")
+        if around.stand:
+            found = [f"{self._read(holder, name)} is {self.name(value)}" for holder, name, value, _ in around.stand]
+            self.unless(" and ".join(found))
+        if around.empty:
+            self.unless(f"not any({self.name(tuple(around.empty))})")
+        readers: Sequence[tuple[Any, Any]] = (
+            (type, around.kinds),
+            (vars, list(spaces.values())),
+            (_BASES, around.bases),
+        )
+        for reader, known in [(reader, known) for reader, known in readers if known]:
+            objects, before = [self.name(part) for part in zip(*known)]
+            self.unless(f"all(map(is_, map({self.name(reader)}, {objects}), {before}))")
+
+    def _read(self, holder: Any, name: str) -> str:
+        """What stands under a name, in a module or a class."""
+        now = self.name(holder)
+        if isinstance(holder, dict):
+            return f"{now}[{name!r}]"
+        plain = name.isidentifier() and not iskeyword(name) and getattr(holder, name, MISSING) is vars(holder)[name]
+        return f"{now}.{name}" if plain else f"{now}.__dict__[{name!r}]"
 
     def _is(self, found: str, value: Any) -> None:
         wanted = self.name(value)
         self.unless(f"{found} is {wanted}", f"alike({found}, {wanted})")
 
-    def _items(self, container: Any, values: Sequence[Any]) -> None:
-        now, before = self.name(container), self.name(values)
+    def _items(self, now: str, container: Any, values: Sequence[Any]) -> None:
+        before = self.name(values)
         if len(values) > _MANY:
             self.unless(f"same_items({now}, {before})")
             return
@@ -144,7 +173,8 @@ class Guards:
         """The questions as a function that gives None where something is not as it was."""
         lines = [f"def guards({parameters}):", "    try:", *["        " + line for line in self.lines]]
         lines += [f"        return {result}"]
-        lines += ["    except (AttributeError, ValueError):  # it is not there any more, or has more or fewer items"]
+        lines += ["    # It is not there any more, or has more or fewer items:"]
+        lines += ["    except (AttributeError, KeyError, TypeError, ValueError):"]
         lines += ["        return None"]
         exec(compile("\n".join(lines), "<guards>", "exec"), self._scope)
         guards: Callable[..., Any] = self._scope.pop("guards")  # which has the scope
@@ -185,3 +215,8 @@ def same_items(container: Any, values: Sequence[Any]) -> bool:
     if len(container) != len(values):
         return False
     return all(map(is_, items_of(container), values)) or all(map(alike, items_of(container), values))
+
+
+def still_cached(function: Any, results: Sequence[Any]) -> bool:
+    """Whether a function's cache holds what it held: it may hold more."""
+    return set(map(id, results)) <= set(map(id, cached_by(function)))

@@ -18,7 +18,7 @@ import numpy as np
 from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
-from ._reached import of_library
+from ._libraries import of_library
 from ._stands import MISSING, alike, held, is_plain, slots_of, stored
 
 _MOST = 20_000

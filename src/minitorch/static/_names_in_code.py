@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import dis
 import functools
+import re
 import types
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-_ASK = ("hasattr", "getattr", "setattr")
+_ASK = ("hasattr", "getattr", "setattr", "delattr")
+_BY_TEXT = ("attrgetter", "methodcaller", "getattr_static", "__getattribute__")
+"""What finds attributes by a text, besides those."""
+_IMPORT = ("import_module", "__import__")
+_FIELD = re.compile(r"\{[^{}]*?\.(\w+)[^{}]*\}")
+"""In a text for ``format``, the name of an attribute."""
 _CALL = "PRECALL" if "PRECALL" in dis.opmap else "CALL"
 """What a call's arguments stand before."""
 _LEAVES = {
@@ -20,8 +26,9 @@ _ENDS = {*dis.hasjrel, *dis.hasjabs} | _LEAVES
 
 class Names(NamedTuple):
     """The names in a function's code: of globals and of attributes, of attributes that it sets, and of what is read to be
-    called at once, or not: there, attributes begin with a dot; of modules that it imports; and of what may be absent: what a
-    function asks for that uses ``hasattr`` or ``getattr``, or catches errors."""
+    called at once, or not: there, attributes begin with a dot; of modules that it imports; of what may be absent: what a
+    function asks for that uses ``hasattr`` or ``getattr``, or catches errors; and chains of names as they stand, beginning with
+    a variable's: ``torch.nn.functional``."""
 
     globals: frozenset[str]
     attributes: frozenset[str]
@@ -30,6 +37,7 @@ class Names(NamedTuple):
     handed: frozenset[str]
     imports: frozenset[str]
     maybe: frozenset[str]
+    chains: frozenset[tuple[str, ...]]
 
 
 @functools.cache
@@ -71,13 +79,16 @@ def _names_of(code: types.CodeType, instructions: list[dis.Instruction], inner: 
     calls = catches = False
     constant = _ASK if _ask_by_constants(instructions) else ()
     asks = False
+    chain: tuple[str, ...] = ()
     for number, instruction in enumerate(instructions):
         name, kind = instruction.argval, instruction.opname
         if kind.startswith("IMPORT"):
             (found.imports if kind == "IMPORT_NAME" else found.attributes).add(name)
         elif kind.endswith(("_GLOBAL", "_NAME", "_ATTR", "_METHOD")):
             is_global = kind.endswith(("_GLOBAL", "_NAME"))
-            asks = asks or (is_global and name in _ASK)
+            asks = asks or name in _BY_TEXT or (is_global and name in _ASK)
+            chain = (name,) if is_global else (*chain, name) if chain else ()
+            found.chains.update([chain] if len(chain) > 1 else [])
             if not (is_global and name in constant):
                 (found.globals if is_global else found.attributes).add(name)
             if kind == "STORE_ATTR":
@@ -87,20 +98,26 @@ def _names_of(code: types.CodeType, instructions: list[dis.Instruction], inner: 
             (found.called if calls else found.handed).add(name if is_global else f".{name}")
             continue
         calls = False
+        chain = (name,) if kind == "LOAD_DEREF" else ()
         catches = catches or kind == "CHECK_EXC_MATCH"
         if kind == "MATCH_CLASS":  # the names of attributes stand before it; of those by position, in the class
             given = instructions[number - 1].argval
             found.attributes.update(("__match_args__", *(given if isinstance(given, tuple) else ())))
+    texts = [c for c in code.co_consts if isinstance(c, str)]
     if asks:
-        found.maybe.update([c for c in code.co_consts if isinstance(c, str) and c.isidentifier()])
+        found.maybe.update([part for text in texts for part in text.split(".") if part.isidentifier()])
         found.attributes.update(found.maybe)
+    if "format" in found.attributes:
+        found.attributes.update([name for text in texts for name in _FIELD.findall(text)])
+    if not found.globals.isdisjoint(_IMPORT) or not found.attributes.isdisjoint(_IMPORT):
+        found.imports.update([text for text in texts if text.replace(".", "").isidentifier()])
     if catches:
         found.maybe.update(found.attributes)
     return Names(*map(frozenset, found))
 
 
 def _ask_by_constants(instructions: list[dis.Instruction]) -> bool:
-    """Whether each ``getattr``, ``hasattr`` and ``setattr`` in a code is called with a name that stands in it."""
+    """Whether each ``getattr`` and its like in a code is called with a name that stands in it."""
     for number, instruction in enumerate(instructions):
         if instruction.argval not in _ASK or not instruction.opname.endswith(("_GLOBAL", "_NAME")):
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import decimal
 import functools
 import gc
 import operator
@@ -12,10 +13,12 @@ import sys
 import time
 import types
 import weakref
+from abc import ABCMeta, get_cache_token
 from array import array as packed
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -30,10 +33,12 @@ from ..nn.modules.module import Module
 from ..nn.parameter import is_lazy
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
+from ._classes import hooks_of, is_a, is_traced, levels, mro, read_by_libraries, reads_private, set_by
 from ._effects import effect_of
-from ._names_in_code import codes_in, names_in, names_run
-from ._stands import MISSING, an_object, held, is_plain, item, items_of, kept_by, slots_of, state_of, stored
-from ._steps import methods_of
+from ._found import Found
+from ._libraries import FIXED, HEAP, decimal_places, of_library, question
+from ._names_in_code import Names, codes_in, names_in, names_run
+from ._stands import MISSING, an_object, cached_by, held, is_plain, item, items_of, kept_by, slots_of, state_of, stored
 from ._uses import ITSELF, LENGTH, PLACES, Use, uses_run
 
 _MOST = 10_000
@@ -41,37 +46,38 @@ _MOST = 10_000
 _MOST_ONCE = 1_000_000
 """The items beyond which it is not asked whether the first call changes them, either."""
 
-_LIBRARIES = sys.stdlib_module_names | {"minitorch", "numpy"}
 _REGISTRIES = {"_parameter_names", "_buffer_names", "_module_names", "_non_persistent_buffers_set"}
 """What modules keep of their members' names: of library modules, whose attributes are compared, they change with those."""
 _MEMBERS = {"_parameter_names", "_buffer_names", "_module_names"}
 
+_FEW = 64
+"""The results in a cache up to which they are compared at each call."""
+
 _UNGUARDED = {
     "_version": "the number of writes into a tensor", "storage_offset": "where in its memory a tensor begins",
-    "get_num_threads": "the number of threads",
+    "get_num_threads": "the number of threads", "geterr": "what NumPy does about errors",
+    "__globals__": "variables whose names are not seen", "cell_contents": "a closure's variables",
+    "getrecursionlimit": "the interpreter's limit",
 }  # fmt: skip
 """Attributes that no program asks for again."""
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, property, staticmethod, classmethod)
 """What classes and modules hold that is code: it counts where it is named."""
 
 _VIEWS: tuple[type, ...] = (types.MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))
-_INDIRECT = (functools._lru_cache_wrapper, ContextVar, weakref.ref, operator.attrgetter, *_VIEWS)
+_INDIRECT = (
+    functools.partial, functools._lru_cache_wrapper, ContextVar, Context, weakref.ref, operator.attrgetter,
+    operator.methodcaller, local, type(functools.cmp_to_key(max)), *_VIEWS,
+)  # fmt: skip
 
 _ASKED = {"getattr", "hasattr", "setattr"}
-_ANY_ATTRIBUTE = _ASKED | {"vars", "__dict__"}
+_ANY_ATTRIBUTE = _ASKED | {"delattr", "vars", "dir", "__dict__"}
+_ANY_ATTRIBUTE |= {"attrgetter", "methodcaller", "getattr_static", "__getattribute__", "asdict", "astuple", "pformat"}
+_OF_FUNCTIONS = {"__name__", "__qualname__", "__doc__", "__module__", "__annotations__", "__code__"}
+_OF_FUNCTIONS |= {"__defaults__", "__kwdefaults__"}
+"""Attributes of functions that are not in their ``__dict__``."""
 
 
-def of_library(holder: Any) -> bool:
-    """Whether a class, or a function's globals, belong to a library, which does not change while a program runs."""
-    name = str(holder.get("__name__") if isinstance(holder, dict) else holder.__module__)
-    if isinstance(holder, dict) and holder.get("__name__", "") is None:
-        return True  # a row's recorder, see ``_op``
-    if isinstance(holder, dict) and vars(sys.modules.get(name, types)) is not holder:
-        return False
-    return name.partition(".")[0] in _LIBRARIES
-
-
-class Reached:
+class Reached(Found):
     """What functions and objects read and hold, as it is when this is made.
 
     Parameters
@@ -87,43 +93,18 @@ class Reached:
         Whether attributes are asked for by computed names.
     getters : set of str
         The names of attributes that objects ask for which are called.
-    cells, named, slots : list of tuple
-        Variables of closures, values by name in a namespace, and attributes of objects: where each stands, and what it was.
-    contents : list of (container, tuple, list or None)
-        Containers, the items that they had, and the keys of dicts that are no object's attributes.
-    tensors : list of Tensor
-        Those that are reached by name, but for what optimizers keep.
-    arrays : list of (ndarray, bytes)
-        NumPy arrays, and the bytes that they had.
-    asked : list of (callable, object)
-        Functions without arguments, and what they told.
-    caches : list of (function, int)
-        Functions with a cache, and how often they had computed something.
-    memory : dict of int to ndarray
-        By ``id``, the arrays that own the memory of the tensors that are reached.
-    refused : str
-        Why no program can stand for such a function; empty where one can.
     """
 
     def __init__(
         self, roots: Sequence[Any], arguments: Sequence[Any] = (), met: Iterable[Any] = (), ran: Any = None
     ) -> None:
+        super().__init__()
         self.roots = roots  # which are known by their ids
         self._ran = ran
         self._uses: dict[str, Use] = {} if ran is None else uses_run(ran.parts)
-        self.memory: dict[int, np.ndarray] = {}
-        self.refused = ""
         self._lazy = ""  # a parameter that has no shape yet
-        self.cells: list[tuple[types.CellType, Any]] = []
-        self.named: list[tuple[Any, str, Any]] = []
-        self.slots: list[tuple[Any, str, Any]] = []
-        self.contents: list[tuple[Any, tuple[Any, ...], list[Any] | None]] = []
-        self.arrays: list[tuple[np.ndarray, bytes]] = []
-        self.asked: list[tuple[Callable[[], Any], Any]] = []
-        self.caches: list[tuple[Any, int]] = []
         self._objects: list[Any] = []
         self._generators: list[Any] = []
-        self._paths: dict[Any, str] = {}
         self._random: list[tuple[str, Any, bytes]] = [
             (path, source, state_of(source)) for path, source in (("random", random), ("np.random", np.random))
         ]
@@ -131,22 +112,30 @@ class Reached:
         self._names: set[str] = set() if ran is None else {*ran.asked}
         self._stored: set[str] = {*self._names}
         self._whole = frozenset(self._names)
+        for part in () if ran is None else ran.parts.values():  # people's functions, however they were found
+            self._names |= names_run(part.code, ran.parts).attributes
         self.getters: set[str] = set()
         self._called: set[str] = set()
         self._handed: set[str] = set()
         self._effects: list[tuple[str, str]] = []
+        self._imports: list[str] = []
+        self._layers: set[type] = set()
+        self._makers: set[type] = set()
+        self._closures: dict[types.CodeType, list[tuple[types.CellType, ...]]] = {}
         self._holders: list[tuple[Any, Any, str]] = []
         self._codes: set[types.CodeType] = set()
         self._grads: dict[int, Any] = {}
         self._hooked: list[tuple[Any, int, str]] = []
         self._tensors: list[tuple[Any, Any, Any, str]] = []
-        self.tensors: list[Any] = []
         self._todo: list[tuple[Any, str]] = [(root, name_of(root)) for root in roots[:1]]
         self._todo += [(root, "an argument") for root in roots[1:]]
-        self._todo += [(function, function.__qualname__) for function in met]
+        self._todo += [(found, stored(found, "__qualname__", type(found).__name__)) for found in met]
         for tensor in arguments:
             self._tensor(tensor, "an argument")
         self._walk()
+        for kind in {_runtime.Tensor, *self._makers}:
+            for name in self._names & vars(kind).keys():
+                self._stands(kind, name, f"{kind.__name__}.{name}")
         for path, effect in self._effects:  # what is called by name is seen when it is called
             name = path[max(path.rfind("."), 0) :]
             if name in self._handed or name not in self._called:
@@ -156,9 +145,6 @@ class Reached:
         self.asks = not self._names.isdisjoint(_ASKED)
         for kept in (self._seen, self._holders, self._names, self._stored):
             kept.clear()
-
-    def _refuse(self, reason: str) -> None:
-        self.refused = self.refused or reason
 
     # -- the walk ------------------------------------------------------------------------------------------------------
     def _walk(self) -> None:
@@ -181,34 +167,25 @@ class Reached:
             self._function(value, path)
         elif isinstance(value, types.MethodType):
             self._todo += [(value.__self__, path.rpartition(".")[0] or "self"), (value.__func__, path)]
-        elif isinstance(value, functools.partial):
-            self._todo += [(value.func, f"{path}.func"), (value.args, path), (value.keywords, path)]
         elif isinstance(value, _INDIRECT):
             self._indirect(value, path)
         elif (wrapped := stored(value, "__wrapped__")) is not MISSING:  # what is traced; a decorator that is an object
             self._todo.append((wrapped, path))
-            if not of_library(type(value)):
-                self._object(value, path)
+            self._object(value, path)
         elif isinstance(value, (list, tuple, dict, set, frozenset, deque, bytearray, packed)):
             self._container(value, path, isinstance(value, dict))
+            if isinstance(value, defaultdict):
+                self._ask(functools.partial(getattr, value, "default_factory"), f"{path}.default_factory")
             if not of_library(type(value)):
                 self._object(value, path)
         elif isinstance(value, np.ndarray):
-            if path == "an argument":
-                self._refuse("an argument is a NumPy array, whose values may differ: pass a tensor")
             self._array(value, path)
         elif isinstance(value, (random.Random, np.random.Generator, np.random.RandomState)):
             self._random.append((path, value, state_of(value)))
         elif isinstance(value, (Optimizer, LRScheduler)):
             self._live(value, path)
-        elif isinstance(value, types.ModuleType):
-            if value is os:
-                self._todo.append((os.environ, f"{path}.environ"))
-            elif value is time or not of_library(vars(value)):
-                self._holders.append((value, vars(value), path))
-        elif isinstance(value, type):
-            if not of_library(value):
-                self._holders.append((value, vars(value), path))
+        elif isinstance(value, (types.ModuleType, type)):
+            self._space(value, path)
         elif isinstance(value, types.BuiltinFunctionType):
             effect = effect_of(value)
             if effect is not None and not effect.passing:
@@ -219,8 +196,8 @@ class Reached:
             self._generators.append(value)
         elif isinstance(value, (Row, Choice)):
             pass  # they do not change
-        elif _is_a("logging.Logger", value):
-            self._ask(functools.partial(_levels, value), path)
+        elif is_a("logging.Logger", value):
+            self._ask(functools.partial(levels, value), path)
         elif hasattr(type(value), "__next__"):
             self._refuse(
                 f"{path or 'an argument'} is {an_object(value)}, which changes where it is read: pass what comes from it as an "
@@ -229,12 +206,29 @@ class Reached:
         else:
             self._object(value, path)
 
+    def _space(self, value: Any, path: str) -> None:
+        """A module or a class."""
+        if value is os:
+            self._todo.append((os.environ, f"{path}.environ"))
+        elif value is time or not of_library(vars(value) if isinstance(value, types.ModuleType) else value):
+            self._holders.append((value, vars(value), path))
+            if isinstance(value, type):
+                self.bases.append((value, value.__mro__))
+                self._todo += [(kind, path) for kind in mro(type(value))]
+            if isinstance(value, ABCMeta):  # the number of classes that were registered anywhere
+                self._ask(get_cache_token, f"what is registered at {path}")
+
     def _indirect(self, value: Any, path: str) -> None:
         """What leads to something else."""
-        if isinstance(value, functools._lru_cache_wrapper):
+        if isinstance(value, functools.partial):
+            self._todo += [(value.func, f"{path}.func"), (value.args, path), (value.keywords, path)]
+            self._holders.append((value, vars(value), path))
+        elif isinstance(value, functools._lru_cache_wrapper):
             self._paths[id(value)] = path
-            self.caches.append((value, value.cache_info().misses))
-            self._todo += [(value.__wrapped__, path), *[(kept, path) for kept in kept_by(value)]]
+            results = cached_by(value)
+            self.caches.append((value, value.cache_info().misses, results if len(results) <= _FEW else ()))
+            self._todo += [(part, path) for part in (value.__wrapped__, *kept_by(value), *results)]
+            self._holders.append((value, vars(value), path))
         elif isinstance(value, ContextVar):
             self._ask(functools.partial(value.get, MISSING), path)
         elif isinstance(value, weakref.ref):
@@ -242,6 +236,17 @@ class Reached:
         elif isinstance(value, operator.attrgetter):
             self.getters |= {part for name in value.__reduce__()[1] for part in name.split(".")}
             self._names |= self.getters
+        elif isinstance(value, operator.methodcaller):
+            maker, given = tuple(value.__reduce__())
+            found = given or maker.args  # those by name are the maker's, then
+            self.getters.add(found[0])
+            self._names |= self.getters
+            self._todo += [(given, path) for given in (found[1:], getattr(maker, "keywords", {}))]
+        elif isinstance(value, Context):
+            for variable in value:
+                self._ask(functools.partial(value.get, variable), f"{path}[{variable.name}]")
+        elif isinstance(value, local):
+            self._object(value, path)
         else:
             self._todo += [(mapping, path) for mapping in gc.get_referents(value)]
 
@@ -281,6 +286,8 @@ class Reached:
         if code in _as_one.codes:  # it is called again as it is
             return
         libraries = of_library(function.__globals__)
+        if not libraries:
+            self._holders.append((function, function.__dict__, path))
         if ran is not None and not libraries and id(code) not in ran.parts:
             return
         for name, cell in zip(code.co_freevars, function.__closure__ or ()):
@@ -292,28 +299,66 @@ class Reached:
             self._used(held(cell), name, None if libraries else self._uses.get(name))
         if libraries:
             return
+        if function.__closure__:
+            self._closures.setdefault(code, []).append(function.__closure__)
         names = names_in(code) if ran is None else names_run(code, ran.parts)
         self._codes |= codes_in(function.__code__)
         self._names |= names.attributes
         self._stored |= names.stored | names.maybe
         self._called |= names.called
         self._handed |= names.handed
+        self._names |= names.globals & (_ANY_ATTRIBUTE if ran is None else _ANY_ATTRIBUTE - _ASKED)
         for name in names.globals:
             if name in function.__globals__:
                 self._place(function.__globals__, name, name, self._uses.get(name))
+                continue
+            self._lacks(function.__globals__, [name], "")
+            if name in (provided := function.__builtins__):  # type: ignore[attr-defined]
+                self._stands(builtins if provided is vars(builtins) else provided, name, name)
+                self._todo.append((provided[name], name))
+        for name in names.imports:
+            if name in sys.modules:
+                self._place(sys.modules, name, name)
             else:
-                self._names |= {name} & (_ANY_ATTRIBUTE if ran is None else _ANY_ATTRIBUTE - _ASKED)
-                self._todo.append((getattr(builtins, name, None), name))
-        self._todo += [(sys.modules[name], name) for name in names.imports if name in sys.modules]
+                self._imports.append(name)
+                if ran is not None:
+                    self._lacks(sys.modules, [name], "")
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             self._slot(function, name, path)
-        self._holders.append((function, function.__dict__, path))
+        self._chains(function, names)
 
-    def _stays(self, names: Mapping[str, Any] | None, name: str, path: str) -> None:
-        """A value by its name in a namespace, whatever it reads."""
-        if names is not None and (id(names), name) not in self._paths:
-            self._paths[id(names), name] = path
-            self.named.append((names, name, names[name]))
+    def _chains(self, function: types.FunctionType, names: Names) -> None:
+        """What a function reads from modules of libraries: ``torch.relu``, and ``torch.nn`` and its ``functional``."""
+        free = dict(zip(function.__code__.co_freevars, map(held, function.__closure__ or ())))
+        for first, *rest in names.chains:
+            value, path = free.get(first, function.__globals__.get(first)), first
+            for name in rest:
+                if not isinstance(value, types.ModuleType) or name not in vars(value) or not of_library(vars(value)):
+                    break
+                path = f"{path}.{name}"
+                self._stands(value, name, path)
+                value = vars(value)[name]
+
+    def _layer(self, kind: type) -> None:
+        """A class of modules, and what its ``forward`` reads, if it is a library's: another one would be walked."""
+        if of_library(kind) and kind not in self._layers:
+            self._layers.add(kind)
+            self._stands(Module, "__call__", "Module.__call__")
+            self._stands(kind, "forward", f"{kind.__name__}.forward")
+            if isinstance(forward := vars(kind)["forward"], types.FunctionType):
+                self._chains(forward, names_in(forward.__code__))
+
+    def _stands(self, holder: Any, name: str, path: str) -> None:
+        """What stands under a name in a library: people may put something in place of it, for what it reads does not change."""
+        if (id(holder), name) not in self._paths:
+            self._paths[id(holder), name] = path
+            value = (holder if isinstance(holder, dict) else vars(holder))[name]
+            self.stand.append((holder, name, value, path))
+            if value is decimal.Decimal:
+                self._ask(decimal_places, "the context of decimal numbers")
+            stays = callable(value) or is_plain(value) or isinstance(value, (types.ModuleType, *_CODE))
+            if not (stays or hasattr(value, "write")):  # it is noticed where a stream is written
+                self._todo.append((value, path))
 
     def _place(self, names: Mapping[str, Any], name: str, path: str, use: Use = None) -> None:
         """A value by its name in a namespace."""
@@ -363,6 +408,10 @@ class Reached:
                 self._todo.append((value, f"{path}[{key!r}]" if is_plain(key) else f"an item of {path}"))
 
     def _array(self, array: np.ndarray, path: str) -> None:
+        if path == "an argument":
+            self._refuse("an argument is a NumPy array, whose values may differ: pass a tensor")
+        if not of_library(type(array)):
+            self._object(array, path)
         if array.nbytes > 100 * _MOST or array.dtype.hasobject:
             self._refuse(f"it reads {path}, a large NumPy array, which may change: pass it as a tensor")
             return
@@ -391,41 +440,63 @@ class Reached:
                 self._tensor(tensor, path)
 
     def _object(self, value: Any, path: str) -> None:
-        attributes = stored(value, "__dict__")
-        attributes = None if attributes is MISSING else attributes
+        asked = None if isinstance(value, local) else question(value)
+        if isinstance(asked, str):
+            self.refused = (
+                f"it reads {path}, {an_object(value)}, {asked}: read it outside, and pass that as an argument"
+            )
+            return
+        if asked is not None:
+            self._ask(asked, path)
+        if isinstance(value, BaseException):
+            self._ask(functools.partial(getattr, value, "args"), f"{path}.args")
+        attributes = getattr(value, "__dict__", None) if isinstance(value, local) else stored(value, "__dict__", None)
+        if attributes is not None:
+            self.spaces.append((value, attributes))
         hooks = value._hooks if isinstance(value, Module) else None
         self._todo += [(getattr(hooks, kind), f"the hooks of {path}") for kind in getattr(hooks, "__slots__", ())]
         if isinstance(value, Module):
             self._objects.append(value)
+            self._layer(next(kind for kind in type(value).__mro__ if "forward" in vars(kind)))
+        else:
+            self._makers |= {kind for kind in type(value).__mro__ if kind.__flags__ & HEAP and of_library(kind)}
         if not of_library(type(value)):
+            self.kinds.append((value, type(value)))
             self._holders.append((value, attributes, path))
             self._todo += [(kind, path) for kind in type(value).__mro__]
             if isinstance(value, Module):
                 self._slot(value, "_hooks", path)
                 for name in _MEMBERS & set(attributes or ()):
                     self._container(attributes[name], path, True)  # type: ignore[index]
-        elif _is_a("argparse.Namespace", value) or isinstance(value, types.SimpleNamespace):
+        elif isinstance(value, types.SimpleNamespace) or is_a("argparse.Namespace", value) or is_traced(attributes):
             self._holders.append((value, attributes, path))
         elif attributes is not None:
             self._container(attributes, path)
+        elif not isinstance(value, FIXED):
+            for name in {name for kind in type(value).__mro__ for name in slots_of(kind)}:
+                self._slot(value, name, path)
 
     def _attributes(self, holder: Any, names: Mapping[str, Any] | None, path: str) -> None:
         """Those attributes of an object that some code names."""
         asks = not self._names.isdisjoint(_ANY_ATTRIBUTE)
         spaces = isinstance(holder, (types.ModuleType, type))
         steps = isinstance(holder, (Optimizer, LRScheduler))
-        private = isinstance(holder, Module) and _reads_private(type(holder))  # type: ignore[arg-type]
+        private = isinstance(holder, Module) and reads_private(type(holder))  # type: ignore[arg-type]
         inherited: set[str] = set()
         if not (spaces or steps or of_library(type(holder))):
-            inherited |= _set_by_libraries(type(holder))  # type: ignore[arg-type]
+            inherited |= read_by_libraries(type(holder))  # type: ignore[arg-type]
         if isinstance(holder, Module):
             inherited.update(*[names[registry] for registry in _MEMBERS & set(names or ())])  # type: ignore[index]
-        for name in set(names or ()) - _REGISTRIES:
+        for name in _OF_FUNCTIONS & self._names if isinstance(holder, (types.FunctionType, type)) else ():
+            self._slot(holder, name, path)
+        traced = not spaces and is_traced(names) and of_library(type(holder))
+        internal: frozenset[str] = names["_own"] if traced else frozenset()  # type: ignore[index]
+        for name in set(names or ()) - _REGISTRIES - internal:
             method = isinstance(holder, type) and (name == "forward" or name[:2] == "__")
             known = isinstance(holder, Module) and (
                 name == "training" or (name[0] == "_" and private) or isinstance(names[name], (Module, _runtime.Tensor))  # type: ignore[index]
             )
-            every = asks and not (spaces and name[:2] == "__") and not (steps and name in _set_by(type(holder)))  # type: ignore[arg-type]
+            every = asks and not (spaces and name[:2] == "__") and not (steps and name in set_by(type(holder)))  # type: ignore[arg-type]
             if every and spaces and isinstance(names[name], _CODE) and name not in self._names:  # type: ignore[index]
                 self._stays(names, name, f"{path}.{name}")  # what it reads is looked at where it runs
                 continue
@@ -449,30 +520,27 @@ class Reached:
                     if asks or name in self._names:
                         self._slot(holder, name, path, self._use(name))
             if names is not None and kind is not object and (steps or not of_library(kind)):
-                self._lacks(names, (self._names | {"forward"}) & set(vars(kind)), path)
-        for kind in holder.__mro__[1:] if isinstance(holder, type) else ():  # what would hide an inherited one
+                found = self._names if "__getattr__" in vars(kind) else self._names & set(vars(kind))
+                self._lacks(names, found | ({"forward"} & set(vars(kind))), path)
+        hidden = (*mro(holder)[1:], *mro(type(holder))) if isinstance(holder, type) else ()
+        for kind in hidden:  # by what a class comes to have
             self._lacks(names, (self._names | {"forward"}) & set(vars(kind)), path)
         if names is not None:
             if asks and not spaces:
                 self._ask_once(names, LENGTH, names.__len__, f"an attribute of {path}", {})
             own = dir(_runtime.Tensor) if isinstance(holder, _runtime.Tensor) else []
-            self._lacks(names, self._stored.difference(own), path)
+            if not names and isinstance(holder, types.FunctionType):
+                self._paths[id(names)] = f"an attribute of {path}"
+                self.empty.append(names)  # type: ignore[arg-type]
+            else:
+                self._lacks(names, self._stored.difference(own), path)
+            if isinstance(holder, types.ModuleType) and "__getattr__" in names:
+                self._member(names, "__getattr__", f"{path}.__getattr__", None)
+                self._lacks(names, self._names, path)
 
     def _use(self, attribute: str) -> Use:
         """Of what attributes of this name stand for."""
         return None if attribute in self._whole else self._uses.get(f".{attribute}")
-
-    def _lacks(self, attributes: Any, names: Iterable[str], path: str) -> None:
-        """Attributes that an object may come to have."""
-        for name in names:
-            if name not in attributes:
-                self._absent(attributes, name, f"{path}.{name}")
-
-    def _absent(self, names: Any, name: Any, path: str) -> None:
-        """A name, or a key, that there is not."""
-        if (id(names), name) not in self._paths:
-            self._paths[id(names), name] = path
-            self.named.append((names, name, MISSING))
 
     def _member(self, names: Any, name: str, path: str, use: Use) -> None:
         if (id(names), name) in self._paths:
@@ -488,41 +556,6 @@ class Reached:
 _UNCALLED = frozenset(
     f"__{name}__" for name in ("init", "new", "repr", "str", "del", "module", "dict", "weakref", "doc", "annotations")
 )
-
-
-def hooks_of(leaf: AccumulateGrad) -> int:
-    """How many hooks a leaf has."""
-    return len(leaf.hooks or ()) + len(leaf.post_hooks or ())
-
-
-@functools.cache
-def _set_by(kind: type) -> frozenset[str]:
-    """The attributes that an optimizer's or a scheduler's methods set, those of the library."""
-    library = [base for base in kind.__mro__ if of_library(base)]
-    return frozenset().union(*[names_in(m.__code__).stored for _, m in methods_of(*library)])
-
-
-@functools.cache
-def _reads_private(kind: type) -> bool:
-    """Whether a class of modules is derived from one of the library's, besides ``Module``."""
-    return any([of_library(base) and base not in Module.__mro__ for base in kind.__mro__])
-
-
-@functools.cache
-def _set_by_libraries(kind: type) -> frozenset[str]:
-    """The attributes that the library's modules from which a user's class is derived set, and read."""
-    makers = [vars(base).get("__init__") for base in kind.__mro__ if base is not Module and of_library(base)]
-    return frozenset().union(*[names_in(m.__code__).stored for m in makers if isinstance(m, types.FunctionType)])
-
-
-def _is_a(kind: str, value: Any) -> bool:
-    """Whether a value is of a class, whose library may not be imported."""
-    return any([f"{base.__module__}.{base.__qualname__}" == kind for base in type(value).__mro__])
-
-
-def _levels(logger: Any) -> tuple[Any, ...]:
-    """What decides whether a log is written."""
-    return logger.getEffectiveLevel(), logger.disabled, logger.manager.disable
 
 
 def name_of(root: Any) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import enum
 import gc
 import pickle
+import struct
 import types
 import weakref
 from collections.abc import Callable, Sequence
@@ -15,22 +15,63 @@ import numpy as np
 from .. import _runtime
 from .._device import device
 from .._dtypes import dtype
+from ._libraries import of_library
 
 MISSING: Any = object()
-_PLAIN: tuple[type, ...] = (
-    types.NoneType, bool, int, float, complex, str, bytes, slice, range, types.EllipsisType, np.dtype, device, dtype,
-    enum.Enum, np.number, np.bool_, np.datetime64, np.timedelta64,
-)  # fmt: skip
+_NUMBERS = frozenset(np.sctypeDict.values()) - {np.void, np.object_}
+"""The classes of NumPy's numbers and texts."""
+_PLAIN = frozenset([types.NoneType, bool, int, float, complex, str, bytes, range, types.EllipsisType, device, dtype])
+_PLAIN |= _NUMBERS
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value never changes and holds nothing that does."""
-    return isinstance(value, _PLAIN) or (isinstance(value, tuple) and all(map(is_plain, value)))
+    """Whether a value never changes and holds nothing that does: its class counts, for those derived from it may have more."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return True
+    if kind is tuple or (isinstance(value, tuple) and of_library(kind)):
+        return all(map(is_plain, value))
+    if kind is slice:
+        return is_plain((value.start, value.stop, value.step))
+    return isinstance(value, np.dtype)
+
+
+def told(value: Any) -> Any:
+    """What tells a plain value from others of its class: of numbers, the bits, so that 0.0 is not -0.0, and nan is itself."""
+    kind = type(value)
+    if kind is float:
+        return struct.pack("d", value)
+    if kind is complex:
+        return struct.pack("dd", value.real, value.imag)
+    if kind is slice:
+        return told((value.start, value.stop, value.step))
+    if kind in _NUMBERS:
+        return value.dtype, value.tobytes()
+    return tuple([(type(item), told(item)) for item in value]) if isinstance(value, tuple) else value
 
 
 def alike(a: Any, b: Any) -> bool:
     """Whether two values are one object, or the same number or text."""
-    return a is b or (a.__class__ is b.__class__ and is_plain(a) and repr(a) == repr(b))
+    return a is b or (type(a) is type(b) and is_plain(a) and is_plain(b) and told(a) == told(b))
+
+
+def mark(value: Any, others: list[Any]) -> Any:
+    """What stands for a value in a key; what is known by identity alone, and may change, is added to *others*."""
+    if is_plain(value):
+        return type(value), told(value)
+    if type(value) in (list, tuple):
+        return type(value), tuple([mark(item, others) for item in value])
+    if type(value) is dict:
+        return dict, tuple([(mark(key, others), mark(item, others)) for key, item in value.items()])
+    others.append(value)
+    return type(value), id(value)
+
+
+def form(spec: Any, others: list[Any]) -> tuple[Any, ...]:
+    """What stands in a key for how a tree is made, with the keys of dicts."""
+    if spec.type is None:
+        return ()
+    return spec.type, mark(spec.context, others), tuple([form(child, others) for child in spec.children_specs])
 
 
 def shown(array: np.ndarray) -> tuple[Any, ...]:
@@ -44,8 +85,10 @@ def same_memory(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def slots_of(kind: Any) -> Sequence[str]:
+    """The names of a class's slots; private ones have the class's name before them."""
     slots = vars(kind).get("__slots__", ())
-    return (slots,) if isinstance(slots, str) else tuple(slots)
+    own = f"_{kind.__name__.lstrip('_')}"
+    return [own + s if s[:2] == "__" != s[-2:] else s for s in ((slots,) if isinstance(slots, str) else slots)]
 
 
 def held(cell: types.CellType) -> Any:
@@ -115,3 +158,12 @@ def kept_by(cached: Any) -> list[Any]:
 def an_object(value: Any) -> str:
     name = type(value).__name__
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
+def cached_by(cached: Any) -> list[Any]:
+    """What a function's cache holds: arguments and results."""
+    parts = gc.get_referents(cached)
+    table = next(part for part in parts if type(part) is dict and part is not vars(cached))
+    held = [*parts, *[item for pair in table.items() for item in pair]]
+    own = {id(cached.__wrapped__), id(vars(cached)), id(table)}
+    return [x for x in held if id(x) not in own and not isinstance(x, type) and type(x).__name__ != "_lru_list_elem"]

@@ -6,12 +6,15 @@ A program is made for what these were; see ``Surroundings``.
 from __future__ import annotations
 
 import gc
+import sys
 import types
 from collections.abc import Iterable, Sequence
+from operator import is_
 from typing import Any
 
 import numpy as np
 
+from .. import _printing, _runtime
 from .._identity import owner
 from .._random import Generator, default_generator
 from .._tape import AccumulateGrad
@@ -20,15 +23,20 @@ from .._trace_instructions import Graded, Left, Ran, Written
 from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
+from ._classes import hooks_of
+from ._effects import Effects
 from ._executed import Executed
 from ._facts import flattened
 from ._holdings import Holdings
-from ._reached import Reached, hooks_of, name_of, of_library
+from ._libraries import of_library
+from ._reached import Reached, name_of
 from ._stands import (
     MISSING,
     alike,
     an_object,
+    cached_by,
     held,
+    is_plain,
     items_of,
     kept_by,
     same_memory,
@@ -59,6 +67,7 @@ class Surroundings(Reached):
     ) -> None:
         super().__init__(roots, arguments, met, ran)
         self._given = arguments, met
+        self._prints = False  # whether tensors are shown as texts
         self._frozen: list[Any] = []  # tensors that require no grad, of which the call reads or sets the gradient
         self.slots = [(self._loosely(holder, name, roots[1:]), name, value) for holder, name, value in self.slots]
         places = {shown(tensor._array): place for place, tensor in enumerate(arguments)}
@@ -80,13 +89,33 @@ class Surroundings(Reached):
         self.roots, self.tensors, self._given = (), [], ((), ())
         for lists in (self._tensors, self._hooked, self._objects, self._generators, self._frozen):
             lists.clear()
-        for table in (self._grads, self.memory, self._codes):
+        for table in (self._grads, self.memory, self._codes, self._closures, self._makers):
             table.clear()
 
-    def unseen(self, ran: Iterable[tuple[types.CodeType, Any]]) -> list[tuple[types.CodeType, Any]]:
-        """Of what has run, people's own functions that were not reached by a name: their code, and their globals."""
-        own = [(code, names) for code, names in ran if names is not None and not of_library(names)]
-        return [(c, names) for c, names in own if c not in self._codes and not c.co_filename.startswith(_MADE)]
+    def unseen(self, effects: Effects) -> list[Any]:
+        """Within the block: of what has run, people's own functions that were not reached by a name, and what their methods'
+        objects and classes are."""
+        found: list[Any] = []
+        young = set(map(id, gc.get_objects(0)))
+        for code, names, first in effects.codes.values():
+            if names is None or of_library(names) or code in self._codes or code.co_filename.startswith(_MADE):
+                continue
+            functions = [f for f in gc.get_referrers(code) if isinstance(f, types.FunctionType)]
+            found += functions or ([] if code.co_freevars else [types.FunctionType(code, names)])
+            if id(first) not in young and not of_library(first if isinstance(first, type) else type(first)):
+                found.append(first)
+        others = [
+            (c, values) for c, values in effects.closures.values() if c in self._codes and not self._knows(c, values)
+        ]
+        functions = gc.get_referrers(*[code for code, _ in others]) if others else []
+        for f in [f for f in functions if isinstance(f, types.FunctionType) and id(f) not in young]:
+            if any([f.__code__ is code and _closes_over(f.__closure__, values) for code, values in others]):
+                found.append(f)
+        return found
+
+    def _knows(self, code: types.CodeType, values: Sequence[Any]) -> bool:
+        """Whether a function of this code was reached whose variables are these."""
+        return any([_closes_over(cells, values) for cells in self._closures.get(code, ())])
 
     def narrowed(self, ran: Executed) -> Surroundings:
         """After a call that changed nothing: what of all this the call has read."""
@@ -96,6 +125,8 @@ class Surroundings(Reached):
         arguments, met = self._given
         read = Surroundings(self.roots, arguments, met, ran)
         read.shared = self.shared
+        if self._prints:
+            read._stays(vars(_printing), "_options", "an option of printing")
         for tensor in self._frozen:
             read.keep_gradient(tensor, self._grads.get(id(tensor), MISSING))
         return read
@@ -127,6 +158,15 @@ class Surroundings(Reached):
             same = len(container) == len(values) and all(map(alike, items_of(container), values))
             if not same or not (keys is None or all(map(alike, container, keys))):
                 found.append(self._paths[id(container)])
+        for space, names in self.absent.values():
+            found += [self._paths[id(space), name] for name in names if name in space]
+        for holder, name, value, path in self.stand:
+            now = holder if isinstance(holder, dict) else vars(holder)
+            found += [path] * (now.get(name, MISSING) is not value)
+        found += [self._paths[id(attributes)] for attributes in self.empty if attributes]
+        found += [f"the class of {an_object(value)}" for value, kind in self.kinds if type(value) is not kind]
+        found += [f"the bases of {kind.__name__}" for kind, bases in self.bases if kind.__mro__ is not bases]
+        found += [f"the __dict__ of {an_object(value)}" for value, space in self.spaces if vars(value) is not space]
         return found + [self._paths[id(array)] for array, seen in self.arrays if array.tobytes() != seen]
 
     def __enter__(self) -> Surroundings:
@@ -144,6 +184,11 @@ class Surroundings(Reached):
 
     def why_not(self, trace: Trace) -> str:
         """Within the block: why the call that was traced is not what a later one would do; empty where it is."""
+        for name in self._imports:
+            if name not in sys.modules:
+                self._lacks(sys.modules, [name], "")
+            elif not of_library(vars(sys.modules[name])):
+                return f"it imports {name} for the first time: import it outside"
         if self._lazy:
             return f"{self._lazy} has no shape yet: call the module with a batch first"
         new, kept = self._made(trace), self._holdings.changed()
@@ -158,9 +203,15 @@ class Surroundings(Reached):
             return moved
         if new:
             return new
-        for function, count in self.caches:
-            if function.cache_info().misses != count and any([id(t._array) in trace._slots for t in kept_by(function)]):
+        for function, count, _ in self.caches:
+            if function.cache_info().misses != count and (
+                any([id(t._array) in trace._slots for t in kept_by(function)])
+                or not all([is_plain(x) or isinstance(x, _runtime.Tensor) for x in cached_by(function)])
+            ):
                 return f"a call fills the cache of {self._paths[id(function)]}: call that before"
+        if any([i.kind == "print" for i in flattened(trace.instructions) if isinstance(i, Left)]):
+            self._prints = True
+            self._stays(vars(_printing), "_options", "an option of printing")
         if trace.strange:
             return _SHOWN
         graded = {i.slot for i in flattened(trace.instructions) if isinstance(i, Graded)}
@@ -213,7 +264,9 @@ class Surroundings(Reached):
         for ran in [i for i in flattened(trace.instructions) if isinstance(i, Ran)]:
             for stepper in [a for a in ran.args[:1] if isinstance(a, (Optimizer, LRScheduler))]:
                 names, items = set_by_step(type(stepper))  # type: ignore[arg-type]
-                read: list[Any] = [(id(n), name) for n, name, _ in self.named if n is vars(stepper) and name in names]
+                space = vars(stepper)
+                read: list[Any] = [(id(n), name) for n, name, _ in self.named if n is space and name in names]
+                read += [(id(space), name) for name in self.absent.get(id(space), (space, set()))[1] & names]
                 read += [id(c) for c in containers_of(stepper, items) if c is places.get(id(c), self)]
                 if read:
                     return f"it reads {self._paths[read[0]]}, which {ran.name}() may change: read it outside"
@@ -239,6 +292,11 @@ class Surroundings(Reached):
             if trace._owners[left.slot] not in written and trace.arrays[left.slot].tobytes() != left.value.tobytes():
                 return "a tensor's memory is written through NumPy: write the tensor"
         return ""
+
+
+def _closes_over(cells: Any, values: Sequence[Any]) -> bool:
+    """Whether a closure's variables have these values."""
+    return all(map(is_, map(held, cells or ()), values))
 
 
 def _assigned(trace: Trace, writes: list[Written], old: np.ndarray, new: np.ndarray, outside: set[int]) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import enum
 import functools
-import gc
 import sys
 import types
 import weakref
@@ -26,7 +26,7 @@ from ._facts import draws, flattened
 from ._guards import arrays_if_alike
 from ._memory import MemoryPlan
 from ._returned import Recording, Returned
-from ._stands import alike, is_plain, weakly
+from ._stands import alike, form, is_plain, mark, weakly
 from ._surroundings import Surroundings
 from ._text import nearest
 from ._traced_code import PASSES, Refused
@@ -66,7 +66,7 @@ class Traced:
         check_passes(passes)
         self.function, self.passes, self._quiet = function, tuple(passes), quiet
         self._recorded = function
-        self._met: list[types.FunctionType] = []
+        self._met: list[Any] = []
         self._may_repeat = False  # whether the last call is not known yet, and changed nothing
         self.notes: list[str] = []
         self._variants: dict[Any, list[Variant]] = {}
@@ -80,7 +80,7 @@ class Traced:
         self._ran: dict[Any, int] = {}
         self._said_many = False
         functools.update_wrapper(self, function, updated=())
-        self._ready = True
+        self._own = frozenset([*vars(self), "_own"])
 
     def __getattr__(self, name: str) -> Any:
         """A model's attributes and methods, such as its parameters."""
@@ -89,6 +89,8 @@ class Traced:
         return getattr(self.function, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name == "function" and "_own" in self.__dict__:
+            raise AttributeError("what is compiled stays the function that it is: compile the other one")
         if self._hands_on(name):
             setattr(self.function, name, value)
         else:
@@ -103,7 +105,7 @@ class Traced:
     def _hands_on(self, name: str) -> bool:
         """Whether an attribute is the model's."""
         own = self.__dict__
-        return "_ready" in own and name not in own and isinstance(own["function"], Module)
+        return "_own" in own and name not in own and isinstance(own["function"], Module)
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -136,15 +138,15 @@ class Traced:
                 out = variant.run(args, arrays, captured)
                 if out is not None:
                     return out[0] if out else self.function(*args, **kwargs)
-        others: Sequence[Any] = ()
+        others: list[Any] = []
         if not kwargs and all([a.__class__ is _runtime.Tensor for a in args]):
             tensors: Any = args
-            key = self._key(args, "")
+            key = self._key(args, (), others)
         else:
             leaves, spec = tree_flatten(what_is_read(self.function, args, kwargs))
             tensors = [leaf for leaf in leaves if isinstance(leaf, _runtime.Tensor)]
-            others = [leaf for leaf in leaves if not isinstance(leaf, _runtime.Tensor) and not is_plain(leaf)]
-            key = self._key(leaves, repr(spec))
+            others = []
+            key = self._key(leaves, form(spec, others), others)
         variants, as_written = self._variants.get(key), False
         for variant in variants or ():
             captured = variant.arrays()
@@ -162,9 +164,9 @@ class Traced:
             return self.function(*args, **kwargs)
         if variants is None and (self._variants or self._in_vain):
             said = f"{_difference(key, self._variants)} than before: traced anew"
-            if others:
+            if objects := [o for o in others if not isinstance(o, (type, enum.Enum))]:
                 said += (
-                    f" for each {type(others[0]).__name__}: to have one program, pass its tensors, or a dict of them"
+                    f" for each {type(objects[0]).__name__}: to have one program, pass its tensors, or a dict of them"
                 )
             self._note(said)
         elif variants:
@@ -196,10 +198,11 @@ class Traced:
             with trace, Executed(around.asks) as executed, Effects() as effects:
                 out = self.function(*args, **kwargs)
             why_not = around.why_not(trace)
+            unseen = [] if effects.said or why_not else around.unseen(effects)
         read = around.narrowed(executed)
         refused = around.refused and read.refused
         reason = refused or effects.said or why_not
-        unseen = [] if reason else around.unseen(effects.codes.values())
+        unseen = [] if reason else unseen
         reason = reason or self._meets(unseen)
         written = [i for i in flattened(trace.instructions) if isinstance(i, (Written, Graded, Ran)) or draws(i)]
         self._may_repeat = bool(unseen and not written)
@@ -249,15 +252,12 @@ class Traced:
             self._objects[number] = weakly(value, gone) or value, set()
         self._objects[id(value)][1].add(key)
 
-    def _meets(self, unseen: Sequence[tuple[types.CodeType, Any]]) -> str:
+    def _meets(self, unseen: Sequence[Any]) -> str:
         """Note functions that no name in the code had led to, by ``getattr`` of a computed name, say: what these read is looked
         at from the next call on."""
-        for code, names in unseen:
-            found = [f for f in gc.get_referrers(code) if isinstance(f, types.FunctionType)]
-            self._met += found or ([] if code.co_freevars else [types.FunctionType(code, names)])
-        return (
-            f"it calls {unseen[0][0].co_qualname}, which no name in its code leads to: use its name" if unseen else ""
-        )
+        self._met += unseen
+        called = [f.__qualname__ for f in unseen if isinstance(f, types.FunctionType)]
+        return f"it calls {called[0]}, which no name in its code leads to: use its name" if called else ""
 
     def _settled(self, key: Any, reason: str, surely: bool) -> bool:
         """Whether the call left what it read as it was, and used only tensors that a later call finds, too.
@@ -269,8 +269,8 @@ class Traced:
             raise Refused(reason)
         return not reason
 
-    def _key(self, leaves: Sequence[Any], spec: str) -> Any:
-        """What a program is made for."""
+    def _key(self, leaves: Sequence[Any], spec: Any, others: list[Any]) -> Any:
+        """What a program is made for; arguments that are neither tensors nor plain values are added to *others*."""
         parts: list[Any] = [spec, grad_on(), inference_mode_on.get(), _dtypes.default()]  # the rest begins at _MODES
         seen: list[Any] = []
         for leaf in leaves:
@@ -281,7 +281,7 @@ class Traced:
                 parts += [number for number, other in enumerate(seen) if other is memory]
                 seen.append(memory)
             else:
-                parts += (leaf.__class__, repr(leaf) if is_plain(leaf) else id(leaf))
+                parts.append(mark(leaf, others))
         return tuple(parts)
 
     def _note(self, text: str) -> None:

@@ -1,0 +1,64 @@
+"""What the walk over names asks of classes and objects."""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any
+
+from .._tape import AccumulateGrad
+from ..nn.modules.module import Module
+from ._libraries import of_library
+from ._names_in_code import names_in
+from ._steps import methods_of
+
+
+def mro(kind: Any) -> tuple[type, ...]:
+    """What a class is derived from, metaclasses too."""
+    found: tuple[type, ...] = type.__dict__["__mro__"].__get__(kind)
+    return found
+
+
+def hooks_of(leaf: AccumulateGrad) -> int:
+    """How many hooks a leaf has."""
+    return len(leaf.hooks or ()) + len(leaf.post_hooks or ())
+
+
+@functools.cache
+def set_by(kind: type) -> frozenset[str]:
+    """The attributes that an optimizer's or a scheduler's methods set, those of the library."""
+    library = [base for base in kind.__mro__ if of_library(base)]
+    return frozenset().union(*[names_in(m.__code__).stored for _, m in methods_of(*library)])
+
+
+@functools.cache
+def reads_private(kind: type) -> bool:
+    """Whether a class of modules is derived from one of the library's, besides ``Module``."""
+    return any([of_library(base) and base not in Module.__mro__ for base in kind.__mro__])
+
+
+@functools.cache
+def read_by_libraries(kind: type) -> frozenset[str]:
+    """The attributes that libraries' classes from which a user's class is derived read: of modules, those that they set."""
+    bases = [base for base in kind.__mro__ if base is not Module and of_library(base)]
+    makers = [vars(base).get("__init__") for base in bases if issubclass(base, Module)]
+    found = [names_in(m.__code__).stored for m in makers if isinstance(m, types.FunctionType)]
+    members = [m for base in bases if not issubclass(base, Module) for m in vars(base).values()]
+    functions = [getattr(m, "fget", getattr(m, "__func__", m)) for m in members]
+    found += [names_in(f.__code__).attributes for f in functions if isinstance(f, types.FunctionType)]
+    return frozenset().union(*found)
+
+
+def is_a(kind: str, value: Any) -> bool:
+    """Whether a value is of a class, whose library may not be imported."""
+    return any([f"{base.__module__}.{base.__qualname__}" == kind for base in type(value).__mro__])
+
+
+def is_traced(attributes: Any) -> bool:
+    """Whether an object of this package with these attributes is ``Traced``."""
+    return "_own" in (attributes or ())
+
+
+def levels(logger: Any) -> tuple[Any, ...]:
+    """What decides whether a log is written."""
+    return logger.getEffectiveLevel(), logger.disabled, logger.manager.disable
