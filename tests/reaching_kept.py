@@ -440,6 +440,12 @@ def another_class_and_other_attributes() -> Any:
 
 
 @kept()
+def another_class_of_a_layer() -> Any:
+    layer = nn.ReLU()
+    return lambda x: layer(-x), sets(layer, "__class__", nn.Tanh)
+
+
+@kept()
 def what_a_metaclass_has() -> Any:
     class Meta(type):
         k = 1.0
@@ -504,6 +510,27 @@ def attributes_by_texts() -> Any:
         return x * operator.attrgetter(names[0])(box) * len("{0.k}".format(box))  # noqa: UP030, UP032
 
     return f, sets(box, "k", 22.0), sets(box, "j", 3.0), puts(names, 0, "j"), sets(box, "j", 44.0)
+
+
+@kept()
+def attributes_by_functions_of_other_names() -> Any:
+    box, get, has = Box(), {"get": getattr}, hasattr
+
+    def f(x: Any, look: Any = getattr) -> Any:
+        return x * get["get"](box, "k") * look(box, "j", 1.0) * (2 if has(box, "later") else 1)
+
+    return f, sets(box, "k", 2.0), sets(box, "j", 3.0), sets(box, "later", 4.0)
+
+
+@kept()
+def keys_of_lists_and_dicts() -> Any:
+    names: Any = []
+    options: Any = {}
+
+    def f(x: Any) -> Any:
+        return x * (2 if "a" in names else 3) * (5 if "a" in options else 7)
+
+    return f, lambda: names.append("a"), puts(options, "a", 1), names.clear, options.clear
 
 
 @kept()
@@ -592,6 +619,14 @@ def options_of_printing() -> Any:
 
 
 # -- what people put in place of a library's --------------------------------------------------------------------------
+def by_name(x: Any, layers: Any) -> Any:
+    return getattr(F, "relu" if layers.training else "tanh")(x)
+
+
+def by_argument(x: Any, layers: Any, library: Any = torch) -> Any:
+    return library.exp(x)
+
+
 def replaced(holder: Any, name: str, function: Any) -> Any:
     """A program of a function for which something in a library is replaced, and put back."""
 
@@ -615,6 +650,8 @@ REPLACED = {
     "F.relu": (F, "relu", lambda x, layers: F.relu(x)),
     "F.relu_of_a_layer": (F, "relu", lambda x, layers: layers(x)),
     "F.relu_by_its_whole_name": (F, "relu", lambda x, layers: torch.nn.functional.relu(x)),
+    "F.relu_by_a_computed_name": (F, "relu", by_name),
+    "torch.exp_of_an_argument": (torch, "exp", by_argument),
     "torch.exp": (torch, "exp", lambda x, layers: torch.exp(x)),
     "Tensor.exp": (torch.Tensor, "exp", lambda x, layers: x.exp()),
     "Linear.forward": (nn.Linear, "forward", lambda x, layers: layers(x)),

@@ -28,7 +28,7 @@ class Names(NamedTuple):
     """The names in a function's code: of globals and of attributes, of attributes that it sets, and of what is read to be
     called at once, or not: there, attributes begin with a dot; of modules that it imports; of what may be absent: what a
     function asks for that uses ``hasattr`` or ``getattr``, or catches errors; and chains of names as they stand, beginning with
-    a variable's: ``torch.nn.functional``."""
+    a variable's: ``torch.nn.functional``, or ``torch`` alone."""
 
     globals: frozenset[str]
     attributes: frozenset[str]
@@ -87,6 +87,7 @@ def _names_of(code: types.CodeType, instructions: list[dis.Instruction], inner: 
         elif kind.endswith(("_GLOBAL", "_NAME", "_ATTR", "_METHOD")):
             is_global = kind.endswith(("_GLOBAL", "_NAME"))
             asks = asks or name in _BY_TEXT or (is_global and name in _ASK)
+            found.chains.update([chain] if is_global and len(chain) == 1 else [])
             chain = (name,) if is_global else (*chain, name) if chain else ()
             found.chains.update([chain] if len(chain) > 1 else [])
             if not (is_global and name in constant):
@@ -98,6 +99,7 @@ def _names_of(code: types.CodeType, instructions: list[dis.Instruction], inner: 
             (found.called if calls else found.handed).add(name if is_global else f".{name}")
             continue
         calls = False
+        found.chains.update([chain] if len(chain) == 1 else [])
         chain = (name,) if kind == "LOAD_DEREF" else ()
         catches = catches or kind == "CHECK_EXC_MATCH"
         if kind == "MATCH_CLASS":  # the names of attributes stand before it; of those by position, in the class

@@ -39,7 +39,7 @@ from ._found import Found
 from ._libraries import FIXED, HEAP, decimal_places, of_library, question
 from ._names_in_code import Names, codes_in, names_in, names_run
 from ._stands import MISSING, an_object, cached_by, held, is_plain, item, items_of, kept_by, slots_of, state_of, stored
-from ._uses import ITSELF, LENGTH, PLACES, Use, uses_run
+from ._uses import ITSELF, KEYS, LENGTH, PLACES, Use, is_whole, uses_run
 
 _MOST = 10_000
 """The items of a container, or bytes of an array, beyond which it is not compared at each call."""
@@ -72,6 +72,7 @@ _INDIRECT = (
 _ASKED = {"getattr", "hasattr", "setattr"}
 _ANY_ATTRIBUTE = _ASKED | {"delattr", "vars", "dir", "__dict__"}
 _ANY_ATTRIBUTE |= {"attrgetter", "methodcaller", "getattr_static", "__getattribute__", "asdict", "astuple", "pformat"}
+_LOOK_UP = (getattr, hasattr, setattr, delattr, vars, dir)
 _OF_FUNCTIONS = {"__name__", "__qualname__", "__doc__", "__module__", "__annotations__", "__code__"}
 _OF_FUNCTIONS |= {"__defaults__", "__kwdefaults__"}
 """Attributes of functions that are not in their ``__dict__``."""
@@ -120,7 +121,7 @@ class Reached(Found):
         self._effects: list[tuple[str, str]] = []
         self._imports: list[str] = []
         self._layers: set[type] = set()
-        self._makers: set[type] = set()
+        self._makers: set[Any] = {_runtime.Tensor}
         self._closures: dict[types.CodeType, list[tuple[types.CellType, ...]]] = {}
         self._holders: list[tuple[Any, Any, str]] = []
         self._codes: set[types.CodeType] = set()
@@ -133,9 +134,6 @@ class Reached(Found):
         for tensor in arguments:
             self._tensor(tensor, "an argument")
         self._walk()
-        for kind in {_runtime.Tensor, *self._makers}:
-            for name in self._names & vars(kind).keys():
-                self._stands(kind, name, f"{kind.__name__}.{name}")
         for path, effect in self._effects:  # what is called by name is seen when it is called
             name = path[max(path.rfind("."), 0) :]
             if name in self._handed or name not in self._called:
@@ -149,15 +147,18 @@ class Reached(Found):
     # -- the walk ------------------------------------------------------------------------------------------------------
     def _walk(self) -> None:
         known = -1
-        while self._todo or known != len(self._names) + len(self._holders):
+        while self._todo or known != len(self._names) + len(self._holders) + len(self._makers):
             while self._todo:
                 value, path = self._todo.pop()
                 if not is_plain(value) and id(value) not in self._seen:
                     self._seen[id(value)] = value
                     self._visit(value, path)
-            known = len(self._names) + len(self._holders)
+            known = len(self._names) + len(self._holders) + len(self._makers)
             for holder, names, path in tuple(self._holders):
                 self._attributes(holder, names, path)
+            for maker in tuple(self._makers):
+                for name in self._names & vars(maker).keys():
+                    self._stands(maker, name, f"{maker.__name__}.{name}")
 
     def _visit(self, value: Any, path: str) -> None:
         if isinstance(value, _runtime.Tensor):
@@ -187,6 +188,8 @@ class Reached(Found):
         elif isinstance(value, (types.ModuleType, type)):
             self._space(value, path)
         elif isinstance(value, types.BuiltinFunctionType):
+            if value in _LOOK_UP:  # by another name
+                self._names.add("__dict__")
             effect = effect_of(value)
             if effect is not None and not effect.passing:
                 self._effects.append((path, effect.said))
@@ -217,6 +220,8 @@ class Reached(Found):
                 self._todo += [(kind, path) for kind in mro(type(value))]
             if isinstance(value, ABCMeta):  # the number of classes that were registered anywhere
                 self._ask(get_cache_token, f"what is registered at {path}")
+        elif isinstance(value, types.ModuleType):
+            self._makers.add(value)
 
     def _indirect(self, value: Any, path: str) -> None:
         """What leads to something else."""
@@ -290,18 +295,19 @@ class Reached(Found):
             self._holders.append((function, function.__dict__, path))
         if ran is not None and not libraries and id(code) not in ran.parts:
             return
+        names = names_in(code) if ran is None or libraries else names_run(code, ran.parts)
         for name, cell in zip(code.co_freevars, function.__closure__ or ()):
             if ran is not None and not libraries and name not in self._uses:
                 continue
             if id(cell) not in self._paths:
                 self._paths[id(cell)] = name
                 self.cells.append((cell, held(cell)))
-            self._used(held(cell), name, None if libraries else self._uses.get(name))
+            if libraries or not self._is_known(held(cell), name, names):
+                self._used(held(cell), name, None if libraries else self._uses.get(name))
         if libraries:
             return
         if function.__closure__:
             self._closures.setdefault(code, []).append(function.__closure__)
-        names = names_in(code) if ran is None else names_run(code, ran.parts)
         self._codes |= codes_in(function.__code__)
         self._names |= names.attributes
         self._stored |= names.stored | names.maybe
@@ -310,12 +316,14 @@ class Reached(Found):
         self._names |= names.globals & (_ANY_ATTRIBUTE if ran is None else _ANY_ATTRIBUTE - _ASKED)
         for name in names.globals:
             if name in function.__globals__:
-                self._place(function.__globals__, name, name, self._uses.get(name))
+                self._stays(function.__globals__, name, name)
+                if not self._is_known(function.__globals__[name], name, names):
+                    self._used(function.__globals__[name], name, self._uses.get(name))
                 continue
             self._lacks(function.__globals__, [name], "")
             if name in (provided := function.__builtins__):  # type: ignore[attr-defined]
                 self._stands(builtins if provided is vars(builtins) else provided, name, name)
-                self._todo.append((provided[name], name))
+                self._todo += [] if name in _ANY_ATTRIBUTE else [(provided[name], name)]
         for name in names.imports:
             if name in sys.modules:
                 self._place(sys.modules, name, name)
@@ -326,6 +334,11 @@ class Reached(Found):
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             self._slot(function, name, path)
         self._chains(function, names)
+
+    def _is_known(self, value: Any, name: str, names: Names) -> bool:
+        """Whether a variable is a library's module, of which chains of names say all that is read."""
+        chained = isinstance(value, types.ModuleType) and value not in (os, time) and (name,) not in names.chains
+        return chained and of_library(vars(value))
 
     def _chains(self, function: types.FunctionType, names: Names) -> None:
         """What a function reads from modules of libraries: ``torch.relu``, and ``torch.nn`` and its ``functional``."""
@@ -367,13 +380,13 @@ class Reached(Found):
 
     def _used(self, value: Any, path: str, use: Use) -> None:
         """A value of which a function reads some items, or all."""
-        if use is None or type(value) not in (dict, list, tuple) or (PLACES in use and isinstance(value, dict)):
+        if use is None or type(value) not in (dict, list, tuple) or is_whole(value, use):
             self._todo += [] if is_plain(value) else [(value, path)]
             return
         for key, inner in use.items():
             if key is LENGTH:
                 self._ask_once(value, LENGTH, value.__len__, f"the number of items of {path}", {})
-            elif key is not ITSELF and key is not PLACES:
+            elif key not in (ITSELF, PLACES, KEYS):
                 self._item(value, key, f"{path}[{key!r}]", inner)
 
     def _item(self, container: Any, key: Any, path: str, use: Use) -> None:
@@ -457,11 +470,12 @@ class Reached(Found):
         self._todo += [(getattr(hooks, kind), f"the hooks of {path}") for kind in getattr(hooks, "__slots__", ())]
         if isinstance(value, Module):
             self._objects.append(value)
+            self.kinds.append((value, type(value)))
             self._layer(next(kind for kind in type(value).__mro__ if "forward" in vars(kind)))
         else:
             self._makers |= {kind for kind in type(value).__mro__ if kind.__flags__ & HEAP and of_library(kind)}
         if not of_library(type(value)):
-            self.kinds.append((value, type(value)))
+            self.kinds += [] if isinstance(value, Module) else [(value, type(value))]
             self._holders.append((value, attributes, path))
             self._todo += [(kind, path) for kind in type(value).__mro__]
             if isinstance(value, Module):

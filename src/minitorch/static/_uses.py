@@ -21,6 +21,8 @@ ITSELF: Any = object()
 """Stands for whether there is something at all, and not None."""
 PLACES: Any = object()
 """Stands for items in order, which are a dict's keys."""
+KEYS: Any = object()
+"""Stands for keys that are asked for, which are items where it is no dict."""
 _LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_DEREF")
 _SIMPLE = ("LOAD_CONST", "LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF")
 _NO_NAME = ("LOAD_CONST", "LOAD_FAST", "LOAD_CLOSURE")
@@ -84,7 +86,9 @@ def _read(value: Any, use: Use) -> Any:
         return value
     if not use:
         return value if any([isinstance(leaf, _runtime.Tensor) for leaf in tree_flatten(value)[0]]) else None
-    if type(value) is dict and PLACES not in use:
+    if is_whole(value, use):
+        return value
+    if type(value) is dict:
         return {key: _read(part, use.get(key, {})) for key, part in value.items()}
     if type(value) in (list, tuple):
         places = range(len(value))
@@ -92,6 +96,11 @@ def _read(value: Any, use: Use) -> Any:
             [_read(part, both(use.get(n, {}), use.get(n - len(value), {}))) for n, part in zip(places, value)]
         )
     return value
+
+
+def is_whole(value: Any, use: Mapping[Any, Any]) -> bool:
+    """Whether a use of items is one of the whole of such a container."""
+    return PLACES in use if isinstance(value, dict) else KEYS in use
 
 
 class _Code:
@@ -143,7 +152,7 @@ class _Code:
         if key and second == "IS_OP":
             return {ITSELF: None}
         if first == "CONTAINS_OP" and (key := self._constant(self._begin(number) - 1)):
-            return {key[0]: None}
+            return {key[0]: None, KEYS: None}
         if first in ("LOAD_METHOD", "LOAD_ATTR") and self.all[number + 1].argval == "get":
             key, last = self._constant(number + 2), 4 if self._said(number + 3) in _SIMPLE else 3
             if key and self._said(number + last) == "CALL" and self.all[number + last].arg == last - 2:
