@@ -83,11 +83,11 @@ class Guards:
             self.unless(" and ".join(found))
         if around.empty:
             self.unless(f"not any({self.name(tuple(around.empty))})")
-        readers: Sequence[tuple[Any, Any]] = (
-            (type, around.kinds),
-            (vars, list(spaces.values())),
-            (_BASES, around.bases),
-        )
+        if kinds := [
+            (value, kind) for value, kind in around.kinds if value.__class__ is kind
+        ]:  # others say another one
+            self.unless(" and ".join([f"{self.name(value)}.__class__ is {self.name(kind)}" for value, kind in kinds]))
+        readers: Sequence[tuple[Any, Any]] = ((vars, list(spaces.values())), (_BASES, around.bases))
         for reader, known in [(reader, known) for reader, known in readers if known]:
             objects, before = [self.name(part) for part in zip(*known)]
             self.unless(f"all(map(is_, map({self.name(reader)}, {objects}), {before}))")

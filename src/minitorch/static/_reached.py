@@ -172,7 +172,10 @@ class Reached(Found):
             self._indirect(value, path)
         elif (wrapped := stored(value, "__wrapped__")) is not MISSING:  # what is traced; a decorator that is an object
             self._todo.append((wrapped, path))
-            self._object(value, path)
+            if is_traced(attributes := stored(value, "__dict__", {})):
+                self._holders.append((value, attributes, path))
+            else:
+                self._object(value, path)
         elif isinstance(value, (list, tuple, dict, set, frozenset, deque, bytearray, packed)):
             self._container(value, path, isinstance(value, dict))
             if isinstance(value, defaultdict):
@@ -482,7 +485,7 @@ class Reached(Found):
                 self._slot(value, "_hooks", path)
                 for name in _MEMBERS & set(attributes or ()):
                     self._container(attributes[name], path, True)  # type: ignore[index]
-        elif isinstance(value, types.SimpleNamespace) or is_a("argparse.Namespace", value) or is_traced(attributes):
+        elif isinstance(value, types.SimpleNamespace) or is_a("argparse.Namespace", value):
             self._holders.append((value, attributes, path))
         elif attributes is not None:
             self._container(attributes, path)
