@@ -77,8 +77,8 @@ class Effects:
     surely : bool
         Whether later calls are to be expected to do the same.
     codes : dict of int to (code, dict or None, object)
-        By ``id``, the code of functions that ran, their globals: none where modules are imported, and the first argument of
-        their first call.
+        By ``id``, the code of functions that ran, their globals: none where modules are imported, and of people's the
+        first argument of their first call.
     closures : dict of tuple to (code, list)
         The code of people's functions that ran and are closures, with the values of their variables.
     """
@@ -109,7 +109,8 @@ class Effects:
         imports = str(caller.f_globals.get("__name__")).partition(".")[0] in _LOADING
         within = self.codes.get(id(caller.f_code), (None, {}))[1] is None
         code = frame.f_code
-        first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+        asked = code.co_argcount and is_theirs(code.co_filename)
+        first = frame.f_locals.get(code.co_varnames[0]) if asked else None
         self.codes[id(code)] = code, None if imports or within else frame.f_globals, first
 
     def _notice_closure(self, frame: FrameType) -> None:

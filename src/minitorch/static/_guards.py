@@ -79,8 +79,8 @@ class Guards:
         for space, absent in around.absent.values():
             self.unless(f"{self.name(space)}.keys().isdisjoint({self.name(frozenset(absent))})")
         if around.stand:
-            found = [f"{self._read(holder, name)} is {self.name(value)}" for holder, name, value, _ in around.stand]
-            self.unless(" and ".join(found))
+            same = [f"{self._read(holder, name)} is {self.name(value)}" for holder, name, value, _ in around.stand]
+            self.unless(" and ".join(same))
         if around.empty:
             self.unless(f"not any({self.name(tuple(around.empty))})")
         if kinds := [

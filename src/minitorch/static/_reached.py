@@ -458,27 +458,22 @@ class Reached(Found):
     def _object(self, value: Any, path: str) -> None:
         asked = None if isinstance(value, local) else question(value)
         if isinstance(asked, str):
-            self.refused = (
-                f"it reads {path}, {an_object(value)}, {asked}: read it outside, and pass that as an argument"
-            )
+            self._refuse(f"it reads {path}, {an_object(value)}, {asked}: read it outside, and pass that as an argument")
             return
         if asked is not None:
             self._ask(asked, path)
         if isinstance(value, BaseException):
             self._ask(functools.partial(getattr, value, "args"), f"{path}.args")
         attributes = getattr(value, "__dict__", None) if isinstance(value, local) else stored(value, "__dict__", None)
-        if attributes is not None:
-            self.spaces.append((value, attributes))
+        self._kind(value, attributes, path)
         hooks = value._hooks if isinstance(value, Module) else None
         self._todo += [(getattr(hooks, kind), f"the hooks of {path}") for kind in getattr(hooks, "__slots__", ())]
         if isinstance(value, Module):
             self._objects.append(value)
-            self.kinds.append((value, type(value)))
             self._layer(next(kind for kind in type(value).__mro__ if "forward" in vars(kind)))
         else:
             self._makers |= {kind for kind in type(value).__mro__ if kind.__flags__ & HEAP and of_library(kind)}
         if not of_library(type(value)):
-            self.kinds += [] if isinstance(value, Module) else [(value, type(value))]
             self._holders.append((value, attributes, path))
             self._todo += [(kind, path) for kind in type(value).__mro__]
             if isinstance(value, Module):
@@ -492,6 +487,19 @@ class Reached(Found):
         elif not isinstance(value, FIXED):
             for name in {name for kind in type(value).__mro__ for name in slots_of(kind)}:
                 self._slot(value, name, path)
+
+    def _kind(self, value: Any, attributes: Any, path: str) -> None:
+        """An object's class, and the dict that has its attributes."""
+        if any(
+            [value is given for given in self.roots[1:]]
+        ):  # a key has the class of an argument, which is not kept alive
+            self.slots += [] if attributes is None else [(value, "__dict__", attributes)]
+            self._paths[id(value), "__dict__"] = f"{path}.__dict__"
+            return
+        if isinstance(value, Module) or not of_library(type(value)):
+            self.kinds.append((value, type(value)))
+        if attributes is not None:
+            self.spaces.append((value, attributes))
 
     def _attributes(self, holder: Any, names: Mapping[str, Any] | None, path: str) -> None:
         """Those attributes of an object that some code names."""
