@@ -148,6 +148,27 @@ CASES = {
             F.interpolate(x, size=(5, 20), mode="bicubic"), F.interpolate(x, size=(5, 20)),
             F.interpolate(x, size=(7, 3), mode="nearest-exact")),
         images(2), IMAGE, IMAGES),
+    "resampled by any factor, or to a size that is given": Case(
+        lambda: lambda x: (
+            F.interpolate(x, scale_factor=1.5), F.interpolate(x, scale_factor=0.5, mode="bilinear"),
+            F.interpolate(x, scale_factor=(0.5, 2.0), mode="bicubic"), F.interpolate(x, scale_factor=0.7, mode="nearest-exact"),
+            F.interpolate(x, size=(x.shape[3], 10)), F.interpolate(x, size=(7, x.shape[2]), mode="nearest-exact")),
+        images(2), IMAGE, [*IMAGES, {"n": 1, "h": 35, "w": 70}]),
+    "windows": Case(
+        lambda: lambda x: (
+            x.view(x.shape[0], 2, x.shape[2] // 2, 2, x.shape[3] // 2, 2).permute(0, 2, 4, 3, 5, 1).flatten(0, 2),
+            F.pixel_unshuffle(x, 2)),
+        lambda n, h, w: (torch.randn(n, 2, 2 * h, 2 * w),), IMAGE, IMAGES),
+    "equal parts": Case(
+        lambda: lambda x: tuple([part.sum(1) for part in x.chunk(2, 1)]), sequences(4), TIME, TIMES),
+    "scattered and reduced": Case(
+        lambda: lambda x, i: tuple([
+            torch.ones(x.shape[0], 7).scatter_reduce(1, i, x, how, include_self=self)
+            for how in ("sum", "prod", "amax", "amin") for self in (True, False)]),
+        lambda n, t: (torch.randn(n, t), torch.randint(7, (n, t))), ({0: "n", 1: "t"}, {0: "n", 1: "t"}), TIMES),
+    "rows in order": Case(
+        lambda: lambda x, at: torch.index_select(x, 0, at),
+        lambda n, t: (torch.randn(n + 9, 3), torch.arange(0, n)), ({0: "rows"}, {0: "n"}), TIMES),
     "pooled to a size": Case(lambda: lambda x: (F.adaptive_avg_pool2d(x, (3, 2)), F.adaptive_max_pool2d(x, (2, 5))),
                              images(2), IMAGE, IMAGES),
     "pooled to sizes that windows of many lengths make": Case(
@@ -356,6 +377,7 @@ class Special(nn.Module):
 
 def test_all_that_has_no_form_is_named_and_nothing_is_written(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
+    torch.manual_seed(3)  # of which some results are positive
     with pytest.raises(torch.onnx.errors.UnsupportedOperatorError) as caught:
         torch.onnx.export(Unsupported(), torch.ones(2, 3), path)
     assert isinstance(caught.value, RuntimeError)
@@ -365,6 +387,15 @@ def test_all_that_has_no_form_is_named_and_nothing_is_written(tmp_path: Path) ->
     assert "  svdvals() in Unsupported\n" in text
     assert "index() in Unsupported: the shape of what a mask picks depends on values" in text
     assert list(tmp_path.iterdir()) == []
+
+
+def test_parts_of_a_function_are_named_after_it() -> None:
+    with pytest.raises(torch.onnx.errors.UnsupportedOperatorError) as caught:
+        torch.onnx.export(
+            lambda x, at: F.grid_sample(x, at, align_corners=False), (torch.ones(1, 1, 2, 2), torch.zeros(1, 2, 2, 2))
+        )
+    assert set(caught.value.operators) == {"grid_sample"}
+    assert "1 operation cannot be exported to ONNX; nothing was written:\n  grid_sample()\n" in str(caught.value)
 
 
 def test_a_file_that_was_there_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

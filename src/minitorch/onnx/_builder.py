@@ -276,6 +276,10 @@ class Builder:
             sizes[(unknown or varying)[0]] = -1
         return self._shaped(self("Reshape", value, self.ints(sizes)), tuple(shape))
 
+    def known(self, size: Any) -> bool:
+        """Whether a size can be computed from values that are there."""
+        return isinstance(size, int) or self._is_known(size)
+
     def _is_known(self, size: Size) -> bool:
         return all([axis in self._sizes or self.has(axis) for axis in size.axes])
 

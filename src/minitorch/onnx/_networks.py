@@ -386,33 +386,51 @@ def _resized(g: Builder, self: Value) -> Value:
     """Resampling of sizes that vary, by the rule that gives the axes in all passes."""
     name = g.seen()[0].name.removeprefix("upsample_")[:-2]
     mode, kind = _MODES.get(name, "linear"), "cubic" if name == "bicubic" else ""
-    axes = [axis for call in g.seen() for axis in call.params["axes"]]
-    corners = [c for c in (False, True) if all([_is_axis(axis, kind, mode, c) for axis in axes])]
-    if not corners:
-        raise CannotExport(
-            "resampling from a size that varies by a factor that is not the ratio of sizes, or antialiased"
-        )
-    shape, _ = g.results[0]
-    lead = self.ndim - len(g.seen()[0].params["axes"])
-    sizes = [*self.sizes[:lead], *shape[lead:]]
+    passes = [call.params["axes"] for call in g.seen()]
+    factors = [axis.factor for axis in passes[0]]
+    same = all([[axis.factor for axis in axes] == factors for axes in passes])
+    corners = [c for c in (False, True) if all([_is_axis(axis, kind, mode, c) for axes in passes for axis in axes])]
+    if not corners or not same or len({factor is None for factor in factors}) > 1:
+        raise CannotExport("resampling from a size that varies, antialiased, or by a factor that varies")
+    lead = self.ndim - len(factors)
+    sizes = [*self.sizes[:lead], *g.results[0][0][lead:]]
+    if name.startswith("nearest") and not all([factor and factor == int(factor) for factor in factors]):
+        for dim, factor in enumerate(factors, lead):
+            places = _nearest(g, self.sizes[dim], sizes[dim], factor, 0.5 * (name == "nearest_exact"))
+            self = g.like(g("Gather", self, places, axis=dim), self)
+        return self
+    scales = None if factors[0] is None else g.constant([1.0] * lead + factors, np.float32)
+    to = (scales,) if scales is not None else (None, g.ints(sizes))
     if name.startswith("nearest"):
         where, rounding = ("asymmetric", "floor") if name == "nearest" else ("half_pixel", "round_prefer_ceil")
-        return g("Resize", self, None, None, g.ints(sizes), mode="nearest", coordinate_transformation_mode=where,
-                 nearest_mode=rounding)  # fmt: skip
+        return g("Resize", self, None, *to, mode="nearest", coordinate_transformation_mode=where, nearest_mode=rounding)
     where = "align_corners" if corners[0] else "half_pixel"
-    return g("Resize", self, None, None, g.ints(sizes), mode="cubic" if kind else "linear", cubic_coeff_a=-0.75,
+    return g("Resize", self, None, *to, mode="cubic" if kind else "linear", cubic_coeff_a=-0.75,
              coordinate_transformation_mode=where)  # fmt: skip
 
 
+def _nearest(g: Builder, size: Any, out: Any, factor: float | None, shift: float) -> Value:
+    """The elements that are taken, computed as the kernel does, so that roundings are the same."""
+    wide = g.cast(g.scalar(size), np.dtype(np.float64))
+    if factor is None:
+        count = g.scalar(out)
+        scale = g.cast(g("Div", wide, g.cast(count, wide.dtype)), np.float32)
+    else:
+        count, scale = g.cast(g("Floor", g.binary("Mul", wide, factor)), INT64), g.constant(1 / factor, np.float32)
+    places = g.cast(g("Range", g.scalar(0), count, g.scalar(1)), np.float32)
+    places = g("Floor", g("Mul", g.binary("Add", places, shift) if shift else places, scale))
+    return g("Min", g.cast(places, INT64), g("Sub", g.scalar(size), g.scalar(1)))
+
+
 def _is_axis(axis: Any, kind: str, mode: str, corners: bool) -> bool:
-    """Whether an axis is resampled by the ratio of its sizes."""
+    """Whether an axis is resampled by its factor, or the ratio of its sizes."""
     if kind:
         out, size = axis.weights.shape
     else:
         out, size = len(axis.low), axis.size
     share = getattr(axis, "share", None)
     dtype = np.float32 if share is None else share.dtype.type
-    return alike(axis, axis_of(kind, mode, size, out, None, corners, dtype))
+    return alike(axis, axis_of(kind, mode, size, out, axis.factor, corners, dtype))
 
 
 @form("col2im")

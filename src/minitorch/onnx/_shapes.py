@@ -71,8 +71,16 @@ def stack(g: Builder, tensors: list[Value], dim: int) -> Value:
 @form("split", "split_with_sizes", "unsafe_split", "unsafe_split_with_sizes")
 def split(g: Builder, self: Value, dim: int) -> Any:
     sizes = [shape[dim] for shape, _ in g.results]
+    count = len(sizes)
+    if not all(map(g.known, sizes)) and all([_in_equal_parts(call, dim, count) for call in g.seen()]):
+        return g("Split", self, outputs=count, axis=dim, num_outputs=count)
     found = g("Split", self, g.ints(sizes), outputs=len(sizes), axis=dim)
     return found if len(sizes) > 1 else (found,)
+
+
+def _in_equal_parts(call: Any, dim: int, count: int) -> bool:
+    """Whether a call splits into so many parts of one size, of which the last may be smaller."""
+    return bool(call.params.get("split_size") == -(-call.given[dim] // count))
 
 
 @form("unbind")
@@ -226,6 +234,21 @@ def scatter_add(g: Builder, self: Value, index: Value, src: Value, dim: int, inc
     if include_self is not True:
         raise CannotExport("scatter without the values that were there")
     return g("ScatterElements", self, index, _leading(g, src, index), axis=dim, reduction="add")
+
+
+@form("scatter_reduce_sum", "scatter_reduce_prod", "scatter_reduce_extreme")
+def scatter_reduce(
+    g: Builder, self: Value, index: Value, src: Value, dim: int, reduce: Any, include_self: Any
+) -> Value:
+    """Without the values that were there, those that begin are such as change nothing."""
+    name = g.seen()[0].name
+    kind = {"scatter_reduce_sum": "add", "scatter_reduce_prod": "mul"}.get(name) or reduce.removeprefix("a")
+    if not include_self:
+        floats = self.dtype.kind == "f"
+        least, most = (-np.inf, np.inf) if floats else (np.iinfo(self.dtype).min, np.iinfo(self.dtype).max)
+        start = g.expand(g.constant({"add": 0, "mul": 1, "max": least, "min": most}[kind], self.dtype), index.sizes)
+        self = g.like(g("ScatterElements", self, index, start, axis=dim), self)
+    return g("ScatterElements", self, index, _leading(g, src, index), axis=dim, reduction=kind)
 
 
 def _leading(g: Builder, src: Value, index: Value) -> Value:

@@ -22,6 +22,12 @@ from . import _elementwise, _networks, _shapes  # noqa: F401  (fill the table)
 from ._builder import INT64, Builder, CannotExport, Seen, Value
 from ._table import by_position, forms, reads_of
 
+_PARTS = {
+    **dict.fromkeys(["placed", "places in a grid", "the floor of places", "cells of an image"], "grid_sample"),
+    **dict.fromkeys(["records", "the indices of records"], "cummax"),
+}
+"""The functions that people call, of operations that are their parts."""
+
 
 class Problem:
     """An instruction that has no form here.
@@ -37,7 +43,7 @@ class Problem:
     """
 
     def __init__(self, name: str, path: str, reason: str = "") -> None:
-        self.name, self.path, self.reason = name, path, reason
+        self.name, self.path, self.reason = _PARTS.get(name, name), path, reason
 
     def __str__(self) -> str:
         said = f"{self.name}()" + f" in {self.path}" * bool(self.path)

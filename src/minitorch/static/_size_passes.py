@@ -131,11 +131,19 @@ def _kind(instruction: Any) -> tuple[Any, ...]:
 
 
 def resized(tensor: Any, axis: int, size: int) -> Any:
-    """A tensor of another size along an axis: its elements, again and again."""
+    """A tensor of another size along an axis: its elements, again and again; integers in order stay so."""
     array = tensor._array
     if not array.shape[axis]:
         raise CannotGeneralise(f"an example has no elements along axis {axis}: give one that has some")
-    return wrap(array.take(np.arange(size) % array.shape[axis], axis), tensor._node)
+    found = array.take(np.arange(size) % array.shape[axis], axis)
+    if in_order(array):
+        found.sort()
+    return wrap(found, tensor._node)
+
+
+def in_order(array: np.ndarray) -> bool:
+    """Whether an array is of integers in order, such as where bags begin."""
+    return array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 1 and bool((array[1:] >= array[:-1]).all())
 
 
 def copied(array: np.ndarray) -> np.ndarray:
@@ -160,9 +168,7 @@ class Redrawn:
         values = none if self.number == 0 else every if self.number == 1 else [*none, *every]
         found = array.copy("K")
         found[...] = self.draw.choice(np.concatenate(values), array.shape)
-        if (
-            kind in "iu" and array.ndim == 1 and len(array) > 1 and (array[1:] >= array[:-1]).all()
-        ):  # such as where bags begin
+        if in_order(array):
             found.sort()
             found[0] = array[0]
         return found

@@ -121,6 +121,7 @@ class General:
         found = []
         for axis, values in enumerate(zip(*shapes)):
             size = self._fit.of(values, near, divided=False)  # which a coincidence of few sizes could be
+            size = self._fit.known.get((values, tuple(near), True)) if size is None else size  # a parameter is the same
             if size is None:
                 self._fit.add(own := Axis(slot, axis), values)
                 size = Size(((1, (own,)),))
