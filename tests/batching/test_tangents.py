@@ -187,3 +187,33 @@ def test_a_write_that_an_outer_map_has_to_know_of_is_not_taken_for_the_inner_one
 
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     assert vmap(f)(x).tolist() == [[[1.0, 2.0], [2.0, 4.0]], [[3.0, 4.0], [6.0, 8.0]]]
+
+
+WRITING: dict[str, Any] = {
+    "mul_": lambda y, x: y.mul_(x),
+    "add_": lambda y, x: y.add_(x),
+    "sin_": lambda y, x: y.sin_(),
+    "by a sum": lambda y, x: y.mul_(y.sum()),
+    "a part": lambda y, x: y[1:].mul_(x[0]),
+    "through a view": lambda y, x: y.view(-1)[::2].mul_(y.sum()),
+    "copy_": lambda y, x: y.copy_(x * x * x),
+}
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_tangents_of_writes_in_a_map_keep_their_history(name: str) -> None:
+    """What is written over is kept for the tangents, which an outer gradient goes through."""
+
+    def function(x: Any) -> Any:
+        y = x * x
+        WRITING[name](y, x)
+        return y * x.cos()
+
+    def slopes(mapped: Any) -> Any:
+        x = torch.tensor([[0.3, -0.5, 0.2], [1.1, 0.4, -0.7]], dtype=torch.float64, requires_grad=True)
+        direction = torch.tensor([[1.0, 2.0, -1.0], [0.5, -1.5, 1.0]], dtype=torch.float64)
+        tangent = torch.func.jvp(mapped, (x,), (direction,))[1]
+        return torch.autograd.grad((tangent * direction.cos()).sum(), x)[0]
+
+    found, expected = slopes(torch.vmap(function)), slopes(lambda x: torch.stack([function(row) for row in x]))
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)

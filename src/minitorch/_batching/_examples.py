@@ -182,10 +182,10 @@ def copy_of(tensor: Any) -> Any:
 class Copied:
     """The values that *source* has were copied into *target*."""
 
-    records, asides = False, ()
+    asides = ()
 
     def __init__(self, source: Slot, target: Slot) -> None:
-        self.reads, self.outputs = [source], [target]
+        self.reads, self.outputs, self.records = [source], [target], grad_on()
 
     def run(self, values: dict[int, Any], size: int) -> None:
         """Copy."""
