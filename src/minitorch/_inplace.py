@@ -17,7 +17,7 @@ from ._dtypes import can_cast
 from ._errors import scalar_name
 from ._layouts import layout_of, layouts
 from ._modes import grad_on, inference_mode_on, observers
-from ._records import _observing, observe_write, tell_parts
+from ._records import _observing, observe_write, tell_before, tell_parts
 from ._runtime import operand, quiet, silent, wrap
 from ._tape import AccumulateGrad, Output, next_position, output_hooks
 from ._views import (
@@ -249,6 +249,7 @@ def write(
 
 def _told_of(tensor: Any) -> bool | str:
     """Who is shown the operations inside of an in-place one, which begins: nobody, or those observers that want its parts."""
+    tell_before(tensor)
     tell_parts("writing", tensor)
     return _observing.get() or ("parts" if any([o.parts and o.active() for o in observers]) else True)
 

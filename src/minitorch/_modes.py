@@ -76,6 +76,9 @@ class Observer:
     def writing(self, tensor: Any) -> None:
         """An in-place operation on *tensor* begins: its parts follow, then ``written``, unless it fails."""
 
+    def overwriting(self, tensor: Any) -> None:
+        """A tensor is about to be written, by a call that follows; also for observers that are not shown its parts."""
+
     def written(self, tensor: Any, out: Any) -> None:
         """The values of *out* are written into *tensor*."""
 

@@ -480,12 +480,26 @@ def observe_write(row: Any, tensor: Any, inputs: tuple[Any, ...], params: tuple[
                 observer.recorded(call)
 
 
+def tell_before(tensor: Any) -> None:
+    """Tell the observers that a tensor is about to be written."""
+    if not observing():
+        for observer in tuple(observers):
+            if observer.active():
+                observer.overwriting(tensor)
+
+
 def tell_parts(event: str, *what: Any) -> None:
     """Tell the observers that see the parts of in-place calls: ``writing``, ``written``, ``copied`` or ``applying``."""
     if observing() is not True:
         for observer in tuple(observers):
             if observer.parts and observer.active():
                 getattr(observer, event)(*what)
+
+
+def tell_assignment(part: Any, value: Any) -> None:
+    """Tell the observers that a value is about to be copied into a view."""
+    tell_before(part)
+    tell_parts("written", part, value)
 
 
 def shown_parts() -> bool:

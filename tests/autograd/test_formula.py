@@ -820,6 +820,60 @@ IN_PLACE: dict[str, Any] = {
 }
 
 
+def filled_rows(x: Any) -> Any:
+    y = torch.ones(2, 4, dtype=x.dtype)
+    y[1] = x[0]
+    y[0] *= x.sum()
+    return y.prod()
+
+
+def copied_and_scaled(x: Any) -> Any:
+    y = torch.zeros_like(x)
+    y.copy_(x)
+    y.mul_(x)
+    return (y * y).sum()
+
+
+def one_element(x: Any) -> Any:
+    y = torch.zeros_like(x)
+    y[0, 1] = x[1, 0]
+    y.add_(x.sin())
+    return (y * y).sum()
+
+
+def of_a_constant(x: Any) -> Any:
+    y = X.clone().detach()
+    y[:, 1:].mul_(x[:, :3])
+    return (y * x).sum()
+
+
+@pytest.mark.parametrize("function", [filled_rows, copied_and_scaled, one_element, of_a_constant])
+@pytest.mark.parametrize("order", [1, 2])
+def test_writes_into_constants_read_what_those_were(function: Any, order: int) -> None:
+    """A tensor that is written has another value, and a history, by the time the formula is made."""
+    x = X.clone().requires_grad_()
+    with Tape() as tape:
+        y = function(x)
+    formula = tape.formula(y, order=order)
+    assert [t for t in formula.names.values() if t.requires_grad] == [x]
+    moved = (X * 1.01).requires_grad_()
+    result = function(moved)
+    found = formula.evaluate(**{n: moved for n, t in formula.names.items() if t is x})
+    close(found["y"], result)
+    close(next(v for n, v in found.items() if n.startswith("dy/d")), *grad(result, moved))
+
+
+def test_a_constant_that_a_block_writes_has_its_name_and_first_value() -> None:
+    x, c = X[0].clone().requires_grad_(), torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=torch.float64)
+    x.name, c.name = "x", "c"
+    with Tape() as tape:
+        c.mul_(x)
+        y = (c * x).sum()
+    formula = tape.formula(y)
+    assert str(formula) == "y = sum(c*x**2)\ndy/dx = 2*c*x"
+    assert formula.names["c"].tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
 @pytest.mark.parametrize("name", IN_PLACE)
 def test_writes_read_as_what_they_write(name: str) -> None:
     def function(x: Any) -> Any:

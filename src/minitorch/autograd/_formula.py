@@ -403,4 +403,6 @@ def last_made(results: list[tuple[Any, ...]]) -> tuple[Any, ...]:
 
 def events_of(tape: Tape) -> list[tuple[Any, ...]]:
     """What a tape recorded, as a Reading takes it."""
-    return [("read_node", node) for node in tape._nodes] + [("read_call", call) for call in tape._calls]
+    events: list[tuple[Any, ...]] = [("was", tensor, before) for tensor, before in tape._written_first]
+    events += [("read_node", node) for node in tape._nodes]
+    return events + [("read_call", call) for call in tape._calls]

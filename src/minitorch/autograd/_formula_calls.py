@@ -450,7 +450,6 @@ _MEANINGS = {
     "unfold_backward": "windows, added up",
     "masked_place": "elements one after the other where the mask is true, among zeros",
     "embedding_masked": "embedding; zeros for the padding",
-    "ordered": "the same in another order of memory",
     "max_pool_grad": "grad at the indices of the largest, among zeros",
     "exponents": "the powers of two in front of numbers",
     "states": "labels with blanks between them, where they may be skipped, and lengths",

@@ -389,6 +389,13 @@ class Reading:
         """A number, among the arguments of an in-place call."""
         return self.algebra.constant(value, (), like._array.dtype) if isinstance(value, (int, float)) else None
 
+    def was(self, tensor: Any, before: Any) -> None:
+        """What a tensor was before it was first written."""
+        if id(tensor._array) not in self._values:
+            if (name := tensor.__dict__.get("name")) is not None:
+                before.name = name
+            self._set(tensor._array, self._outside(before), before._node)
+
     def write(self, tensor: Any, out: Any) -> None:
         """The values of *out* were written into *tensor*."""
         self._write(tensor, self.expression_of(out))

@@ -239,6 +239,7 @@ SHAPES: dict[str, Reading] = {
     "alias": _same,
     "clone": _same,
     "contiguous": _same,
+    "ordered": _same,
     "sum_all": summed,
     "sum": summed,
     "sum_to": sum_to,
@@ -309,7 +310,11 @@ def read(row: Any, args: tuple[Expression, ...], params: dict[str, Any], shape: 
     if row.name in RESHAPES:
         made: Expression | None = args[0].algebra.reshaped(args[0], shape)
     elif row.name == "to":
-        made = args[0] if dtype.kind == args[0].dtype.kind == "f" and args[0].kind == "number" else None
+        made = (
+            args[0]
+            if dtype == args[0].dtype or (dtype.kind == args[0].dtype.kind == "f" and args[0].kind == "number")
+            else None
+        )
     elif (reading := READINGS.get(row.name)) is not None and dtype is not None:
         made = reading(*args, **params)
     else:

@@ -16,7 +16,7 @@ from .._reach import reachable
 from .._records import name_of_leaf, notes_of, op_name
 from .._size import Size
 from .._tape import AccumulateGrad, Node, Output
-from .._views import current_node
+from .._views import current_node, root_of
 from ._entries import Entries, Entry, Parent, Saved, array_of, saved_by
 from ._shown import Shown
 
@@ -67,6 +67,7 @@ class Tape(Shown, Observer):
         self._memo: dict[Any, Any] = {}
         self._unnamed: dict[Any, int] = {}
         self._calls: list[Any] = []
+        self._written_first: list[tuple[Any, Any]] = []  # what was written that no call made, and its values before
         self._entries: list[Entry] = []
         self._made_by: dict[int, tuple[int, int]] = {}
         self._written_by: dict[int, int] = {}
@@ -384,6 +385,15 @@ class Tape(Shown, Observer):
         """Note one call, once where this tape was entered twice; its entry is made when it is asked for."""
         if (not self._calls or self._calls[-1] is not call) and not differ_since(self, (*call.inputs, *call.outputs)):
             self._calls.append(call)
+
+    def overwriting(self, tensor: Any) -> None:
+        """Keep what a tensor was that no call of the block made."""
+        root = root_of(tensor)
+        known = [t for t, _ in self._written_first] + [out for call in self._calls for out in call.outputs]
+        if root._node.__class__ is AccumulateGrad or any([t._array is root._array for t in known]):
+            return
+        if not differ_since(self, (root,)):
+            self._written_first.append((root, _runtime.wrap(root._array.copy(), root._node)))
 
     def _entry_of_call(self, call: Any) -> Entry:
         entry, row, node, outputs = Entry(), call.row, call.node, call.outputs

@@ -18,7 +18,7 @@ from .._kernels.scatter import ALL, add_at
 from .._layouts import layout_of, layouts
 from .._modes import differs, grad_on, observers
 from .._op import build, op, rows
-from .._records import note_read, observe_write, tell_parts
+from .._records import note_read, observe_write, tell_assignment
 from .._runtime import made, silent, traced, wrap
 from .._tape import next_position
 from .._views import current_node, edited, edits_of, root_of
@@ -504,7 +504,7 @@ def _assign(part: Any, value: Any) -> None:
         value = _leading_ones_dropped(value, target.ndim)
     array = value._array
     if observers:
-        tell_parts("written", part, value)
+        tell_assignment(part, value)
     count, position = edits.count, edits.position
     edited(part)
     try:
