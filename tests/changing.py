@@ -151,21 +151,21 @@ def a_default_that_grows(c: Any) -> Any:
     return [f(pair(i, 1)) for i in range(4)]
 
 
-@program("a call changes random")
+@program("it draws from random")
 def numbers_of_python(c: Any) -> Any:
     random.seed(0)
     f = c(lambda x: x * random.random())
     return [f(pair(1, 2)) for _ in range(4)]
 
 
-@program("a call changes np.random")
+@program("it draws from np.random")
 def numbers_of_numpy(c: Any) -> Any:
     np.random.seed(0)
     f = c(lambda x: x * float(np.random.rand()))
     return [f(pair(1, 2)) for _ in range(4)]
 
 
-@program("a call changes generator")
+@program("it draws from generator")
 def numbers_of_a_generator(c: Any) -> Any:
     generator = np.random.default_rng(0)
     f = c(lambda x: x + torch.from_numpy(generator.normal(size=2).astype(np.float32)))

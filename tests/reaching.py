@@ -188,7 +188,7 @@ def an_array_that_is_shown_twice(c: Any) -> Any:
     return [f(pair(i, 1)) for i in range(4)]
 
 
-@program()
+@program("lead back to what requires grad")
 def gradients_that_are_recorded_nevertheless(c: Any) -> Any:
     w = nn.Parameter(pair(1, 2))
 

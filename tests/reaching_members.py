@@ -174,7 +174,7 @@ def members_that_nothing_reads(c: Any) -> Any:
     return out
 
 
-@program()
+@program("lead back to what requires grad")
 def blocks_of_inference_mode(c: Any) -> Any:
     model = nn.Linear(2, 2, bias=False)
     nn.init.ones_(model.weight)

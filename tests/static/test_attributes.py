@@ -51,7 +51,7 @@ def test_a_dict_whose_items_are_attributes() -> None:
     assert not program.notes
     items["k"] = 3.0
     assert program(x).item() == 3.0
-    assert program.notes == ["items is another one: traced anew"]
+    assert program.notes == ["items['k'] is another one: traced anew"]
 
 
 def test_what_a_dict_of_another_class_reads_is_seen(monkeypatch: Any) -> None:

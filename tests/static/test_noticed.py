@@ -249,7 +249,7 @@ def test_a_branch_after_which_others_are_called_back() -> None:
     [
         (lambda box: setattr(box, "factor", 3.0), "box.factor"),
         (lambda box: box.table.append(1.0), "box.table"),
-        (lambda box: box.table.__setitem__(0, 5.0), "box.table"),
+        (lambda box: box.table.__setitem__(0, 5.0), "box.table[0]"),
         (lambda box: setattr(box, "weight", torch.ones(2, 1)), "box.weight"),
     ],
 )
@@ -278,9 +278,100 @@ def test_objects_that_are_new_at_each_call() -> None:
     for _ in range(2):
         program(Batch(torch.ones(1)))
     assert program.notes == [
-        "arguments of other shapes, dtypes or values than before: traced anew for each Batch: "
-        "to have one program, pass its tensors, or a dict of them"
+        "batch is another Batch: traced anew for each: to have one program, pass its tensors, or a dict of them"
     ]
+
+
+@pytest.mark.parametrize(
+    ("calls", "said"),
+    [
+        ([torch.ones(2), torch.ones(3)], ["x has shape (3,), and had (2,): traced anew"]),
+        ([torch.ones(2), torch.ones(2).double()], ["x has dtype torch.float64, and had torch.float32: traced anew"]),
+        ([torch.ones(2, 3), torch.ones(3, 2).t()], ["x has strides (1, 2), and had (3, 1): traced anew"]),
+        ([torch.ones(2), torch.ones(2, requires_grad=True)], ["x requires grad, and did not: traced anew"]),
+        ([1, 2.0, True, None], [f"x is {n}: traced anew" for n in ("2.0, and was 1", "True, and was 1", "None, and was 1")]),
+        ([1, 1.0, torch.ones(1)], ["x is 1.0, and was 1: traced anew", "x is a tensor, and was 1: traced anew"]),
+        ([{"a": 1}, {"a": 2}, {"b": 2}], [
+            "x['a'] is 2, and was 1: traced anew", "arguments of another number or structure than before: traced anew",
+        ]),
+        ([torch.relu, abs], ["x is another builtin_function_or_method: traced anew for each: to have one program, pass the "
+                             "same one each time"]),
+    ],
+)  # fmt: skip
+def test_in_which_way_an_argument_is_another_one(calls: list[Any], said: list[str]) -> None:
+    program = static.compile(lambda x: [x] if isinstance(x, dict) else str(x)[:0], quiet=True)
+    for given in calls:
+        program(given)
+    assert [note for note in program.notes if "as it is written" not in note] == said
+
+
+def test_what_is_not_seen_in_arguments() -> None:
+    program = static.compile(lambda x, y: x.mul_(2) + y, quiet=True)
+    whole = torch.ones(4)
+    program(torch.ones(2), torch.ones(2))
+    program(whole[:2], whole[:2])
+    with torch.no_grad():
+        program(torch.ones(2), torch.ones(2))
+    assert program.notes == [
+        "arguments share memory otherwise than before: traced anew",
+        "another mode of gradients, or another default dtype, than before: traced anew",
+    ]
+
+
+def test_gradients_and_tensors_that_are_not_as_they_were() -> None:
+    w = torch.ones(2, requires_grad=True)
+
+    def function(x: Any) -> Any:
+        (w * x).sum().backward()
+        return w.grad * 1
+
+    program = static.compile(function, quiet=True)
+    assert [program(torch.ones(2)).tolist() for _ in range(3)] == [[n, n] for n in (1.0, 2.0, 3.0)]
+    w.grad = None
+    program(torch.ones(2))
+    w.register_hook(lambda g: g * 2)
+    program(torch.ones(2))
+    assert program.notes == [
+        "the gradient of w is there, and was not: traced anew",
+        "w has other hooks than before: traced anew",
+    ]
+
+    v = torch.ones(2)
+    program = static.compile(lambda x: (x * v).detach(), quiet=True)
+    program(torch.ones(2))
+    v.requires_grad_()
+    program(torch.ones(2))
+    v.data = torch.ones(1)
+    program(torch.ones(2))
+    assert program.notes == [
+        "v requires grad, and did not: traced anew",
+        "v is float32[1], and was float32[2]: traced anew",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda x: x[:1], "a result shares memory with an argument, or with a tensor from outside.*: return a clone"),
+        (nn.Linear(2, 2), r"lead back to what requires grad.*compile the whole step, .* or call it under no_grad\(\)"),
+    ],
+)
+def test_what_runs_as_it_is_written_at_each_call_is_said_once(
+    function: Any, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = static.compile(function)
+    for size in (2, 2, 3, 3):
+        program(torch.ones(size, 2))
+    assert len([note for note in program.notes if "as it is written" in note]) == 1
+    assert re.search(said, capsys.readouterr().out)
+
+
+def test_the_same_note_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    program = static.compile(lambda x, n: x * n)
+    for n in range(5):
+        program(torch.ones(2), n)
+    assert capsys.readouterr().out == "<lambda>: n is 1, and was 0: traced anew\n"
+    assert len(program.notes) == 4
 
 
 def test_an_argument_is_not_told_to_become_one() -> None:

@@ -138,7 +138,7 @@ class Outputs(dict[str, Any]):
 def test_results_in_other_containers_are_not_those_of_the_first_call(wrap: Any, unwrap: Any) -> None:
     program = static.compile(lambda x: wrap(x * 2), quiet=True)
     assert [unwrap(program(torch.ones(1) * k)).item() for k in range(4)] == [0, 2, 4, 6]
-    assert "it returns a " in program.notes[-1]
+    assert "it returns a" in program.notes[-1]
 
 
 def test_a_write_into_what_has_a_history_belongs_to_it() -> None:

@@ -515,7 +515,7 @@ def test_all_that_cannot_be_written_is_named_at_once(tmp_path: Path) -> None:
 
 
 def test_what_is_no_tensor_among_the_results(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match=r"it returns a object .*: return tensors, numbers"):
+    with pytest.raises(RuntimeError, match=r"it returns an object .*: return tensors, numbers"):
         written(lambda x: (x, object()), (torch.ones(1),), path=tmp_path)
 
 

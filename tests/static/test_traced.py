@@ -65,7 +65,7 @@ def agree(call: Any, arrays: Any) -> None:
             continue  # values that the operation refuses
         torch.manual_seed(seed)
         same(program(*tensors(others)), wanted)
-    assert program.notes == []
+    assert [note for note in program.notes if "shares memory" not in note] == []
 
 
 @pytest.mark.parametrize("case", SAMPLES)
@@ -225,7 +225,10 @@ def test_branches_and_shapes_are_traced_anew_and_kept(capsys: pytest.CaptureFixt
     said = capsys.readouterr().out.splitlines()
     assert [line.partition(":")[0] for line in said] == ["f", "f", "f"]
     assert "branch" in said[0]
-    assert "shapes" in said[1]
+    assert said[1:] == [
+        "f: x has shape (3,), and had (2,): traced anew",
+        "f: arguments of another number or structure than before: traced anew",
+    ]
 
 
 def test_too_many_ways_run_as_they_are_written() -> None:

@@ -157,7 +157,8 @@ def kept_by(cached: Any) -> list[Any]:
 
 def an_object(value: Any) -> str:
     name = type(value).__name__
-    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+    spoken = "AEFHILMNORSX" if name.isupper() else "aeioAEIO"  # an SGD, a UserDict
+    return f"{'an' if name[0] in spoken or name[:2] == 'nd' else 'a'} {name}"
 
 
 def cached_by(cached: Any) -> list[Any]:

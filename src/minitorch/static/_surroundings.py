@@ -38,6 +38,7 @@ from ._stands import (
     held,
     is_plain,
     items_of,
+    keeps,
     kept_by,
     same_memory,
     shown,
@@ -68,6 +69,7 @@ class Surroundings(Reached):
         super().__init__(roots, arguments, met, ran)
         self._given = arguments, met
         self._prints = False  # whether tensors are shown as texts
+        self._named: list[tuple[Any, Any, Any, str, int]] = []
         self._frozen: list[Any] = []  # tensors that require no grad, of which the call reads or sets the gradient
         self.slots = [(self._loosely(holder, name, roots[1:]), name, value) for holder, name, value in self.slots]
         places = {shown(tensor._array): place for place, tensor in enumerate(arguments)}
@@ -85,7 +87,11 @@ class Surroundings(Reached):
         return reference
 
     def let_go(self) -> None:
-        """Keep nothing of the arguments, and only what is asked before each run."""
+        """Keep nothing of the arguments, and only what is asked before each run, and what tells what is another one."""
+        named = [(t, _layout(array), node, path) for t, array, node, path in self._tensors if path != "an argument"]
+        self._named = [
+            (*known, 0 if known[2].__class__ is not AccumulateGrad else hooks_of(known[2])) for known in named
+        ]
         self.roots, self.tensors, self._given = (), [], ((), ())
         for lists in (self._tensors, self._hooked, self._objects, self._generators, self._frozen):
             lists.clear()
@@ -138,9 +144,16 @@ class Surroundings(Reached):
         self._paths[id(tensor), "_grad"] = "the gradient of a tensor that requires none"
 
     # -- later ---------------------------------------------------------------------------------------------------------
-    def changes(self) -> list[str]:
-        """What is not as it was, in words; which generators of random numbers have drawn, too."""
-        return [*self.others(), *[path for path, source, state in self._random if state_of(source) != state]]
+    def changes(self) -> str:
+        """Why no program does what a call has changed that is no tensor; empty where there is nothing."""
+        for path in self.others():
+            if path.startswith("the hooks of "):
+                return f"a call changes {path}: do it outside"
+            remedy = "return what it becomes"
+            remedy = remedy if path.startswith("an argument") else f"pass it as an argument, and {remedy}"
+            return f"a call changes {path}, which is no tensor: {remedy}"
+        drawn = [path for path, source, state in self._random if state_of(source) != state]
+        return f"it draws from {drawn[0]}: draw with torch.rand, or pass the numbers as an argument" if drawn else ""
 
     def others(self) -> list[str]:
         """What is not as it was, in words."""
@@ -157,7 +170,8 @@ class Surroundings(Reached):
         for container, values, keys in self.contents:
             same = len(container) == len(values) and all(map(alike, items_of(container), values))
             if not same or not (keys is None or all(map(alike, container, keys))):
-                found.append(self._paths[id(container)])
+                place = _place(container, values, keys) if len(container) == len(values) else ""
+                found.append(self._paths[id(container)] + place)
         for space, names in self.absent.values():
             found += [self._paths[id(space), name] for name in names if name in space]
         for holder, name, value, path in self.stand:
@@ -168,6 +182,24 @@ class Surroundings(Reached):
         found += [f"the bases of {kind.__name__}" for kind, bases in self.bases if kind.__mro__ is not bases]
         found += [f"the __dict__ of {an_object(value)}" for value, space in self.spaces if vars(value) is not space]
         return found + [self._paths[id(array)] for array, seen in self.arrays if array.tobytes() != seen]
+
+    def tensors_differ(self, grads: Iterable[tuple[Any, Any, int]]) -> str:
+        """Which tensor's gradient, hooks or layout is not as it was, in words."""
+        paths = {id(node): path for _, _, node, path, _ in self._named if node is not None}
+        for node, before, place in grads:
+            path = paths.get(id(node), "a tensor")
+            if node.grad is not before and (place < 0 or node.grad is None):
+                is_now = "None" if node.grad is None else "there" if before is None else "another one"
+                return f"the gradient of {path} is {is_now}{'' if is_now == 'another one' else ', and was not'}"
+        for tensor, layout, node, path, hooks in self._named:
+            if (tensor._node is None) != (node is None):
+                return f"{path} requires {'no grad, and did' if tensor._node is None else 'grad, and did not'}"
+            if (now := _layout(tensor._array)) != layout:
+                return f"{path} is {now[1]}{list(now[0])}, and was {layout[1]}{list(layout[0])}"
+            if node.__class__ is AccumulateGrad and hooks_of(node) != hooks:
+                return f"{path} has other hooks than before"
+        changed = [self._paths[id(function)] for function, count, _ in self.caches if not keeps(function, count)]
+        return f"the cache of {changed[0]} is another one" if changed else "what the block uses is not as it was"
 
     def __enter__(self) -> Surroundings:
         """The call begins: the youngest generation will be what it makes."""
@@ -193,10 +225,7 @@ class Surroundings(Reached):
             return f"{self._lazy} has no shape yet: call the module with a batch first"
         new, kept = self._made(trace), self._holdings.changed()
         if changes := self.changes():
-            given = changes[0].startswith("an argument")
-            return f"a call changes {changes[0]}, which is no tensor: " + (
-                "return what it becomes" if given else "pass it as an argument, and return what it becomes"
-            )
+            return changes
         if kept:
             return f"a call changes {kept}, which is no tensor: pass it as an argument, and return what it becomes"
         if moved := self._moved(trace) or self._stepped(trace):
@@ -297,6 +326,17 @@ class Surroundings(Reached):
 def _closes_over(cells: Any, values: Sequence[Any]) -> bool:
     """Whether a closure's variables have these values."""
     return all(map(is_, map(held, cells or ()), values))
+
+
+def _layout(array: np.ndarray) -> tuple[Any, ...]:
+    return array.shape, array.dtype, array.strides
+
+
+def _place(container: Any, values: tuple[Any, ...], keys: list[Any] | None) -> str:
+    """Which item of a container is another one; empty where that has no name."""
+    named = isinstance(container, dict) and (keys is None or all(map(alike, container, keys)))
+    names = container if named else range(len(values)) if isinstance(container, (list, tuple)) else ()
+    return next((f"[{name!r}]" for name, a, b in zip(names, items_of(container), values) if not alike(a, b)), "")
 
 
 def _assigned(trace: Trace, writes: list[Written], old: np.ndarray, new: np.ndarray, outside: set[int]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import functools
 import sys
 import types
@@ -14,19 +13,18 @@ import numpy as np
 
 from .. import _dtypes, _runtime
 from .._differentiate import grad
-from .._identity import owner
 from .._modes import enable_grad, grad_on, inference_marks, inference_mode_on, observers
 from .._pytree import tree_flatten, tree_unflatten
-from .._tape import AccumulateGrad
 from .._trace_instructions import Graded, Ran, Slot, Written
 from ..nn.modules.module import Module
 from ._effects import Effects
 from ._executed import Executed
 from ._facts import draws, flattened
 from ._guards import arrays_if_alike
+from ._kinds import difference, facts_of, key_of
 from ._memory import MemoryPlan
 from ._returned import Recording, Returned
-from ._stands import alike, form, is_plain, mark, weakly
+from ._stands import alike, an_object, form, is_plain, weakly
 from ._surroundings import Surroundings
 from ._text import nearest
 from ._traced_code import PASSES, Refused
@@ -41,9 +39,6 @@ _MOST_KINDS = 64
 
 _WORTH = 4
 """How often programs have to have run, on average, for another one to take the place of the oldest."""
-
-_MODES = 4
-"""Where a key, of a kind of arguments, goes on after the modes."""
 
 _TRIES = 3
 """How often a function is traced whose calls change what it reads, before it runs as it is written."""
@@ -79,6 +74,8 @@ class Traced:
         self._in_vain = 0  # kinds of arguments with an object that was gone before its programs had run often
         self._ran: dict[Any, int] = {}
         self._said_many = False
+        self._said: set[Any] = set()  # what notes that were printed are about
+        self._kinds: dict[Any, Any] = {}  # by key, what counts of the arguments
         functools.update_wrapper(self, function, updated=())
         self._own = frozenset([*vars(self), "_own"])
 
@@ -139,14 +136,15 @@ class Traced:
                 if out is not None:
                     return out[0] if out else self.function(*args, **kwargs)
         others: list[Any] = []
+        read: Any = (args, kwargs)
         if not kwargs and all([a.__class__ is _runtime.Tensor for a in args]):
             tensors: Any = args
-            key = self._key(args, (), others)
+            key = key_of(args, (), others)
         else:
-            leaves, spec = tree_flatten(what_is_read(self.function, args, kwargs))
+            read = what_is_read(self.function, args, kwargs)
+            leaves, spec = tree_flatten(read)
             tensors = [leaf for leaf in leaves if isinstance(leaf, _runtime.Tensor)]
-            others = []
-            key = self._key(leaves, form(spec, others), others)
+            key = key_of(leaves, form(spec, others), others)
         variants, as_written = self._variants.get(key), False
         for variant in variants or ():
             captured = variant.arrays()
@@ -162,15 +160,14 @@ class Traced:
             return self.function(*args, **kwargs)
         if key in self._refused or (variants is None and self._many()):
             return self.function(*args, **kwargs)
+        facts = facts_of(self.function, *read)
         if variants is None and (self._variants or self._in_vain):
-            said = f"{_difference(key, self._variants)} than before: traced anew"
-            if objects := [o for o in others if not isinstance(o, (type, enum.Enum))]:
-                said += (
-                    f" for each {type(objects[0]).__name__}: to have one program, pass its tensors, or a dict of them"
-                )
-            self._note(said)
+            self._note(*difference(key, facts, self._kinds, self._variants))
         elif variants:
             self._note(f"{variants[-1].difference()}: traced anew")
+        self._kinds[key] = facts
+        if len(self._kinds) > 2 * _MOST_KINDS:  # those of objects that are gone
+            self._kinds.pop(next(iter(self._kinds)))
         return self._traced(key, tensors, others, args, kwargs)
 
     def _many(self) -> bool:
@@ -230,6 +227,8 @@ class Traced:
                 )
                 variant.required = {s for s, t in zip(trace.arguments, tensors) if t._node is not None}
                 known.append(variant)
+                if (instead := variant.instead()) and instead not in self.notes:
+                    self._note(instead)
         except Refused as error:
             self._refused[key] = str(error)
             self._note(f"it runs as it is written: {error}")
@@ -269,25 +268,12 @@ class Traced:
             raise Refused(reason)
         return not reason
 
-    def _key(self, leaves: Sequence[Any], spec: Any, others: list[Any]) -> Any:
-        """What a program is made for; arguments that are neither tensors nor plain values are added to *others*."""
-        parts: list[Any] = [spec, grad_on(), inference_mode_on.get(), _dtypes.default()]  # the rest begins at _MODES
-        seen: list[Any] = []
-        for leaf in leaves:
-            if isinstance(leaf, _runtime.Tensor):
-                array, node = leaf._array, leaf._node
-                parts += (array.shape, array.dtype, array.strides, node is not None, node.__class__ is AccumulateGrad)
-                memory = owner(array)
-                parts += [number for number, other in enumerate(seen) if other is memory]
-                seen.append(memory)
-            else:
-                parts.append(mark(leaf, others))
-        return tuple(parts)
-
-    def _note(self, text: str) -> None:
+    def _note(self, text: str, about: Any = None) -> None:
+        """Keep a note, and print it if none about the same has been."""
         self.notes.append(text)
-        if not self._quiet:
+        if not self._quiet and (about or text) not in self._said:
             print(f"{self._name}: {text}")
+        self._said.add(about or text)
 
     # -- what there is -------------------------------------------------------------------------------------------------
     @property
@@ -459,11 +445,10 @@ def _make_room(known: list[Variant]) -> None:
 
 def _check_results(trace: Recording, others: Sequence[Any], tensors: Sequence[Any]) -> None:
     """Refuse results that a program does not make."""
-    if strange := [type(leaf).__name__ for leaf in others if not (is_plain(leaf) or isinstance(leaf, np.generic))]:
-        kind = strange[0]
+    if strange := [leaf for leaf in others if not (is_plain(leaf) or isinstance(leaf, np.generic))]:
         raise Refused(
-            f"it returns a {kind} that would be the same one each time: return tensors, numbers, or lists, tuples and dicts "
-            f"of them, and make the {kind} of them outside"
+            f"it returns {an_object(strange[0])} that would be the same one each time: return tensors, numbers, or lists, "
+            f"tuples and dicts of them, and make the {type(strange[0]).__name__} of them outside"
         )
     if any([t.is_inference() for t in tensors]) and not inference_mode_on.get():
         raise Refused("it returns tensors of inference mode, which is off outside: have it on outside")
@@ -474,16 +459,6 @@ def _check_results(trace: Recording, others: Sequence[Any], tensors: Sequence[An
 def _modes() -> tuple[Any, ...]:
     """What is on in this thread."""
     return grad_on(), inference_mode_on.get(), _dtypes.default(), np.geterr()
-
-
-def _difference(key: Any, known: Collection[Any]) -> str:
-    """What a call has that none before had, in words."""
-    if any([key[:1] == other[:1] and key[_MODES:] == other[_MODES:] for other in known]):
-        return "another mode of gradients, or another default dtype,"
-    own = [part for part in key if part.__class__ is not bool]
-    if any([own == [part for part in other if part.__class__ is not bool] for other in known]):
-        return "arguments that require grad otherwise"
-    return "arguments of other shapes, dtypes or values"
 
 
 def _changed(before: tuple[Any, Any], after: tuple[Any, Any]) -> str:

@@ -333,7 +333,9 @@ class Writer:
             a for a in instruction.args if not isinstance(a, (Slot, Packed, Module, Optimizer, LRScheduler, Generator))
         ]
         if any(map(callable, given)):
-            raise Refused(f"{instruction.name}() was given a function to call (a closure)")
+            raise Refused(
+                f"{instruction.name}() was given a function to call (a closure): run the model and backward() before it"
+            )
         if found := [a for a in given if not is_plain(a)]:
             raise Refused(f"{instruction.name}() was given {an_object(found[0])}: pass tensors, or numbers")
         told = [o for o in as_tuple(instruction.out) if not isinstance(o, _runtime.Tensor) and o is not None]

@@ -58,6 +58,7 @@ class Variant:
             if id(graded.tensor) not in seen and not graded.cleared:
                 grads.append((graded.tensor._node, graded.before, own.get(id(graded.before), -1)))
             seen.add(id(graded.tensor))
+        self._grads = grads
         self.arrays = arrays_if_unchanged(around, self.captured, grads)
         places = {slot: ("argument", i) for i, slot in enumerate(trace.arguments)}
         places |= {slot: ("captured", i) for i, slot in enumerate(trace.captured)}
@@ -103,7 +104,7 @@ class Variant:
         if self._parted:
             return "an argument was a tensor that the function reads by name, too, and is another one"
         if self._went is None or self.arrays() is None:
-            return "a gradient, a hook, or the layout of a tensor that the block uses is another one"
+            return self.around.tensors_differ(self._grads)
         kind, site = self._went.kind, site_of(self._went.mark)
         what, does = "a branch over a tensor's value", "goes another way"
         if kind == "size":
@@ -114,6 +115,20 @@ class Variant:
             return f"{what} {does}"
         known = site.expression and site.file.startswith("<")  # such as a cell's, whose name says nothing
         return f"{what}, {site.expression}{'' if known else f' at {site.short}'}, {does}"
+
+    def instead(self) -> str:
+        """Why the function itself is called in place of this; empty where it is not."""
+        if self.recorded:
+            return (
+                "where its results lead back to what requires grad, it runs as it is written: compile the whole step, "
+                "backward() in it, or call it under no_grad()"
+            )
+        if self._shows:
+            return (
+                "a result shares memory with an argument, or with a tensor from outside, so it runs as it is written: "
+                "return a clone() of it"
+            )
+        return ""
 
     def run(self, tensors: Sequence[Any], arrays: list[Any], captured: list[np.ndarray]) -> tuple[Any, ...] | None:
         """The results for these tensors and their arrays, in a tuple; None where a branch goes another way; () where the
