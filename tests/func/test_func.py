@@ -623,6 +623,25 @@ def test_modules_with_backward_hooks_are_transformed() -> None:
     assert seen == [(1,)]
 
 
+def test_backward_hooks_of_modules_do_not_see_maps_and_forward_mode() -> None:
+    model, seen = torch.nn.Linear(2, 1).double(), []
+    model.register_full_backward_hook(lambda m, gi, go: seen.append(go[0].shape))
+    x = torch.arange(6.0, dtype=F64).reshape(3, 2)
+    torch.vmap(model)(x).sum().backward()
+    assert torch.equal(model.weight.grad, x.sum(0, keepdim=True))
+    assert torch.equal(jvp(model, (x,), (x,))[1], x @ model.weight.mT)
+    assert torch.equal(jacfwd(model)(x[0]), model.weight)
+    assert seen == []
+    leaf = x[0].clone().requires_grad_()
+    torch.vmap(lambda a: a[0] * model(leaf))(x).sum().backward()  # the same for all examples
+    assert seen == [(1,)]
+    seen.clear()
+    gradients, values = torch.vmap(torch.func.grad_and_value(lambda a: model(a).sum()))(x)
+    assert torch.equal(gradients, model.weight.expand(3, 2))
+    assert torch.equal(values, model(x)[:, 0])
+    assert seen == [(1,)]  # within a gradient they do, once, as all that a map does
+
+
 def test_names_that_are_left_out_say_why() -> None:
     for name in ("functionalize", "debug_unwrap"):
         assert not hasattr(torch.func, name)

@@ -131,7 +131,7 @@ def jacfwd(
         seen: list[Any] = []
 
         def tangents(*row: Any) -> Any:
-            with transforming(func, args):
+            with transforming(func, args, "forward"):
                 output, tangent, *aux = push(function, spec.unflatten(inputs), spec.unflatten(row), has_aux=has_aux)
             seen[:] = [tree_structure(output)]
             return tree_leaves(tangent), tree_map(check_aux, aux)

@@ -19,7 +19,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     """The value of *func*, and its derivative at this point as a function of tangents.
 
     *func* runs once.  Its pullback is linear in the cotangents; the derivative is the pullback of that.  So custom Functions
-    need a ``backward`` that can be differentiated; they may be of either style.
+    need a ``backward`` that can be differentiated; they may be of either style.  What *func* computes under ``no_grad`` is a
+    constant here (to ``jvp`` it is none: nor is it in PyTorch, whose ``linearize`` goes by forward mode).
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._extras import RemovableHandle
-from ..._modes import grad_on
+from ..._modes import differs, grad_on, in_transform
 from ..._tensor import Tensor
 from ...autograd.function import Function
 
@@ -195,6 +195,11 @@ class BackwardHookFunction(Function):
     def backward(ctx: Any, *gradients: Any) -> Any:
         return gradients
 
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *tensors: Any) -> Any:
+        """The same of whole batches; hooks run on an example, as all that a map does."""
+        return tensors, in_dims
+
 
 class BackwardHooks:
     """One call's backward hooks: pre-hooks run where the outputs' gradients arrive, hooks where the inputs' do."""
@@ -277,9 +282,14 @@ class BackwardHooks:
 
 
 def watched(values: tuple[Any, ...]) -> tuple[list[int], tuple[Any, ...], Any]:
-    """Which values are tensors, the values with these handed on by a node, and the node; none where none needs grad."""
+    """Which values are tensors, the values with these handed on by a node, and the node; none where none needs grad.
+
+    What maps and forward mode do is not watched, as in PyTorch.
+    """
     places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
     if not grad_on() or not any([values[i].requires_grad for i in places]):
+        return [], values, None
+    if in_transform() == "forward" or (not in_transform() and any([differs(values[i]) for i in places])):
         return [], values, None
     tensors = BackwardHookFunction.apply(*[values[i] for i in places])
     node = next(tensor.grad_fn for tensor in tensors if tensor.requires_grad)
