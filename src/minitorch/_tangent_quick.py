@@ -174,7 +174,11 @@ def _found_lines(row: Row, rule: Rule, moving: list[str]) -> Iterator[str]:
         yield f"found = {next(iter(calls.values()))}"
     elif len(calls) == 2:
         (one, first), (two, second) = calls.items()
-        yield f"found = {second} if {one}_t is None else {first} if {two}_t is None else {first} + {second}"
+        both = f"{first} + {second}"
+        if rule.kind == "linear":
+            given = ", ".join([f"{i}_t" for i in row.inputs])
+            both = f"again({given})" if row.is_ufunc else f"quiet(again, {given})"
+        yield f"found = {second} if {one}_t is None else {first} if {two}_t is None else {both}"
     else:
         yield from summed(row, calls, "found")
 
@@ -189,7 +193,7 @@ def _terms(row: Row, rule: Rule) -> dict[str, str]:
             for i in row.inputs
             if i in row.formulas
         }
-    if rule.kind not in ("formulas", "written"):
+    if rule.kind not in ("formulas", "linear", "written"):
         return {}
     values = arrays | {f"{i}_shape": f"{array}.shape" for i, array in arrays.items()}
     values |= {p: p for p in row.params} | {"result": "out_array"}

@@ -145,10 +145,14 @@ def summed(row: Row, calls: dict[str, str], out: str = "out") -> Iterator[str]:
 
 
 def _linear_lines(row: Row) -> Iterator[str]:
-    """The row itself, of tangents; zeros stand for those that are not there."""
+    """The row itself, of tangents; zeros stand for those that are not there, or the others' formulas are enough."""
     yield from _unpacked(row, set())
     yield f"{', '.join(_tangents_of(row))}, = tangents"
-    if len(row.formulas) > 1:
+    if row.elementwise and len(row.formulas) > 1:
+        yield f"if {' or '.join(f'{t} is None' for t in _tangents_of(row))}:"
+        yield from _codegen.indented(summed(row, {i: f"{i}_rule(F, {i}_t)" for i in row.formulas}))
+        yield "    return out"
+    elif len(row.formulas) > 1:
         for i in row.formulas:
             yield f"if {i}_t is None:"
             yield f"    {i}_t = F.zeros(F.constant({i}).shape, {i})"
@@ -236,7 +240,7 @@ def _names(row: Row, kind: str) -> dict[str, Any]:
 
 
 def _rules(row: Row, kind: str) -> dict[str, Callable[..., Any]]:
-    if kind not in ("formulas", "written", "reduction"):
+    if kind not in ("formulas", "written", "reduction") and not (kind == "linear" and row.elementwise):
         return {}
     return {f"{i}_rule": calmed(function) for i, function in _functions(row).items()}
 

@@ -86,7 +86,7 @@ def _sub_scaled_kernel(self: np.ndarray, other: np.ndarray, *, alpha: Number) ->
 
 
 _add = op("add", "AddBackward0", np.add, ("self", "other"), numbers="either", rarely={"alpha": (1, _scaled("add"))},
-          shows={"alpha": lambda node: 1},
+          shows={"alpha": lambda node: 1}, tangent="linear",
           self=lambda F, g: g,
           other=lambda F, g: g)  # fmt: skip
 op("add_scaled", "AddBackward0", _add_scaled_kernel, ("self", "other"), elementwise=True,
@@ -95,6 +95,7 @@ op("add_scaled", "AddBackward0", _add_scaled_kernel, ("self", "other"), elementw
 
 _sub = op("sub", "SubBackward0", np.subtract, ("self", "other"), rarely={"alpha": (1, _scaled("sub"))},
           numbers="either", instead={"settle": numeric, "operand": number_but_bool}, shows={"alpha": lambda node: 1},
+          tangent="linear",
           self=lambda F, g: g,
           other=lambda F, g: -g)  # fmt: skip
 op("sub_scaled", "SubBackward0", _sub_scaled_kernel, ("self", "other"), elementwise=True,
