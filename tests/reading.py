@@ -498,3 +498,47 @@ def arguments_that_are_returned(c: Any) -> Any:
         (k, rest, m, more) for k in (None, "a", 1) for rest in ((1,), (2, 3)) for m in "ab" for more in ("q", "rs")
     ]
     return [f(pair(1, 2), k, *rest, m=m, **dict.fromkeys(more, 1)) for k, rest, m, more in calls]
+
+
+# -- items that are gone through ---------------------------------------------------------------------------------------
+def kept_by_a_function(records: Any, x: Any) -> Any:
+    for record in records:
+        x = x * (lambda: record["b"])()
+    return x
+
+
+def under_another_name(records: Any, x: Any) -> Any:
+    for record in records:
+        other = record
+        x = x * other["a"]
+    return x * record["b"]
+
+
+LOOPS: dict[str, Callable[[Any, Any], Any]] = {
+    "some_items": lambda records, x: x * sum(record["a"] for record in records),
+    "some_items_of_chosen_records": lambda records, x: x * sum([r["a"] for r in records if r.get("c", 0) == 0]),
+    "all_items": lambda records, x: x * sum(v for record in records for v in record.values()),
+    "keys": lambda records, x: x * sum(records[0][key] for key in records[0]),
+    "records_themselves": lambda records, x: x * sorted(records, key=lambda r: r["a"])[0]["b"],
+    "a_record_that_a_function_keeps": kept_by_a_function,
+    "a_record_under_another_name": under_another_name,
+}
+
+
+def gone_through(body: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    def program(c: Any) -> Any:
+        box = Box(records=[{"a": 1.0, "b": 2.0}, {"a": 3.0, "b": 4.0}])
+        return after(
+            c(lambda x: body(box.records, x)),
+            lambda: box.records[0].update(b=9.0),
+            lambda: box.records[1].update(a=5.0),
+            lambda: box.records.append({"a": 2.0, "b": 7.0}),
+            lambda: box.records.__setitem__(1, {"a": 0.5, "b": 1.0, "c": 1}),
+            lambda: box.records[1].update(c=0),
+            lambda: setattr(box, "records", box.records[::-1]),
+        )
+
+    return program
+
+
+PROGRAMS |= {f"a_loop_over_{name}": (gone_through(body), "") for name, body in LOOPS.items()}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
-from contextvars import ContextVar
 from types import CodeType
 from typing import Any, TypeVar
 
@@ -13,12 +13,20 @@ from ._records import _observing, shown_parts, tell_parts
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_inside: ContextVar[bool] = ContextVar("inside", default=False)
-inside = _inside.get
-"""Whether what runs here is inside of such a call, which observers that see parts are told of at its end."""
+
+class _Thread(threading.local):
+    inside = False
+
+
+_thread = _Thread()  # no ContextVar, for kernels run in a context of their own
 
 codes: set[CodeType] = set()
 """The codes of such functions: what they read and change is not looked at, as they are called again as they are."""
+
+
+def inside() -> bool:
+    """Whether what runs here is inside of such a call, which observers that see parts are told of at its end."""
+    return _thread.inside
 
 
 def marked(function: Any) -> Any:
@@ -34,12 +42,13 @@ def as_one(function: _Function) -> _Function:
     def run(*args: Any, **kwargs: Any) -> Any:
         if not observers or not shown_parts():
             return function(*args, **kwargs)
-        observing, within = _observing.set(True), _inside.set(True)
+        observing, within = _observing.set(True), _thread.inside
+        _thread.inside = True
         try:
             out = function(*args, **kwargs)
         finally:
             _observing.reset(observing)
-            _inside.reset(within)
+            _thread.inside = within
         tell_parts("ran", run, args, kwargs, out)
         return out
 

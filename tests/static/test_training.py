@@ -277,6 +277,51 @@ def numbers_returned(model: Any, optimizer: Any, compile_: Any) -> Any:
     return [[step(x, y) for x, y in batches(5)], state(model, optimizer)]
 
 
+@way(1)
+def gradients_clipped_by_group(model: Any, optimizer: Any, compile_: Any) -> Any:
+    @compile_
+    def step(x: Any, y: Any) -> Any:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        for group in optimizer.param_groups:
+            nn.utils.clip_grad_norm_(group["params"], 0.5)
+        nn.utils.clip_grad_value_([p for group in optimizer.param_groups for p in group["params"]], 0.1)
+        optimizer.step()
+        return loss
+
+    scheduler = optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+    seen = []
+    for x, y in batches(6):
+        seen.append([step(x, y).detach(), state(model, optimizer)])
+        scheduler.step()
+    return seen
+
+
+@way(None)
+def rates_read_by_group(model: Any, optimizer: Any, compile_: Any) -> Any:
+    @compile_
+    def step(x: Any, y: Any) -> Any:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        for group in optimizer.param_groups:
+            for p in group["params"]:
+                p.grad.mul_(group["lr"])
+        optimizer.step()
+        return loss * sum([group["lr"] for group in optimizer.param_groups])
+
+    seen = []
+    for number, (x, y) in enumerate(batches(6)):
+        if number == 2:
+            optimizer.param_groups[0]["lr"] = 0.1
+        if number == 4:
+            first = optimizer.param_groups[0]
+            optimizer.param_groups.append({**first, "params": [first["params"].pop()], "lr": 0.2})
+        seen.append([step(x, y).detach(), state(model, optimizer)])
+    return seen
+
+
 @way(0, "item()")
 def a_number_used_inside(model: Any, optimizer: Any, compile_: Any) -> Any:
     @compile_

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from .._as_one import inside
 from ._libraries import of_library
 
 _ELSEWHERE = {"threading", "concurrent", "queue", "asyncio", "multiprocessing"}
@@ -70,6 +71,8 @@ class Executed:
 
     def _call(self, frame: FrameType, event: str, arg: Any) -> Any:
         """A function begins, or goes on."""
+        if inside():  # that is called again, whatever it does
+            return None
         code = frame.f_code
         _, tracer = self._tracers.get(id(code), (None, self))
         if tracer is self:

@@ -39,7 +39,7 @@ from ._found import Found
 from ._libraries import FIXED, HEAP, decimal_places, of_library, question
 from ._names_in_code import Names, codes_in, names_in, names_run
 from ._stands import MISSING, an_object, cached_by, held, is_plain, item, items_of, kept_by, slots_of, state_of, stored
-from ._uses import ITSELF, KEYS, LENGTH, PLACES, Use, is_whole, uses_run
+from ._uses import EACH, ITSELF, KEYS, LENGTH, PLACES, Use, is_whole, uses_run
 
 _MOST = 10_000
 """The items of a container, or bytes of an array, beyond which it is not compared at each call."""
@@ -389,8 +389,21 @@ class Reached(Found):
         for key, inner in use.items():
             if key is LENGTH:
                 self._ask_once(value, LENGTH, value.__len__, f"the number of items of {path}", {})
+            elif key is EACH:
+                self._each(value, path, inner)
             elif key not in (ITSELF, PLACES, KEYS):
                 self._item(value, key, f"{path}[{key!r}]", inner)
+
+    def _each(self, container: Any, path: str, use: Use) -> None:
+        """The items of a list or a tuple, of each of which a function reads some items, or all."""
+        if len(container) > _MOST:
+            self._todo.append((container, path))
+            return
+        if id(container) not in self._paths:
+            self._paths[id(container)] = path
+            self.contents.append((container, tuple(container), None))
+        for number, value in enumerate(container):
+            self._used(value, f"{path}[{number}]", use)
 
     def _item(self, container: Any, key: Any, path: str, use: Use) -> None:
         if isinstance(container, dict) and key in container:

@@ -19,6 +19,8 @@ LENGTH: Any = object()
 """Stands for the number of items, or whether there are any."""
 ITSELF: Any = object()
 """Stands for whether there is something at all, and not None."""
+EACH: Any = object()
+"""Stands for all items of a list, which are gone through."""
 PLACES: Any = object()
 """Stands for items in order, which are a dict's keys."""
 KEYS: Any = object()
@@ -92,15 +94,19 @@ def _read(value: Any, use: Use) -> Any:
         return {key: _read(part, use.get(key, {})) for key, part in value.items()}
     if type(value) in (list, tuple):
         places = range(len(value))
+        each = use.get(EACH, {})
         return type(value)(
-            [_read(part, both(use.get(n, {}), use.get(n - len(value), {}))) for n, part in zip(places, value)]
+            [
+                _read(part, both(each, both(use.get(n, {}), use.get(n - len(value), {}))))
+                for n, part in zip(places, value)
+            ]
         )
     return value
 
 
 def is_whole(value: Any, use: Mapping[Any, Any]) -> bool:
     """Whether a use of items is one of the whole of such a container."""
-    return PLACES in use if isinstance(value, dict) else KEYS in use
+    return PLACES in use or EACH in use if isinstance(value, dict) else KEYS in use
 
 
 class _Code:
@@ -159,9 +165,23 @@ class _Code:
                 return {key[0]: None}
         if first == "CALL" and self.all[number + 1].arg == 1 and self._calls_len(self._begin(number) - 1):
             return {LENGTH: None}
+        if first == "GET_ITER":
+            return self._each(number, known)
+        if first == "FOR_ITER":  # of what is gone through already
+            return {EACH: self._after(number + 1, known)} if second == "STORE_FAST" else None
         if first == "STORE_FAST":
             return self.variable(self.all[number + 1].argval, known)
         return self._unpacked(number + 1, known) if first == "UNPACK_SEQUENCE" else None
+
+    def _each(self, number: int, known: frozenset[str]) -> Use:
+        """What is done with the items of a value: in a loop, or in a comprehension, which is a function."""
+        if self._said(number + 2) == "FOR_ITER":
+            return self._after(number + 1, known)
+        begin = self._begin(number)
+        inner = self.all[begin - 2].argval if begin > 1 and self._said(begin - 1) == "MAKE_FUNCTION" else None
+        if not isinstance(inner, types.CodeType) or self._said(number + 2) != "CALL":
+            return None
+        return _Code(inner, self._counts).variable(".0", frozenset())
 
     def _unpacked(self, number: int, known: frozenset[str]) -> Use:
         """What is done with items that become variables."""
