@@ -392,10 +392,30 @@ def test_lengths_and_image_sizes_vary_too(name: str, tmp_path: Path) -> None:
             same(a, b.numpy())
 
 
+RESAMPLED: dict[str, Any] = {
+    "nearest": lambda x: F.interpolate(x, scale_factor=2),
+    "bilinear": lambda x: F.interpolate(x, scale_factor=1.5, mode="bilinear"),
+    "bicubic": lambda x: F.interpolate(x, size=(7, x.shape[2]), mode="bicubic", align_corners=True),
+    "antialiased": lambda x: F.interpolate(x, scale_factor=0.5, mode="bilinear", antialias=True),
+    "exact": lambda x: F.interpolate(x, size=(x.shape[3], 5), mode="nearest-exact"),
+}
+
+
+@pytest.mark.parametrize("name", RESAMPLED)
+def test_images_of_any_size_are_resampled(name: str, tmp_path: Path) -> None:
+    function = RESAMPLED[name]
+    program = static.trace(function, torch.randn(1, 2, 6, 5), quiet=True)
+    program.to_python(tmp_path / "model.py", dynamic_axes={"x": {2: "height", 3: "width"}})
+    module = loaded(tmp_path / "model.py")
+    for height, width in ((3, 4), (9, 2), (33, 20), (70, 35)):
+        x = torch.randn(1, 2, height, width)
+        same(module.forward(x.numpy()), function(x).numpy())
+
+
 def test_tables_that_depend_on_sizes_are_refused(tmp_path: Path) -> None:
-    program = static.trace(nn.Upsample(scale_factor=2), torch.randn(1, 2, 3, 3), quiet=True)
-    with pytest.raises(RuntimeError, match=r"upsample_nearest2d\(\) needs something that depends on sizes in a way"):
-        program.to_python(tmp_path / "model.py", dynamic_axes={"input": {2: "height", 3: "width"}})
+    program = static.trace(lambda x: x * torch.hann_window(len(x)), torch.randn(5), quiet=True)
+    with pytest.raises(RuntimeError, match="it makes something that depends on sizes in a way"):
+        program.to_python(tmp_path / "model.py", dynamic_axes={"x": {0: "n"}})
 
 
 def test_axes_without_names(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.resample import axis_of
-from ..static._size_expressions import Parts, Repeated, Varying, alike
+from ..static._size_expressions import Computed, Parts, Repeated, Varying
 from ._builder import INT64, Builder, CannotExport, Value
 from ._shapes import reduced
 from ._table import form
@@ -361,7 +360,7 @@ def circular_pad(g: Builder, self: Value, pads: Any) -> Value:
 )  # fmt: skip
 def upsample(g: Builder, self: Value, axes: Any) -> Value:
     """Each dimension as a product with a matrix, or, where only one element counts, by its index."""
-    if any([isinstance(axis, (Parts, Varying)) for axis in axes]):
+    if any([isinstance(axis, (Computed, Varying)) for axis in axes]):
         return _resized(g, self)
     for number, axis in enumerate(axes, self.ndim - len(axes)):
         if getattr(axis, "low", None) is not None and axis.share is None:
@@ -379,32 +378,26 @@ def upsample(g: Builder, self: Value, axes: Any) -> Value:
     return self
 
 
-_MODES = {"nearest": "nearest", "nearest_exact": "nearest-exact", "bicubic": "bicubic"}
-
-
 def _resized(g: Builder, self: Value) -> Value:
     """Resampling of sizes that vary, by the rule that gives the axes in all passes."""
-    name = g.seen()[0].name.removeprefix("upsample_")[:-2]
-    mode, kind = _MODES.get(name, "linear"), "cubic" if name == "bicubic" else ""
-    passes = [call.params["axes"] for call in g.seen()]
-    factors = [axis.factor for axis in passes[0]]
-    same = all([[axis.factor for axis in axes] == factors for axes in passes])
-    corners = [c for c in (False, True) if all([_is_axis(axis, kind, mode, c) for axes in passes for axis in axes])]
-    if not corners or not same or len({factor is None for factor in factors}) > 1:
+    passes = [[axis.given for axis in call.params["axes"]] for call in g.seen()]
+    rules = [[(kind, mode, factor, corners) for kind, mode, _, _, factor, corners, _ in axes] for axes in passes]
+    factors, (kind, mode, _, corners) = [rule[2] for rule in rules[0]], rules[0][0]
+    if any([rule != rules[0] for rule in rules]) or kind == "smooth" or len({f is None for f in factors}) > 1:
         raise CannotExport("resampling from a size that varies, antialiased, or by a factor that varies")
     lead = self.ndim - len(factors)
     sizes = [*self.sizes[:lead], *g.results[0][0][lead:]]
-    if name.startswith("nearest") and not all([factor and factor == int(factor) for factor in factors]):
+    if mode.startswith("nearest") and not all([factor and factor == int(factor) for factor in factors]):
         for dim, factor in enumerate(factors, lead):
-            places = _nearest(g, self.sizes[dim], sizes[dim], factor, 0.5 * (name == "nearest_exact"))
+            places = _nearest(g, self.sizes[dim], sizes[dim], factor, 0.5 * (mode == "nearest-exact"))
             self = g.like(g("Gather", self, places, axis=dim), self)
         return self
     scales = None if factors[0] is None else g.constant([1.0] * lead + factors, np.float32)
     to = (scales,) if scales is not None else (None, g.ints(sizes))
-    if name.startswith("nearest"):
-        where, rounding = ("asymmetric", "floor") if name == "nearest" else ("half_pixel", "round_prefer_ceil")
+    if mode.startswith("nearest"):
+        where, rounding = ("asymmetric", "floor") if mode == "nearest" else ("half_pixel", "round_prefer_ceil")
         return g("Resize", self, None, *to, mode="nearest", coordinate_transformation_mode=where, nearest_mode=rounding)
-    where = "align_corners" if corners[0] else "half_pixel"
+    where = "align_corners" if corners else "half_pixel"
     return g("Resize", self, None, *to, mode="cubic" if kind else "linear", cubic_coeff_a=-0.75,
              coordinate_transformation_mode=where)  # fmt: skip
 
@@ -420,17 +413,6 @@ def _nearest(g: Builder, size: Any, out: Any, factor: float | None, shift: float
     places = g.cast(g("Range", g.scalar(0), count, g.scalar(1)), np.float32)
     places = g("Floor", g("Mul", g.binary("Add", places, shift) if shift else places, scale))
     return g("Min", g.cast(places, INT64), g("Sub", g.scalar(size), g.scalar(1)))
-
-
-def _is_axis(axis: Any, kind: str, mode: str, corners: bool) -> bool:
-    """Whether an axis is resampled by its factor, or the ratio of its sizes."""
-    if kind:
-        out, size = axis.weights.shape
-    else:
-        out, size = len(axis.low), axis.size
-    share = getattr(axis, "share", None)
-    dtype = np.float32 if share is None else share.dtype.type
-    return alike(axis, axis_of(kind, mode, size, out, axis.factor, corners, dtype))
 
 
 @form("col2im")

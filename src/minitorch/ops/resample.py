@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -295,11 +295,13 @@ def fold(
 class _Axis:
     """How one dimension is resampled: result i is ``(1 - share[i]) * input[low[i]] + share[i] * input[high[i]]``.
 
-    Without shares, it is ``input[low[i]]``.
+    Without shares, it is ``input[low[i]]``.  What it was made of is *given*, the arguments of `axis_of`.
     """
 
-    __slots__ = ("factor", "high", "low", "share", "size")
+    __slots__ = ("factor", "given", "high", "low", "share", "size")
     factor: float | None
+    given: tuple[Any, ...]
+    make: ClassVar[Any] = None  # `axis_of`
 
     def __init__(self, size: int, low: np.ndarray, high: np.ndarray, share: np.ndarray | None) -> None:
         self.size, self.low, self.high, self.share = size, low, high, share
@@ -439,8 +441,11 @@ def axis_of(kind: str, mode: str, size: int, out: int, factor: float | None, cor
         axis = _cubic_axis(size, out, factor, corners, dtype)
     else:
         axis = _axis(mode, size, out, factor, corners, dtype)
-    axis.factor = factor
+    axis.factor, axis.given = factor, (kind, mode, size, out, factor, corners, dtype)
     return axis
+
+
+_Axis.make = staticmethod(axis_of)
 
 
 def _sizes(array: np.ndarray, size: Any, scale_factor: Any, recompute: bool | None) -> tuple[Sizes, list[float | None]]:

@@ -20,6 +20,7 @@ from ._free_names import Unwritable
 from ._python import Block, Body, Weights
 from ._size_expressions import (
     Axis,
+    Computed,
     Counted,
     Diagonal,
     Filled,
@@ -36,7 +37,7 @@ from ._size_passes import CannotGeneralise, resized
 from ._sizes import General, generalise
 from ._traced_code import Plan
 
-SIZED = (Size, Scaled, Repeated, Filled, Counted, Spaced, Diagonal, Triangle, Parts, Varying)
+SIZED = (Size, Scaled, Repeated, Filled, Counted, Spaced, Diagonal, Triangle, Parts, Computed, Varying)
 
 
 class Text(str):
@@ -242,6 +243,8 @@ class SizedBody(Body):
         if isinstance(value, Triangle):
             tri = f"{np_}.tri({', '.join(map(self.param, value.shape))}, k={self.param(value.diagonal)}, dtype=bool)"
             return f"{np_}.where({tri}, {self.param(value.below)}, {self.param(value.above)}).astype({np_}.{value.dtype.name})"
+        if isinstance(value, Computed):
+            return f"{self.copies.expression(value.function)}({', '.join(map(self.param, value.given))})"
         if isinstance(value, Parts):
             names = list(inspect.signature(value.kind).parameters)
             if all([name in value.attributes for name in names]):
@@ -380,6 +383,8 @@ def axes_in(value: Any) -> Iterator[Axis]:
         yield from value.axes
     elif isinstance(value, Packed):
         yield from axes_in(value.items)
+    elif isinstance(value, Computed):
+        yield from axes_in(value.given)
     elif isinstance(value, Parts):
         yield from axes_in(list(value.attributes.values()))
     elif isinstance(value, (tuple, list)) and not isinstance(value, Varying):

@@ -165,6 +165,13 @@ class Parts(NamedTuple):
     attributes: dict[str, Any]
 
 
+class Computed(NamedTuple):
+    """What a function makes of these arguments."""
+
+    function: Any
+    given: Any
+
+
 class Varying(NamedTuple):
     """What is another thing at each size, and no expression of sizes was found for."""
 
@@ -251,8 +258,10 @@ class Fit:
                 if all([value == (sign * a + b) // divisor for value, a in zip(values, v)]):
                     return Size(((sign, (s,)), (b, ())), divisor)
         for s, v, divisor in [(*size, k) for size in sizes for k in _periods(size[1], 16)]:
-            for factor, b in itertools.product(range(2, divisor), (0, divisor - 1)):  # i * s // k, rounded down or up
-                if all([value == (factor * a + b) // divisor for value, a in zip(values, v)]):
+            for factor, b in itertools.product(
+                range(2, 3 * divisor), (0, divisor - 1)
+            ):  # i * s // k, rounded down or up
+                if factor % divisor and all([value == (factor * a + b) // divisor for value, a in zip(values, v)]):
                     return Size(((factor, (s,)), (b, ())), divisor)
         for s, v, modulus, sign in [
             (*size, k, sign) for size in sizes for k in _periods(size[1], 32) for sign in (1, -1)

@@ -27,6 +27,7 @@ from .._runtime import Tensor
 from .._trace_instructions import Called, Made, Packed, Sized, Slot
 from ._size_expressions import (
     Axis,
+    Computed,
     Counted,
     Diagonal,
     Filled,
@@ -166,6 +167,10 @@ class General:
             return Packed(first.kind, inner) if isinstance(inner, list) else Varying(items)
         if isinstance(first, np.ndarray):
             return self._array(list(items), near)
+        if is_plain(first) and getattr(first, "make", None) is not None:  # it says what it was made of
+            given = self.general(tuple([item.given for item in items]), near)
+            varies = isinstance(given, Varying) or any([isinstance(part, Varying) for part in given])
+            return Varying(items) if varies else Computed(first.make, given)
         if is_plain(first):
             return Parts(type(first), {n: self.general(parts, near) for n, parts in attributes(items)})
         return Varying(items)
