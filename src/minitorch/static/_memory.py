@@ -56,11 +56,6 @@ class Example:
         small = array.nbytes <= self._MOST
         self._array: Callable[[], np.ndarray | None] = _itself(array.copy("K")) if small else weakref.ref(array)
 
-    def keep(self) -> None:
-        """Keep it alive."""
-        if (array := self()) is not None:
-            self._array = _itself(array)
-
     def __call__(self) -> np.ndarray | None:
         return self._array()
 

@@ -71,6 +71,7 @@ class Traced:
         self._tries: dict[Any, int] = {}
         self._objects: dict[int, tuple[Any, set[Any]]] = {}
         """By id, the arguments that are other objects than tensors: how they are held, and the keys that have their ids."""
+        self._examples: Any = None  # what `trace` was given
         self._in_vain = 0  # kinds of arguments with an object that was gone before its programs had run often
         self._ran: dict[Any, int] = {}
         self._said_many = False
@@ -503,7 +504,7 @@ def trace(
         Of tensors, numbers, and lists, tuples and dicts of them.  If it changes more than tensors (a counter, a list), reads
         an iterator or prints, it runs as it is written, for the reason in ``notes``.
     *examples, **keywords
-        Arguments; their values are kept, for ``to_python`` with other sizes.
+        Arguments; they are kept, for ``to_python`` with other sizes.
     passes : sequence of str
         What is done to the instructions: see ``static.PASSES``; by default all.
     quiet : bool
@@ -531,8 +532,7 @@ def trace(
     traced(*examples, **keywords)
     if traced._may_repeat:  # it calls functions that are known by now
         traced(*examples, **keywords)
-    for example in [example for variant in traced.variants for example in variant.examples]:
-        example.keep()
+    traced._examples = examples, keywords
     return traced
 
 
