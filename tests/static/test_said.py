@@ -101,7 +101,8 @@ def test_methods_of_several_results() -> None:
     [
         ("sofmax", r"no 'sofmax'; the nearest that there is: softmax.*static\.rows.*static\.apply"),
         ("add_", "nodes do not change; the nearest that there is: add"),
-        ("item", "does not give Tensors"),
+        ("item", r"before the graph runs: run static\.Executor\(node\)"),
+        ("stride", "does not give Tensors"),
         ("dtype", "no 'dtype' before the graph runs"),
     ],
 )
