@@ -440,6 +440,47 @@ def another_class_and_other_attributes() -> Any:
 
 
 @kept()
+def what_a_class_is_derived_from() -> Any:
+    class Base:
+        k = 1.0
+
+        def run(self, x: Any) -> Any:
+            return x
+
+        def __call__(self, x: Any) -> Any:
+            return self.run(x)
+
+    class Derived(Base):
+        pass
+
+    derived = Derived()
+    changes = (sets(Base, "k", 2.0), sets(Derived, "k", 3.0), lambda: delattr(Derived, "k"))
+    changes += (sets(Derived, "run", lambda self, x: x * 5), sets(Derived, "__call__", lambda self, x: x * 7))
+    return lambda x: derived(x) * Derived.k * Derived().k, *changes
+
+
+@kept()
+def what_a_class_comes_to_have() -> Any:
+    box, kind = Box(), type("Kind", (), {})
+    changes = (
+        sets(Box, "j", property(lambda self: 3.0)),
+        lambda: delattr(Box, "j"),
+        sets(kind, "__bool__", lambda self: False),
+    )
+    return lambda x: x * (2 if kind() else 5) * getattr(box, "j", 1.0), *changes
+
+
+@kept()
+def defaults_of_a_dataclass() -> Any:
+    @dataclasses.dataclass
+    class Made:
+        k: float = 1.0
+
+    other = dataclasses.make_dataclass("Other", [("k", float, 1.0)])
+    return lambda x: x * Made().k * other.k, sets(Made.__init__, "__defaults__", (3.0,)), sets(other, "k", 2.0)
+
+
+@kept()
 def another_class_of_a_layer() -> Any:
     layer = nn.ReLU()
     return lambda x: layer(-x), sets(layer, "__class__", nn.Tanh)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import array
+import builtins
 import collections
 import ctypes
 import datetime
@@ -39,7 +40,9 @@ def of_library(holder: Any) -> bool:
     module = sys.modules.get(str(holder.__module__))
     if not holder.__flags__ & HEAP:
         return True
-    return module is not None and module.__name__ != "builtins" and _among_them(vars(module))
+    if module in (None, builtins) or (module is types and vars(types).get(holder.__name__) is not holder):
+        return False  # those that are made by functions, such as ``make_dataclass``, are said to be there
+    return _among_them(vars(module))
 
 
 def _among_them(names: dict[str, Any]) -> bool:

@@ -220,7 +220,8 @@ class Reached(Found):
             self._holders.append((value, vars(value), path))
             if isinstance(value, type):
                 self.bases.append((value, value.__mro__))
-                self._todo += [(kind, path) for kind in mro(type(value))]
+                self._ask(vars(value).__len__, f"an attribute of {path}")
+                self._todo += [(kind, path) for kind in (*value.__mro__, *mro(type(value)))]
             if isinstance(value, ABCMeta):  # the number of classes that were registered anywhere
                 self._ask(get_cache_token, f"what is registered at {path}")
         elif isinstance(value, types.ModuleType):
@@ -544,7 +545,7 @@ class Reached(Found):
                 and is_plain(names[name])  # type: ignore[index]
                 and not callable(names[name])  # type: ignore[index]
             )  # what is called is another object's
-            if every or known or named or name in inherited or (method and name not in _UNCALLED):
+            if every or known or named or name in inherited or (method and self._is_called(name, names[name])):  # type: ignore[index]
                 if path == "an argument" and isinstance(holder, _runtime.Tensor):
                     self._refuse(
                         f"it reads the attribute {name!r} of a tensor that is an argument: pass that by itself"
@@ -560,10 +561,9 @@ class Reached(Found):
             if names is not None and kind is not object and (steps or not of_library(kind)):
                 found = self._names if "__getattr__" in vars(kind) else self._names & set(vars(kind))
                 self._lacks(names, found | ({"forward"} & set(vars(kind))), path)
-        hidden = (*mro(holder)[1:], *mro(type(holder))) if isinstance(holder, type) else ()
-        for kind in hidden:  # by what a class comes to have
-            self._lacks(names, (self._names | {"forward"}) & set(vars(kind)), path)
         if names is not None:
+            if isinstance(holder, type):
+                return  # it is asked how many attributes a class has
             if asks and not spaces:
                 self._ask_once(names, LENGTH, names.__len__, f"an attribute of {path}", {})
             own = dir(_runtime.Tensor) if isinstance(holder, _runtime.Tensor) else []
@@ -575,6 +575,11 @@ class Reached(Found):
             if isinstance(holder, types.ModuleType) and "__getattr__" in names:
                 self._member(names, "__getattr__", f"{path}.__getattr__", None)
                 self._lacks(names, self._names, path)
+
+    def _is_called(self, name: str, method: Any) -> bool:
+        """Whether Python may call a method whose name has two underscores: those that make objects or texts, where run."""
+        code = getattr(getattr(method, "__func__", method), "__code__", None)
+        return name not in _UNCALLED or (self._ran is not None and id(code) in self._ran.parts)
 
     def _use(self, attribute: str) -> Use:
         """Of what attributes of this name stand for."""
