@@ -466,7 +466,10 @@ def positions(c: Any) -> Any:
 def a_number_of_the_batch(c: Any) -> Any:
     class Model(nn.Module):
         def training_step(self, batch: Any, batch_idx: int) -> Any:
+            assert isinstance(batch, tuple), f"batch {batch_idx} is a {type(batch)}"
             x, y = batch
+            if x.dim() != 2:
+                raise ValueError(f"batch {batch_idx} has shape {x.shape}")
             return (x - y).square().mean()
 
     f = c(Model().training_step)

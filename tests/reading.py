@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import minitorch as torch
-from changing import pair, program
+from changing import pair, program, said
 from minitorch import nn
 from reaching_found import PROGRAMS
 
@@ -542,3 +542,26 @@ def gone_through(body: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
 
 
 PROGRAMS |= {f"a_loop_over_{name}": (gone_through(body), "") for name, body in LOOPS.items()}
+
+
+@program()
+def numbers_that_errors_and_their_handlers_read(c: Any) -> Any:
+    def refused(x: Any, n: int) -> Any:
+        if x[0] > 1:
+            raise ValueError(f"at {n}")
+        return x * 2
+
+    def caught(x: Any, n: int) -> Any:
+        try:
+            if x.dim() == 1:
+                raise ValueError(n)
+        except ValueError as error:
+            return x * error.args[0]
+        return x
+
+    def kinds(x: Any, n: Any) -> Any:
+        return x * 2 if isinstance(n, (int, str)) else x
+
+    f, g, k = c(refused), c(caught), c(kinds)
+    found = [said(functools.partial(f, pair(i, 2), i)) for i in range(4)] + [g(pair(1, 2), i) for i in range(3)]
+    return found + [k(pair(1, 2), n) for n in (1, "a", 2.0, None)]

@@ -20,7 +20,7 @@ _CALL = "PRECALL" if "PRECALL" in dis.opmap else "CALL"
 _LEAVES = {
     dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE") if name in dis.opmap
 }
-_ENDS = {*dis.hasjrel, *dis.hasjabs} | _LEAVES
+ENDS = {*dis.hasjrel, *dis.hasjabs} | _LEAVES
 """Where what follows may not run."""
 
 
@@ -67,7 +67,7 @@ def executed(instructions: Sequence[dis.Instruction], places: set[int]) -> list[
         runs = runs or instruction.offset in places
         if runs:
             found.append(instruction)
-        runs = runs and instruction.opcode not in _ENDS
+        runs = runs and instruction.opcode not in ENDS
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from .. import _runtime
 from .._pytree import tree_flatten
 from ..nn.modules.module import Module
-from ._names_in_code import executed, instructions_of
+from ._names_in_code import ENDS, executed, instructions_of
 
 Use = dict[Any, Any] | None
 """Of a container: by constant key, the use of the item, `LENGTH` among the keys; None where it is read as a whole."""
@@ -30,6 +30,8 @@ _SIMPLE = ("LOAD_CONST", "LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF")
 _NO_NAME = ("LOAD_CONST", "LOAD_FAST", "LOAD_CLOSURE")
 _SUBSCRIPTS = ("BINARY_SUBSCR", "STORE_SUBSCR", "DELETE_SUBSCR")
 _ASK = {"getattr", "hasattr", "setattr"}
+_COUNTS = {"len", "isinstance"}
+"""Functions of Python that look at how many items there are, or of which class something is."""
 _SEES_VARIABLES = {"locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe", "stack"}
 
 
@@ -44,7 +46,7 @@ def uses_run(ran: Mapping[int, Any]) -> dict[str, Use]:
     """By name, with a dot before those of attributes, the uses in all code that has run."""
     found: dict[str, Use] = {}
     for part in ran.values():
-        code = _Code(part.code, "len" not in part.names)
+        code = _Code(part.code, _COUNTS.isdisjoint(part.names))
         places = {instruction.offset for instruction in executed(instructions_of(part.code), part.places)}
         for name, use in code.uses(places):
             found[name] = both(found.get(name, {}), use)
@@ -74,7 +76,7 @@ def what_is_read(
         function = types.MethodType(found, function) if (found := vars(type(function)).get("__call__")) else None
     bound = isinstance(function, types.MethodType)
     function = function.__func__ if bound else function
-    if not isinstance(function, types.FunctionType):
+    if not isinstance(function, types.FunctionType) or not _COUNTS.isdisjoint(function.__globals__):
         return args, kwargs
     code = function.__code__
     uses = variables_read(code)
@@ -114,7 +116,7 @@ class _Code:
 
     def __init__(self, code: types.CodeType, counts: bool) -> None:
         self.all = [i for i in instructions_of(code) if i.opname not in ("EXTENDED_ARG", "PRECALL", "CACHE", "TO_BOOL")]
-        self._counts = counts
+        self._code, self._counts = code, counts
         self._hidden = {*code.co_cellvars, *(code.co_varnames if _SEES_VARIABLES & set(code.co_names) else ())}
 
     def uses(self, places: set[int]) -> Iterable[tuple[str, Use]]:
@@ -140,7 +142,8 @@ class _Code:
         found: Use = {}
         for number, instruction in enumerate(self.all):
             names = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
-            if "_FAST" in instruction.opname and "LOAD" in instruction.opname and name in names:
+            loads = "_FAST" in instruction.opname and "LOAD" in instruction.opname and name in names
+            if loads and not self._raises(number):
                 alone = instruction.opname in ("LOAD_FAST", "LOAD_FAST_CHECK")
                 found = both(found, self._after(number, known | {name}) if alone else None)
         return found
@@ -163,12 +166,14 @@ class _Code:
             key, last = self._constant(number + 2), 4 if self._said(number + 3) in _SIMPLE else 3
             if key and self._said(number + last) == "CALL" and self.all[number + last].arg == last - 2:
                 return {key[0]: None}
-        if first == "CALL" and self.all[number + 1].arg == 1 and self._calls_len(self._begin(number) - 1):
+        if self._counts and self._asked(self._begin(number) - 1, "len", number + 1, 1):
             return {LENGTH: None}
         if first == "GET_ITER":
             return self._each(number, known)
         if first == "FOR_ITER":  # of what is gone through already
             return {EACH: self._after(number + 1, known)} if second == "STORE_FAST" else None
+        if self._counts and self._asked(self._begin(number) - 1, "isinstance", self._call_after(number + 1), 2):
+            return {ITSELF: None}
         if first == "STORE_FAST":
             return self.variable(self.all[number + 1].argval, known)
         return self._unpacked(number + 1, known) if first == "UNPACK_SEQUENCE" else None
@@ -212,6 +217,20 @@ class _Code:
             number -= 1
         return number
 
-    def _calls_len(self, number: int) -> bool:
-        called = self.all[number] if number >= 0 else None
-        return self._counts and called is not None and called.opname == "LOAD_GLOBAL" and called.argval == "len"
+    def _asked(self, function: int, name: str, call: int, count: int) -> bool:
+        """Whether an instruction loads a function of Python that another one calls with so many arguments."""
+        called = self.all[function] if function >= 0 else None
+        loads = called is not None and called.opname == "LOAD_GLOBAL" and called.argval == name
+        return loads and self._said(call) == "CALL" and self.all[call].arg == count
+
+    def _call_after(self, number: int) -> int:
+        """Where a call comes whose last argument an instruction begins: a name, attributes of one, or a tuple of names."""
+        while self._said(number).startswith(("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_DEREF", "BUILD_TUPLE")):
+            number += 1
+        return number
+
+    def _raises(self, number: int) -> bool:
+        """Whether an error follows on an instruction in any case, an assertion's, say, and nothing here catches it."""
+        while number < len(self.all) and self.all[number].opcode not in ENDS:
+            number += 1
+        return self._said(number) == "RAISE_VARARGS" and not self._code.co_exceptiontable
