@@ -6,7 +6,7 @@ import functools
 import types
 from typing import Any
 
-from .._tape import AccumulateGrad
+from .._tape import AccumulateGrad, Output
 from ..nn.modules.module import Module
 from ._libraries import of_library
 from ._names_in_code import names_in
@@ -22,6 +22,15 @@ def mro(kind: Any) -> tuple[type, ...]:
 def hooks_of(leaf: AccumulateGrad) -> int:
     """How many hooks a leaf has."""
     return len(leaf.hooks or ()) + len(leaf.post_hooks or ())
+
+
+def has_hooks(tensor: Any) -> bool:
+    """Whether a tensor that requires grad has hooks of its own."""
+    node = tensor._node
+    if node.__class__ is AccumulateGrad:
+        return hooks_of(node) > 0
+    node, index = (node.edges[0], node.index) if isinstance(node, Output) else (node, 0)
+    return node.extras is not None and index in node.extras.outputs and bool(node.extras.outputs[index].hooks)
 
 
 @functools.cache

@@ -13,7 +13,8 @@ from .._identity import owner
 from .._modes import grad_on, inference_mode_on
 from .._tape import AccumulateGrad
 from ..nn.modules.module import Module
-from ._stands import is_plain, mark
+from ._classes import has_hooks
+from ._stands import is_plain, mark, same_memory
 
 _MODES = 4
 """Where a key goes on after the modes."""
@@ -30,8 +31,14 @@ def key_of(leaves: Sequence[Any], spec: Any, others: list[Any]) -> Any:
             array, node = leaf._array, leaf._node
             parts += (array.shape, array.dtype, array.strides, node is not None, node.__class__ is AccumulateGrad)
             memory = owner(array)
-            parts += [number for number, other in enumerate(seen) if other is memory]
-            seen.append(memory)
+            parts += [
+                (number, leaf is other, same_memory(array, other._array))
+                for number, (other, its) in enumerate(seen)
+                if its is memory
+            ]
+            seen.append((leaf, memory))
+            if node is not None and has_hooks(leaf):
+                parts.append("hooks")
         else:
             parts.append(mark(leaf, others))
     return tuple(parts)
@@ -65,6 +72,7 @@ def _facts(value: Any) -> dict[str, Any]:
             "grad": node is not None,
             "leaf": leaf,
             "strides": value.stride(),
+            "hooks": node is not None and has_hooks(value),
         }
     if is_plain(value) or isinstance(value, (type, enum.Enum)):
         return {"kind": type(value).__name__, "value": reprlib.repr(value)}
@@ -106,4 +114,6 @@ def _words(name: str, now: dict[str, Any], before: dict[str, Any]) -> str:
         return f"{name} requires {'grad, and did not' if now['grad'] else 'no grad, and did'}: traced anew"
     if now["leaf"] != before["leaf"]:
         return f"{name} is {'a leaf, and was computed' if now['leaf'] else 'computed, and was a leaf'}: traced anew"
+    if now["hooks"] != before["hooks"]:
+        return f"{name} has {'hooks, and had none' if now['hooks'] else 'no hooks, and had some'}: traced anew"
     return f"{name} has strides {now['strides']}, and had {before['strides']}: traced anew"

@@ -55,6 +55,9 @@ _FEW = 64
 
 _UNGUARDED = {
     "_version": "the number of writes into a tensor", "storage_offset": "where in its memory a tensor begins",
+    "data_ptr": "where a tensor lies", "is_set_to": "where a tensor lies", "_is_view": "whether a tensor is a view",
+    "untyped_storage": "the memory around a tensor", "is_inference": "in which mode a tensor was made",
+    "grad_fn": "how a tensor was made",
     "get_num_threads": "the number of threads", "geterr": "what NumPy does about errors",
     "__globals__": "variables whose names are not seen", "cell_contents": "a closure's variables",
     "getrecursionlimit": "the interpreter's limit",
@@ -288,7 +291,9 @@ class Reached(Found):
                 memory = owner(t._array)
                 self.memory[id(memory)] = memory
         if node.__class__ is AccumulateGrad:
-            self._todo += [(hooks, f"the hooks of {path}") for hooks in (node.hooks, node.post_hooks) if hooks]
+            self._todo += [
+                (hooks, f"the hooks of {path}") for hooks in (node.hooks, node.post_hooks) if hooks is not None
+            ]
 
     def _function(self, function: types.FunctionType, path: str) -> None:
         code, ran = function.__code__, self._ran
@@ -432,6 +437,8 @@ class Reached(Found):
         values = tuple(items_of(container))
         self._paths[id(container)] = path
         self.contents.append((container, values, [*container] if keyed else None))
+        if keyed:
+            self._todo += [(key, f"a key of {path}") for key in container if isinstance(key, _runtime.Tensor)]
         keys = container if isinstance(container, dict) else range(len(values))
         for key, value in zip(keys, values):
             if not is_plain(value) and key not in _REGISTRIES and not (isinstance(value, dict) and of_library(value)):

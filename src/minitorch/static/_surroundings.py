@@ -23,7 +23,7 @@ from .._trace_instructions import Graded, Left, Ran, Written
 from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
-from ._classes import hooks_of
+from ._classes import has_hooks, hooks_of
 from ._effects import Effects
 from ._executed import Executed
 from ._facts import flattened
@@ -61,6 +61,10 @@ class Surroundings(Reached):
     ----------
     shared : list of (int, Tensor)
         Arguments, by their number, that are the values of tensors which are reached by name, too.
+    by_name : frozenset of int
+        The ids of the tensors that are reached by name.
+    given : list of int
+        For each argument its id where it is one of these, otherwise 0.
     """
 
     def __init__(
@@ -74,6 +78,12 @@ class Surroundings(Reached):
         self.slots = [(self._loosely(holder, name, roots[1:]), name, value) for holder, name, value in self.slots]
         places = {shown(tensor._array): place for place, tensor in enumerate(arguments)}
         self.shared = [(places[shown(t._array)], t) for t in self.tensors if places and shown(t._array) in places]
+        self.by_name = frozenset(map(id, self.tensors))
+        self.given = self.those_named(arguments)
+
+    def those_named(self, arguments: Sequence[Any]) -> list[int]:
+        """See ``given``."""
+        return [id(t) if id(t) in self.by_name else 0 for t in arguments]
 
     def names(self, tensor: Any) -> bool:
         """Whether a tensor itself was reached, and not as a gradient alone."""
@@ -221,6 +231,8 @@ class Surroundings(Reached):
                 self._lacks(sys.modules, [name], "")
             elif not of_library(vars(sys.modules[name])):
                 return f"it imports {name} for the first time: import it outside"
+        if any([t._node is not None and has_hooks(t) for t in self._given[0]]):
+            return "an argument has hooks: register them on what is made of it"
         if self._lazy:
             return f"{self._lazy} has no shape yet: call the module with a batch first"
         new, kept = self._made(trace), self._holdings.changed()

@@ -102,7 +102,7 @@ class Variant:
         if others := self.around.others():
             return f"{others[0]} is another one"
         if self._parted:
-            return "an argument was a tensor that the function reads by name, too, and is another one"
+            return "an argument is, or was, a tensor that the function reads by name, too"
         if self._went is None or self.arrays() is None:
             return self.around.tensors_differ(self._grads)
         kind, site = self._went.kind, site_of(self._went.mark)
@@ -141,8 +141,11 @@ class Variant:
             written = [tensors[i] if kind == "argument" else self.captured[i] for kind, i in self._edited]
             if any([(e := edits_of(t)).watchers is not None or e.inference or _is_computed(t) for t in written]):
                 return ()
-        if self.around.shared:
-            self._parted = any([not same_memory(arrays[place], t._array) for place, t in self.around.shared])
+        around = self.around
+        if around.shared or not around.by_name.isdisjoint(map(id, tensors)):
+            self._parted = around.those_named(tensors) != around.given or any(
+                [not same_memory(arrays[place], t._array) for place, t in around.shared]
+            )
             if self._parted:
                 return None
         if self.plan.facts.apart:
