@@ -437,6 +437,20 @@ def test_sizes_at_which_it_does_other_things_are_refused(tmp_path: Path) -> None
         module.function(np.ones(1, np.float32))
 
 
+@pytest.mark.parametrize("pool", [nn.functional.max_pool1d, nn.functional.avg_pool1d])
+def test_sizes_at_which_the_function_fails_are_refused(pool: Any, tmp_path: Path) -> None:
+    def function(x: Any) -> Any:
+        return pool(x[None, None], 3)
+
+    static.trace(function, torch.ones(4)).to_python(tmp_path / "pool.py", dynamic_axes={"x": {0: "n"}})
+    written = loaded(tmp_path / "pool.py").function
+    assert "n 3 to 9" in written.__doc__
+    for size in range(3):
+        with pytest.raises(ValueError, match=f"n is {size}, but this was written for 3 or more"):
+            written(np.ones(size, np.float32))
+    assert written(np.ones(7, np.float32)).shape == (1, 1, 2)
+
+
 @pytest.mark.parametrize(
     ("function", "axes", "error", "message"),
     [

@@ -36,6 +36,7 @@ from ._size_expressions import (
 from ._size_passes import CannotGeneralise, resized
 from ._sizes import General, generalise
 from ._traced_code import Plan
+from ._tried_sizes import SMALL
 
 SIZED = (Size, Scaled, Repeated, Filled, Counted, Spaced, Diagonal, Triangle, Parts, Computed, Varying)
 
@@ -137,7 +138,8 @@ class SizedBody(Body):
         for one in self.general.passes:
             for name, size in self.general.sizes(one).items():
                 sizes.setdefault(name, {size for size in (0, 1) if size >= self.least.get(name, 2)}).add(size)
-        said = [f"{name} {_ranges(found)}" for name, found in sizes.items()]
+        least = self.least
+        said = [f"{name} {_ranges({s for s in found if s >= least.get(name, 0)})}" for name, found in sizes.items()]
         return f"It was compared with what was traced at {'; '.join(said)}." if said else ""
 
     # -- sizes ---------------------------------------------------------------------------------------------------------
@@ -340,7 +342,9 @@ class Trial:
                     "the model at each size, and write it without dynamic_axes"
                 )
         for name in dict.fromkeys([name for of in self.axes.values() for name in of.values()]):
-            self.body.least[name] = next((size + 1 for size in (1, 0) if not self.right_at(name, size)), 0)
+            traced = {self.body.general.sizes(one)[name] for one in self.body.general.passes}
+            small = [size for size in range(min(SMALL, max(traced)), -1, -1) if size not in traced]
+            self.body.least[name] = next((size + 1 for size in small if not self.right_at(name, size)), 0)
 
     def right_at(self, name: str, size: int) -> bool:
         """Whether it gives at a size what the block gives there."""

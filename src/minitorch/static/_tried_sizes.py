@@ -19,7 +19,7 @@ _MOST = 48
 _LARGEST = 1 << 20
 _PERIODS = 64
 """Up to this, a number may be a divisor, of which two periods are looked at."""
-_SMALL = 8
+SMALL = 8
 """Sizes up to this are tried in any case."""
 _CONTAINERS = (tuple, list, set, frozenset, dict)
 _ITEMS = 64
@@ -110,7 +110,7 @@ def worth_trying(numbers: Mapping[int, int]) -> list[int]:
     found = dict.fromkeys(_BETWEEN)
     for number in sorted(numbers, key=lambda n: (numbers[n], n)):
         periods = (2 * number + 1, 3 * number) if number <= _PERIODS else ()
-        found |= dict.fromkeys([size for size in (number, number + 1, *periods) if size > _SMALL])
+        found |= dict.fromkeys([size for size in (number, number + 1, *periods) if size > SMALL])
     return sorted([*found][:_MOST])
 
 
