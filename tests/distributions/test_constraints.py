@@ -29,6 +29,11 @@ MATRICES = [
 ]  # fmt: skip
 
 
+def singular(matrix: np.ndarray) -> bool:
+    """Whether an eigenvalue is zero but for rounding, of which each processor has its own."""
+    return bool(np.abs(np.linalg.eigvalsh(np.nan_to_num(matrix))).min() < 1e-12)
+
+
 @pytest.mark.parametrize(("name", "arguments"), [*[(n, ()) for n in NAMES], *MADE], ids=str)
 def test_like_pytorchs(name: str, arguments: tuple[Any, ...]) -> None:
     reference = pytest.importorskip("torch")
@@ -36,8 +41,9 @@ def test_like_pytorchs(name: str, arguments: tuple[Any, ...]) -> None:
     for library in (minitorch, reference):
         constraint = getattr(library.distributions.constraints, name)
         constraint = constraint(*arguments) if arguments else constraint
-        checks = [constraint.check(library.tensor(m)).tolist() for m in MATRICES]
-        batch = constraint.check(library.tensor(np.stack(MATRICES[:2]))).tolist()
+        known = [m for m in MATRICES if name != "positive_semidefinite" or not singular(m)]
+        checks = [constraint.check(library.tensor(m)).tolist() for m in known]
+        batch = constraint.check(library.tensor(np.stack(known[:2]))).tolist()
         found.append([checks, batch, constraint.event_dim, constraint.is_discrete, repr(constraint)])
     assert found[0] == found[1]
 

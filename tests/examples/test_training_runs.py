@@ -62,7 +62,8 @@ def test_same_weights_and_losses_as_pytorch(name: str, dtype: str, losses: int) 
         torch.set_num_threads(threads)
     assert len(ours.weights) == len(theirs.weights) > 0
     for one, other in zip(ours.weights, theirs.weights):
-        np.testing.assert_array_equal(one, other)
+        # PyTorch's logarithms and cosines differ in the last bits from one processor to another, and so do its normal numbers.
+        np.testing.assert_array_max_ulp(one, other, 4)
     assert len(ours.losses) == len(theirs.losses) >= losses
     difference = differences(ours, theirs)[:losses]
     assert difference.max() < LOOSER.get((name, dtype), 1e-4), difference

@@ -79,6 +79,7 @@ class Executed:
             tracer = self._tracer(code, frame.f_globals)
             self._tracers[id(code)] = code, tracer
         if tracer is not None:
+            frame.f_trace = tracer  # which has to be there for the next line to count, from Python 3.13 on
             frame.f_trace_opcodes, frame.f_trace_lines = True, False
         return tracer
 
