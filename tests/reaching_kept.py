@@ -359,10 +359,10 @@ def memory_that_is_shared() -> Any:
     value, view, flat = multiprocessing.Value("d", 1.0), memoryview(bytes_), np.ones(2, np.float32)
 
     def f(x: Any) -> Any:
-        return x * numbers[0] * view[0] * number.value + shared[0] + value.value * (3 if flat.dtype == np.int32 else 2)
+        return x * numbers[0] * view[0] * number.value + shared[0] + value.value * (3 if flat.ndim == 2 else 2)
 
     changes = (puts(numbers, 0, 2.0), puts(bytes_, 0, 3), sets(number, "value", 4.0), puts(shared, 0, 5))
-    return f, *changes, sets(value, "value", 6.0), sets(flat, "dtype", np.int32)
+    return f, *changes, sets(value, "value", 6.0), sets(flat, "shape", (2, 1))
 
 
 @kept()

@@ -17,6 +17,10 @@ _FIELD = re.compile(r"\{[^{}]*?\.(\w+)[^{}]*\}")
 """In a text for ``format``, the name of an attribute."""
 _CALL = "PRECALL" if "PRECALL" in dis.opmap else "CALL"
 """What a call's arguments stand before."""
+_PAIRS = {
+    f"{a}_FAST_{b}_FAST": (f"{a}_FAST", f"{b}_FAST")
+    for a, b in (("LOAD", "LOAD"), ("STORE", "LOAD"), ("STORE", "STORE"))
+}
 _LEAVES = {
     dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE") if name in dis.opmap
 }
@@ -57,7 +61,16 @@ def names_run(code: types.CodeType, ran: Mapping[int, Any]) -> Names:
 
 @functools.cache
 def instructions_of(code: types.CodeType) -> list[dis.Instruction]:
-    return list(dis.get_instructions(code))
+    """A code's instructions, those that do two things at once taken apart."""
+    found = []
+    for instruction in dis.get_instructions(code):
+        parts = _PAIRS.get(instruction.opname)
+        if parts is None:
+            found.append(instruction)
+        else:
+            named = zip(parts, instruction.argval)
+            found += [instruction._replace(opname=n, opcode=dis.opmap[n], arg=0, argval=a, argrepr=a) for n, a in named]
+    return found
 
 
 def executed(instructions: Sequence[dis.Instruction], places: set[int]) -> list[dis.Instruction]:

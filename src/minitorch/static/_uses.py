@@ -141,8 +141,7 @@ class _Code:
             return None if name in self._hidden else {}
         found: Use = {}
         for number, instruction in enumerate(self.all):
-            names = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
-            loads = "_FAST" in instruction.opname and "LOAD" in instruction.opname and name in names
+            loads = instruction.opname.startswith("LOAD_FAST") and instruction.argval == name
             if loads and not self._raises(number):
                 alone = instruction.opname in ("LOAD_FAST", "LOAD_FAST_CHECK")
                 found = both(found, self._after(number, known | {name}) if alone else None)
@@ -193,12 +192,10 @@ class _Code:
         found: dict[Any, Use] = {LENGTH: None, PLACES: None}
         count = self.all[number].arg
         while count and (number := number + 1) < len(self.all):
-            if self._said(number) not in ("STORE_FAST", "STORE_FAST_STORE_FAST"):
+            if self._said(number) != "STORE_FAST":
                 return None
-            names = self.all[number].argval
-            for name in names if isinstance(names, tuple) else (names,):
-                found[len(found) - 2] = self.variable(name, known)
-                count -= 1
+            found[len(found) - 2] = self.variable(self.all[number].argval, known)
+            count -= 1
         return found
 
     def _said(self, number: int) -> str:
