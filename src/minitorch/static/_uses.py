@@ -26,6 +26,10 @@ PLACES: Any = object()
 KEYS: Any = object()
 """Stands for keys that are asked for, which are items where it is no dict."""
 _LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_DEREF")
+_KEEPS = "LOAD_FAST_AND_CLEAR"
+"""Keeps a variable, without reading it, while a comprehension that is written in line has one of the same name."""
+_BEGINS = ("SWAP", "BUILD_LIST", "BUILD_SET", "BUILD_MAP")
+"""What follows there, before the loop."""
 _SIMPLE = ("LOAD_CONST", "LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF")
 _NO_NAME = ("LOAD_CONST", "LOAD_FAST", "LOAD_CLOSURE")
 _SUBSCRIPTS = ("BINARY_SUBSCR", "STORE_SUBSCR", "DELETE_SUBSCR")
@@ -141,9 +145,11 @@ class _Code:
             return None if name in self._hidden else {}
         found: Use = {}
         for number, instruction in enumerate(self.all):
-            loads = instruction.opname.startswith("LOAD_FAST") and instruction.argval == name
+            kind, names = instruction.opname, instruction.argval
+            names = names if isinstance(names, tuple) else (names,)
+            loads = kind.startswith("LOAD_FAST") and kind != _KEEPS and name in names
             if loads and not self._raises(number):
-                alone = instruction.opname in ("LOAD_FAST", "LOAD_FAST_CHECK")
+                alone = kind in ("LOAD_FAST", "LOAD_FAST_CHECK")
                 found = both(found, self._after(number, known | {name}) if alone else None)
         return found
 
@@ -179,8 +185,11 @@ class _Code:
 
     def _each(self, number: int, known: frozenset[str]) -> Use:
         """What is done with the items of a value: in a loop, or in a comprehension, which is a function."""
-        if self._said(number + 2) == "FOR_ITER":
-            return self._after(number + 1, known)
+        loop = number + 2
+        while self._said(loop) == _KEEPS or (loop > number + 2 and self._said(loop) in _BEGINS):
+            loop += 1
+        if self._said(loop) == "FOR_ITER":
+            return self._after(loop - 1, known)
         begin = self._begin(number)
         inner = self.all[begin - 2].argval if begin > 1 and self._said(begin - 1) == "MAKE_FUNCTION" else None
         if not isinstance(inner, types.CodeType) or self._said(number + 2) != "CALL":
