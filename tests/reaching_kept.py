@@ -8,6 +8,7 @@ import array
 import builtins
 import collections
 import configparser
+import contextlib
 import ctypes
 import dataclasses
 import decimal
@@ -412,7 +413,8 @@ def hidden(make: Any, read: Any) -> Any:
     def run(c: Any) -> Any:
         found = make()
         f = c(lambda x: x * read(found))
-        return [f(pair(1, 2)) for _ in range(3)]
+        with contextlib.closing(found) if hasattr(found, "close") else contextlib.nullcontext():
+            return [f(pair(1, 2)) for _ in range(3)]
 
     return run
 

@@ -15,6 +15,7 @@ from .._pytree import tree_flatten, tree_unflatten
 from .._trace import Trace
 from .._trace_instructions import Left
 from ._facts import flattened
+from ._names_in_code import instructions_of
 
 Path: TypeAlias = tuple[Any, ...]
 """The indices and keys that lead to a number in a list, a tuple or a dict."""
@@ -161,8 +162,10 @@ def path_to_return(code: CodeType, offset: int) -> Path | None:
     """Where in what a code returns the result of the call at *offset* is, if nothing but that becomes of it."""
     if code.co_flags & _GENERATES or {"locals", "vars", "eval", "exec"}.intersection(code.co_names):
         return None
-    instructions = list(dis.get_instructions(code))
-    places = {instruction.offset: number for number, instruction in enumerate(instructions)}
+    instructions = instructions_of(code)
+    places: dict[int, int] = {}  # of those at one place, the first
+    for number, instruction in enumerate(instructions):
+        places.setdefault(instruction.offset, number)
     found: set[Path | None] = set()
     seen: set[Any] = set()
     call = max([number for number, instruction in enumerate(instructions) if instruction.offset <= offset])
