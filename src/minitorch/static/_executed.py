@@ -6,11 +6,13 @@ import builtins
 import sys
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from .._as_one import inside
 from ._libraries import of_library
+from ._names_in_code import instructions_of
 
 _ELSEWHERE = {"threading", "concurrent", "queue", "asyncio", "multiprocessing"}
 """Libraries that run functions in other threads, which are not looked at."""
@@ -58,12 +60,16 @@ class Executed:
             _note_asked(self.asked)
         if self._sees:
             self.complete = True
+            sys._getframe().f_trace_opcodes = (
+                True  # without which Python 3.12 tells of none in the function that runs first
+            )
             sys.settrace(self._call)
         return self
 
     def __exit__(self, *exc: object) -> None:
         if self._sees and sys.gettrace() == self._call:
             sys.settrace(None)
+            self.complete = self.complete and all([_from_the_start(part) for part in self.parts.values()])
         else:
             self.complete = False
         if self._asks:
@@ -97,6 +103,13 @@ class Executed:
             return trace
 
         return trace
+
+
+def _from_the_start(part: Part) -> bool:
+    """Whether the interpreter has told of a function's first instruction."""
+    known = instructions_of(part.code)
+    begins = [following.offset for i, following in pairwise(known) if i.opname == "RESUME"]
+    return bool(part.places and begins) and min(part.places) <= begins[0]
 
 
 def _note_asked(names: set[str] | None) -> None:
