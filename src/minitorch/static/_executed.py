@@ -80,10 +80,9 @@ class Executed:
         if inside():  # that is called again, whatever it does
             return None
         code = frame.f_code
-        _, tracer = self._tracers.get(id(code), (None, self))
-        if tracer is self:
-            tracer = self._tracer(code, frame.f_globals)
-            self._tracers[id(code)] = code, tracer
+        if id(code) not in self._tracers:
+            self._tracers[id(code)] = code, self._tracer(code, frame.f_globals)
+        _, tracer = self._tracers[id(code)]
         if tracer is not None:
             frame.f_trace = tracer  # which has to be there for the next line to count, from Python 3.13 on
             frame.f_trace_opcodes, frame.f_trace_lines = True, False
