@@ -383,6 +383,15 @@ def test_random_graphs(steps: list[tuple[int, int, int]], seed: int) -> None:
     check(formula, formula.evaluate(), inputs, inputs, [result], grad(result, inputs, allow_unused=True))
 
 
+def test_a_choice_has_the_shape_of_a_number_that_is_written_without_one() -> None:
+    x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(0.5, requires_grad=True)
+    with Tape() as tape:
+        zeros = x - x
+        result = y + zeros.sum() + torch.maximum(zeros, y).sum()
+    formula = tape.formula(result)
+    check(formula, formula.evaluate(), [x, y], [x, y], [result], grad(result, [x, y], allow_unused=True))
+
+
 # -- what is not known, and what is wrong ------------------------------------------------------------------------------
 def test_a_tape_that_was_read_from_a_result() -> None:
     x, w = scalars("x", "w")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import minitorch as torch
 from minitorch import nn, static
 from minitorch.nn import functional as F
+from minitorch.nn.modules.module import register_module_forward_hook
 
 
 class State:
@@ -382,3 +383,8 @@ def test_dtypes_of_returned_numbers() -> None:
         for value in ([1, 0], [1, 1]):
             number, _ = f(torch.tensor(value).to(dtype)) if dtype != torch.complex64 else (np.sum(value), 0)
             assert number == sum(value)
+
+
+def test_hooks_of_all_modules_that_are_gone_make_no_difference() -> None:
+    register_module_forward_hook(lambda *given: None).remove()
+    test_a_number_alone_has_one_program()

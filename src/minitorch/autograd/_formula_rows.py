@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ._expressions import Expression
+from ._expressions import Expression, unexpanded
 
 Reading = Callable[..., Expression | None]
 
@@ -28,7 +28,14 @@ def compared(head: str, self: Expression, other: Any) -> Expression:
     shape = np.broadcast_shapes(self.shape, other.shape)
     if self.kind == other.kind == "number":
         return algebra.constant(getattr(operator, head)(self.number, other.number), shape, np.dtype(bool))
-    return algebra.call(head, (self, other), (), shape, np.dtype(bool))
+    return in_shape(head, (self, other), shape, np.dtype(bool))
+
+
+def in_shape(head: str, args: tuple[Expression, ...], shape: tuple[int, ...], dtype: Any) -> Expression:
+    """An elementwise call, expanded where numbers, which are written without their shape, are what makes it larger."""
+    algebra, args = args[0].algebra, tuple(map(unexpanded, args))
+    own = np.broadcast_shapes(*[e.shape for e in args if e.kind != "number"])
+    return algebra.fitted(algebra.call(head, args, (), own, dtype), shape, dtype)
 
 
 def where(condition: Expression, self: Expression, other: Any) -> Expression:
@@ -39,9 +46,9 @@ def where(condition: Expression, self: Expression, other: Any) -> Expression:
     if condition.kind == "number":
         return algebra.fitted(self if condition.number else other, shape, self.dtype)
     if self.kind == other.kind == "number" and self.floats and math.isfinite(self.number - other.number):
-        chosen = [(condition, 1)], shape, self.dtype
-        return algebra.product(self.number - other.number, *chosen) + other.number
-    return algebra.call("where", (condition, self, other), (), shape, self.dtype)
+        chosen = [(condition, 1)], condition.shape, self.dtype
+        return algebra.fitted(algebra.product(self.number - other.number, *chosen) + other.number, shape, self.dtype)
+    return in_shape("where", (condition, self, other), shape, self.dtype)
 
 
 def either(self: Expression, other: Expression, decides: bool) -> Expression | None:

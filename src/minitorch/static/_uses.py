@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import _runtime
 from .._pytree import tree_flatten
+from ..nn.modules._hooks import has_hooks
 from ..nn.modules.module import Module
 from ._names_in_code import ENDS, executed, instructions_of
 
@@ -74,7 +75,7 @@ def what_is_read(
 ) -> tuple[Sequence[Any], Mapping[str, Any]]:
     """Arguments with None in the place of what the function does not read and that holds no tensors: a name, say."""
     if isinstance(function, Module):
-        plain = function._hooks is None and type(function).__call__ is Module.__call__
+        plain = not has_hooks(function) and type(function).__call__ is Module.__call__
         function = function.forward if plain else None
     elif not isinstance(function, (types.FunctionType, types.MethodType)):
         function = types.MethodType(found, function) if (found := vars(type(function)).get("__call__")) else None

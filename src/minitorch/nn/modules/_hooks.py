@@ -62,6 +62,12 @@ def both(module: Any) -> tuple[ModuleHooks, ...]:
     return (EVERYWHERE,) if own is EVERYWHERE else (EVERYWHERE, own)
 
 
+def has_hooks(module: Any) -> bool:
+    """Whether there are hooks that a call of a module runs."""
+    kinds = ("forward_pre", "forward", "backward_pre", "backward")
+    return module._hooks is not None and any([getattr(hooks, kind) for hooks in both(module) for kind in kinds])
+
+
 def forward_hooks(module: Any) -> list[tuple[Any, Callable[..., Any], bool, bool]]:
     """Forward hooks with their keys, whether they take keyword arguments and whether they always run."""
     return [

@@ -27,7 +27,7 @@ from ._hooked import (
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
 )
-from ._hooks import call_with_hooks
+from ._hooks import call_with_hooks, has_hooks
 from ._registration import (
     BUFFER_HOOKS,
     MODULE_HOOKS,
@@ -107,7 +107,7 @@ class Module(Hooked):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         noted = enter_module(self) if recordings else None
         try:
-            if self._hooks is None:
+            if self._hooks is None or not has_hooks(self):
                 return self.forward(*args, **kwargs)
             return call_with_hooks(self, args, kwargs)
         except Exception as error:
