@@ -36,7 +36,8 @@ def of_library(holder: Any) -> bool:
     if isinstance(holder, dict):
         if holder.get("__name__", "") is None:
             return True  # a row's recorder, see ``_op``
-        return _among_them(holder)
+        module = sys.modules.get(str(holder.get("__name__")))
+        return (module is None or vars(module) is holder) and _among_them(holder)  # a copy is people's, as a doctest's is
     module = sys.modules.get(str(holder.__module__))
     if not holder.__flags__ & HEAP:
         return True
