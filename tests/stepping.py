@@ -494,3 +494,43 @@ def an_average_that_is_made_in_the_call(c: Any) -> Any:
         return average.module[0].weight.detach()
 
     return trained(c, model, optimizer, after=after)
+
+
+@program()
+def data_of_parameters(c: Any) -> Any:
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+
+    @c
+    def step(x: Any) -> Any:
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        for p in model.parameters():
+            p.data = p.data.clamp(-0.3, 0.3)
+        return loss.detach()
+
+    return [(step(torch.randn(4, 2)), weights(model), [p.grad.clone() for p in model.parameters()]) for _ in range(6)]
+
+
+@program("gives a tensor other memory, and what it had is used after that")
+def data_that_is_given_back(c: Any) -> Any:
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+    @c
+    def step(x: Any) -> Any:
+        model(x).square().mean().backward()
+        old = [p.data for p in model.parameters()]
+        for p in model.parameters():
+            p.data = p.data + 0.05 * p.grad
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        for p, data in zip(model.parameters(), old):
+            p.data = data
+        optimizer.step()
+        return loss.detach()
+
+    return [(step(torch.randn(4, 2)), weights(model)) for _ in range(6)]

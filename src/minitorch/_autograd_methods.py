@@ -308,6 +308,7 @@ def set_data(self: Any, value: Any) -> None:
         token = levels.set(())
         try:
             tell_parts("written", self, value)
+            tell_parts("rebound", self)
         finally:
             levels.reset(token)
     self._array, self._layout = value._array, value._layout

@@ -82,6 +82,9 @@ class Observer:
     def written(self, tensor: Any, out: Any) -> None:
         """The values of *out* are written into *tensor*."""
 
+    def rebound(self, tensor: Any) -> None:
+        """The values that were written last become the tensor's with their memory, by ``.data = ...``."""
+
     def copied(self, tensor: Any, array: Any) -> None:
         """The values that *tensor* has now were copied into *array*, which stands for them from now on."""
 

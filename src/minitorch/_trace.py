@@ -269,6 +269,10 @@ class Trace(Observer):
             self._tainted.add(slot)
             self._tainted_memory.add(self._owners[slot])
 
+    def rebound(self, tensor: Any) -> None:
+        """What was written last gave the tensor its memory."""
+        self.instructions[-1].moves = True
+
     def copied(self, tensor: Any, array: Any) -> None:
         """A tensor's present values were copied into an array that stands for them from now on."""
         source, copy = self.slot_of(tensor), self._new(array)

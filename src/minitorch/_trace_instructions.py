@@ -203,12 +203,12 @@ class Writing:
 
 
 class Written:
-    """The values of *source* were written into *target*."""
+    """The values of *source* were written into *target*, or with ``moves`` gave it their memory."""
 
-    __slots__ = ("held", "source", "target")
+    __slots__ = ("held", "moves", "source", "target")
 
     def __init__(self, target: Slot, held: Slot, source: Any) -> None:
-        self.target, self.held, self.source = target, held, source
+        self.target, self.held, self.source, self.moves = target, held, source, False
 
     def run(self, values: list[Any]) -> None:
         """Write; where something was recorded, the twin keeps the old values."""

@@ -18,7 +18,7 @@ import numpy as np
 from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
-from ._libraries import of_library
+from ._libraries import in_library, of_library
 from ._stands import MISSING, alike, held, is_plain, slots_of, stored
 
 _MOST = 20_000
@@ -155,9 +155,11 @@ def _is_installed(module: str) -> bool:
 
 
 def _namespace(names: Any, mark: str) -> dict[str, Any]:
-    """Variables or attributes by their names; empty for those of an installed module."""
-    if "__builtins__" in names and str(names.get("__file__")).startswith(_INSTALLED):
-        return {}
+    """Variables or attributes by their names; empty for those of an installed module, or a copy of a library's."""
+    if "__builtins__" in names:
+        file = str(names.get("__file__"))
+        if file.startswith(_INSTALLED) or in_library(file):
+            return {}
     return {f"{mark}{name}": part for name, part in [*names.items()] if name not in _UNKEPT}
 
 

@@ -36,8 +36,9 @@ def of_library(holder: Any) -> bool:
     if isinstance(holder, dict):
         if holder.get("__name__", "") is None:
             return True  # a row's recorder, see ``_op``
-        module = sys.modules.get(str(holder.get("__name__")))
-        return (module is None or vars(module) is holder) and _among_them(holder)  # a copy is people's, as a doctest's is
+        module = sys.modules.get(getattr(holder.get("__spec__"), "name", ""))
+        copied = module is not None and vars(module) is not holder  # as for a doctest
+        return not copied and _among_them(holder)
     module = sys.modules.get(str(holder.__module__))
     if not holder.__flags__ & HEAP:
         return True
@@ -53,11 +54,12 @@ def _among_them(names: dict[str, Any]) -> bool:
         return False
     if not isinstance(file, str):
         return getattr(names.get("__spec__"), "origin", "") in ("built-in", "frozen")
-    return _is_theirs(file)
+    return in_library(file)
 
 
 @functools.cache
-def _is_theirs(file: str) -> bool:
+def in_library(file: str) -> bool:
+    """Whether a file is of the standard library, NumPy, or this package."""
     rest = [file[len(folder) :] for folder in _FOLDERS if file.startswith(folder)]
     return bool(rest) and min(rest, key=len).partition(os.sep)[0] not in _OTHERS
 

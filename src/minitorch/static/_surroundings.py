@@ -26,7 +26,7 @@ from ..optim.optimizer import Optimizer
 from ._classes import has_hooks, hooks_of
 from ._effects import Effects
 from ._executed import Executed
-from ._facts import flattened
+from ._facts import flattened, reads_of
 from ._holdings import Holdings
 from ._libraries import of_library
 from ._reached import Reached, name_of
@@ -333,6 +333,24 @@ class Surroundings(Reached):
             if trace._owners[left.slot] not in written and trace.arrays[left.slot].tobytes() != left.value.tobytes():
                 return "a tensor's memory is written through NumPy: write the tensor"
         return ""
+
+
+def tells_memory_apart(trace: Trace, results: Sequence[Any]) -> bool:
+    """Whether it matters that ``.data = ...`` gives a tensor other memory, where a program copies: what it had is used later
+    on, or what it has got is, after a step that may have changed the tensor."""
+    had: set[int] = set()
+    got: set[int] = set()
+    stepped: set[int] = set()
+    for instruction in flattened(trace.instructions):
+        if not {trace._owners[slot] for slot in reads_of(instruction)}.isdisjoint(had | stepped):
+            return True
+        if isinstance(instruction, Ran):
+            stepped |= got
+        elif isinstance(instruction, Written) and instruction.moves:
+            target, source = trace._owners[instruction.target], trace._owners[instruction.source]
+            had |= {target} - {source}
+            got |= {source} - {target}
+    return bool(had) and any([trace._owners[trace.slot_of(result)] in had | stepped for result in results])
 
 
 def _closes_over(cells: Any, values: Sequence[Any]) -> bool:

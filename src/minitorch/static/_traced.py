@@ -25,7 +25,7 @@ from ._kinds import difference, facts_of, key_of
 from ._memory import MemoryPlan
 from ._returned import Recording, Returned
 from ._stands import alike, an_object, form, is_plain, weakly
-from ._surroundings import Surroundings
+from ._surroundings import Surroundings, tells_memory_apart
 from ._text import nearest
 from ._traced_code import PASSES, Refused
 from ._uses import what_is_read
@@ -220,7 +220,11 @@ class Traced:
                 self._tries[key] = 0
             self._ran[key] = ran
             if self._settled(key, reason or changed, bool(refused or changed) or effects.surely):
-                drop_own_gradients(trace, results)
+                if tells_memory_apart(trace, results):
+                    raise Refused(
+                        "`.data = ...` gives a tensor other memory, and what it had is used after that: write with copy_()"
+                    )
+                drop_own_gradients(trace, results, around.tensors)
                 variant = Variant(trace, results, returned.made, self.passes, read)
                 variant.given, variant.returned = (
                     _with_slots((args, kwargs)),

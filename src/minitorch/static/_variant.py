@@ -280,8 +280,12 @@ def _shows_outside(trace: Trace, results: Sequence[Any]) -> bool:
     return any([slot not in outside and trace._owners[slot] in memory for slot in slots])
 
 
-def drop_own_gradients(trace: Trace, results: Sequence[Any]) -> None:
-    """Leave out gradients of leaves that the block made; refuse those that the caller sees, on other tensors each time."""
+def drop_own_gradients(trace: Trace, results: Sequence[Any], reached: Sequence[Any]) -> None:
+    """Leave out gradients of leaves that the block made; refuse those that the caller sees, on other tensors each time.
+
+    Tensors that are *reached* by name are none of these, even where ``.data = ...`` has given one what the block made.
+    """
+    outside = {id(t) for t in (*trace.captured.values(), *reached)}
     seen = {*trace.arguments, *[trace.slot_of(t) for t in results]} - {*trace.captured}
     kept: list[Any] = []
     for instruction in trace.instructions:
@@ -290,7 +294,7 @@ def drop_own_gradients(trace: Trace, results: Sequence[Any]) -> None:
             raise Refused(
                 "an argument, or a result, gets a gradient: detach() it, and return what torch.autograd.grad gives"
             )
-        if slot is None or slot in trace.captured:
+        if slot is None or slot in trace.captured or id(instruction.tensor) in outside:
             kept.append(instruction)
     trace.instructions = kept
 
