@@ -9,13 +9,14 @@ import os
 import sys
 import warnings
 from types import CodeType, FrameType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from .._as_one import inside
 from .._random import Generator
 from .._records import is_theirs, users_frame
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
+from ._calls_seen import CallsSeen
 from ._stands import MISSING
 
 
@@ -64,7 +65,7 @@ _LOADING = {"importlib", "_frozen_importlib", "runpy", "linecache", "inspect"}
 """Libraries that read files once: modules and their source."""
 
 
-class Effects:
+class Effects(CallsSeen):
     """Notices such calls in its ``with`` block, wherever they are made: in the function, its helpers, or a library; and errors
     of this package that are caught.
 
@@ -88,20 +89,13 @@ class Effects:
         self.codes: dict[int, tuple[CodeType, Any, Any]] = {}
         self.closures: dict[tuple[int, ...], tuple[CodeType, list[Any]]] = {}
 
-    def __enter__(self) -> Effects:
-        before: Any = sys.getprofile()
-        self._before, self._block = before, sys._getframe(1)
-        if hasattr(before, "disable"):  # cProfile's, which cannot be set again as a function is
-            before.disable()
-        sys.setprofile(self._see)
-        return self
+    def __enter__(self) -> Self:
+        self._block = sys._getframe(1)
+        return super().__enter__()
 
     def __exit__(self, *exc: object) -> None:
-        before = self._before
+        super().__exit__(*exc)
         del self._block
-        sys.setprofile(None if hasattr(before, "enable") else before)
-        if hasattr(before, "enable"):
-            before.enable()
 
     def _notice(self, frame: FrameType) -> None:
         """A function runs for the first time."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._records import is_theirs
+from ._calls_seen import CallsSeen
 
 _BETWEEN = (16, 17, 33, 65, 100, 129, 257, 513, 1025)
 """What is tried whatever the code names."""
@@ -27,7 +28,7 @@ _DEPTH = 4
 """How many items of a container, and how many attributes after each other, are looked at."""
 
 
-class Numbers:
+class Numbers(CallsSeen):
     """Collects, in its ``with`` block, the numbers that people's own functions name which run in it: constants of their code,
     and what the variables and attributes hold that they read.
 
@@ -51,21 +52,7 @@ class Numbers:
         self.found: dict[int, int] = {}
         self._known: set[Any] = set()
 
-    def __enter__(self) -> Numbers:
-        before: Any = sys.getprofile()
-        self._before = before
-        if hasattr(before, "disable"):  # cProfile's, which cannot be set again as a function is
-            before.disable()
-        sys.setprofile(self._see)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        before = self._before
-        sys.setprofile(None if hasattr(before, "enable") else before)
-        if hasattr(before, "enable"):
-            before.enable()
-
-    def _see(self, frame: FrameType, event: str, _: Any) -> None:
+    def _see(self, frame: FrameType, event: str, called: Any) -> None:
         code = frame.f_code
         if event != "call" or not is_theirs(code.co_filename):
             return
