@@ -110,6 +110,11 @@ def in_context(value: Any) -> ContextVar[Any]:
     return variable
 
 
+def numpy_like() -> Any:
+    """An object of a class of people's own, in a module whose name begins as a library's."""
+    return type("Like", (), {"__module__": "numpy_like"})()
+
+
 CHANGES: dict[str, tuple[Any, Callable[[Any], Any], str]] = {
     "list": ([1], lambda v: v.append(2), "value"),
     "item of a list": ([[1], [2]], lambda v: v[1].append(2), "value[1]"),
@@ -128,6 +133,8 @@ CHANGES: dict[str, tuple[Any, Callable[[Any], Any], str]] = {
     "many items": ([0] * 5000, lambda v: v.append(1), "value"),
     "key": ({(1, Slotted): 1}, lambda v: v.update({(2, Slotted): 1}), "value[1].key"),
     "method": (Counter().__call__, lambda v: setattr(v.__self__, "count", 1), "value.__self__.count"),
+    "attribute of a parameter": (nn.Parameter(torch.ones(1)), lambda v: setattr(v, "n", 1), "value.n"),
+    "class of a module with a library's name": (numpy_like(), lambda v: setattr(v, "n", 1), "value.n"),
     "module": (nn.Sequential(nn.ReLU()), lambda v: setattr(v[0], "n", 1), "value.0.n"),
 }  # fmt: skip
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
-import sys
-import sysconfig
 import types
 from array import array as packed
 from collections import deque
@@ -15,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import _runtime
 from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
-from ._libraries import in_library, of_library
+from ._libraries import is_installed, is_not_peoples, of_engine, of_library
 from ._stands import MISSING, alike, held, is_plain, slots_of, stored
 
 _MOST = 20_000
@@ -28,11 +26,9 @@ _LARGE = 1_000
 """The items of a container beyond which only their number counts."""
 
 _PLACES = [f"[{n}]" for n in range(_LARGE)]
-_INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib")})
 _PLAIN = {type(None), bool, int, float, complex, str, bytes, types.CodeType, np.ndarray, np.dtype}
 _LIVE = (Optimizer, LRScheduler)
 """What programs bring up to date."""
-_OURS = (__name__.partition(".")[0] + ".", "numpy")
 _LISTS = (list, tuple, set, frozenset, deque)
 _PARTS: dict[type, tuple[str, ...]] = {
     types.MethodType: ("__self__", "__func__"),
@@ -114,7 +110,7 @@ def _parts_of(value: Any) -> dict[str, Any]:
     if kind is types.FunctionType:
         return _of_function(value)
     if isinstance(value, type):
-        return {} if of_library(value) or _is_installed(value.__module__) else _namespace(vars(value), ".")
+        return {} if is_not_peoples(value) else _namespace(vars(value), ".")
     if kind is types.ModuleType:
         return {} if of_library(vars(value)) else _namespace(vars(value), ".")
     if kind in _PARTS:
@@ -134,7 +130,7 @@ def _of_function(function: types.FunctionType) -> dict[str, Any]:
 
 
 def _of_object(value: Any, kind: type) -> dict[str, Any]:
-    if isinstance(value, _LIVE) or (kind.__module__.startswith(_OURS) and not isinstance(value, Module)):
+    if isinstance(value, _LIVE) or (of_engine(kind) and not isinstance(value, (Module, _runtime.Tensor))):
         return {}
     attributes = stored(value, "__dict__")
     parts = {} if attributes is MISSING else _namespace(attributes, ".")
@@ -149,17 +145,10 @@ def _of_object(value: Any, kind: type) -> dict[str, Any]:
     return parts
 
 
-def _is_installed(module: str) -> bool:
-    """Whether a module is a library that people have installed."""
-    return str(getattr(sys.modules.get(module), "__file__", "")).startswith(_INSTALLED)
-
-
 def _namespace(names: Any, mark: str) -> dict[str, Any]:
     """Variables or attributes by their names; empty for those of an installed module, or a copy of a library's."""
-    if "__builtins__" in names:
-        file = str(names.get("__file__"))
-        if file.startswith(_INSTALLED) or in_library(file):
-            return {}
+    if "__builtins__" in names and is_installed(str(names.get("__file__"))):
+        return {}
     return {f"{mark}{name}": part for name, part in [*names.items()] if name not in _UNKEPT}
 
 

@@ -22,10 +22,13 @@ from typing import Any
 
 import numpy as np
 
-_FOLDERS = tuple([os.path.dirname(str(module.__file__)) + os.sep for module in (os, np)])
-_FOLDERS += (os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,)
-_OTHERS = ("site-packages", "dist-packages")
-"""Folders beside the standard library's files, of what people install."""
+_ENGINES = tuple(
+    [folder + os.sep for folder in (os.path.dirname(os.path.dirname(os.path.abspath(__file__))), np.__path__[0])]
+)
+"""The folders of this package and NumPy."""
+_FOLDERS = (os.path.dirname(os.__file__) + os.sep, *_ENGINES)
+_INSTALLED = {"site-packages", "dist-packages"}
+"""Folders, some beside the standard library's files, of what people install."""
 
 HEAP = 1 << 9
 """The flag of classes that are no part of the interpreter, of which attributes may be set."""
@@ -61,7 +64,27 @@ def _among_them(names: dict[str, Any]) -> bool:
 def in_library(file: str) -> bool:
     """Whether a file is of the standard library, NumPy, or this package."""
     rest = [file[len(folder) :] for folder in _FOLDERS if file.startswith(folder)]
-    return bool(rest) and min(rest, key=len).partition(os.sep)[0] not in _OTHERS
+    return bool(rest) and _INSTALLED.isdisjoint(min(rest, key=len).split(os.sep))
+
+
+@functools.cache
+def is_installed(file: str) -> bool:
+    """Whether a file is of a library at all: one of these, or one that people have installed."""
+    return in_library(file) or not _INSTALLED.isdisjoint(file.split(os.sep))
+
+
+def of_engine(kind: type) -> bool:
+    """Whether a class is NumPy's or this package's."""
+    return _file_of(kind).startswith(_ENGINES)
+
+
+def is_not_peoples(kind: type) -> bool:
+    """Whether a class is of a library at all."""
+    return of_library(kind) or is_installed(_file_of(kind))
+
+
+def _file_of(kind: type) -> str:
+    return str(getattr(sys.modules.get(str(kind.__module__)), "__file__", ""))
 
 
 # -- objects of C ------------------------------------------------------------------------------------------------------
