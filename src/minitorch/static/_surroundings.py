@@ -154,17 +154,6 @@ class Surroundings(Reached):
         self._paths[id(tensor), "_grad"] = "the gradient of a tensor that requires none"
 
     # -- later ---------------------------------------------------------------------------------------------------------
-    def changes(self) -> str:
-        """Why no program does what a call has changed that is no tensor; empty where there is nothing."""
-        for path in self.others():
-            if path.startswith("the hooks of "):
-                return f"a call changes {path}: do it outside"
-            remedy = "return what it becomes"
-            remedy = remedy if path.startswith("an argument") else f"pass it as an argument, and {remedy}"
-            return f"a call changes {path}, which is no tensor: {remedy}"
-        drawn = [path for path, source, state in self._random if state_of(source) != state]
-        return f"it draws from {drawn[0]}: draw with torch.rand, or pass the numbers as an argument" if drawn else ""
-
     def others(self) -> list[str]:
         """What is not as it was, in words."""
         found = [self._paths[id(cell)] for cell, value in self.cells if not alike(held(cell), value)]
@@ -235,15 +224,9 @@ class Surroundings(Reached):
             return "an argument has hooks: register them on what is made of it"
         if self._lazy:
             return f"{self._lazy} has no shape yet: call the module with a batch first"
-        new, kept = self._made(trace), self._holdings.changed()
-        if changes := self.changes():
-            return changes
-        if kept:
-            return f"a call changes {kept}, which is no tensor: pass it as an argument, and return what it becomes"
-        if moved := self._moved(trace) or self._stepped(trace):
-            return moved
-        if new:
-            return new
+        new = self._made(trace)
+        if found := self._changes() or self._moved(trace) or self._stepped(trace) or new:
+            return found
         for function, count, _ in self.caches:
             if function.cache_info().misses != count and (
                 any([id(t._array) in trace._slots for t in kept_by(function)])
@@ -275,6 +258,19 @@ class Surroundings(Reached):
                     "its code (an iterator, a cache): pass it as an argument"
                 )
         return ""
+
+    def _changes(self) -> str:
+        """What the call has changed that is no tensor: of what it reads, or of all that can be reached."""
+        path = next(iter(self.others()), "")
+        drawn = [source for source, generator, state in self._random if state_of(generator) != state]
+        if drawn and not path:
+            return f"it draws from {drawn[0]}: draw with torch.rand, or pass the numbers as an argument"
+        path = path or self._holdings.changed()
+        if path.startswith("the hooks of "):
+            return f"a call changes {path}: do it outside"
+        remedy = "return what it becomes"
+        remedy = remedy if path.startswith("an argument") else f"pass it as an argument, and {remedy}"
+        return f"a call changes {path}, which is no tensor: {remedy}" if path else ""
 
     def _made(self, trace: Trace) -> str:
         """Which object with a state of its own the call has made, or which gradient of a tensor that requires none it sets."""
