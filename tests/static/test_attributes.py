@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -118,3 +119,15 @@ def test_a_namespace_that_code_ran_in_holds_the_builtins_too() -> None:
     program = static.compile(lambda x: x * names["twice"], quiet=True)
     assert [program(torch.ones(1)).item() for _ in range(2)] == [4.0, 4.0]
     assert not program.notes
+
+
+def test_methods_are_pickled_while_a_function_is_traced_that_computes_names() -> None:
+    copies: list[Any] = []
+
+    def function(x: torch.Tensor, name: str) -> torch.Tensor:
+        copies.append(pickle.loads(pickle.dumps("a".upper)))
+        return x * getattr(Counting(), name.lower())
+
+    traced = static.compile(function, quiet=True)
+    assert traced(torch.ones(1), "VALUE").item() == 1
+    assert copies[0]() == "A"

@@ -129,4 +129,6 @@ def _noting(function: Callable[..., Any]) -> Callable[..., Any]:
             names.add(given[1])
         return function(*given)
 
+    look_up.__name__ = look_up.__qualname__ = function.__name__
+    look_up.__module__ = builtins.__name__  # so that a method is pickled, which names getattr, in other threads, too
     return look_up
