@@ -7,7 +7,8 @@ by itself.  Views are calls whose results share memory, and writes are writes: m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -42,6 +43,11 @@ LEAKS = frozenset(["item", "bool", "numpy", "tolist"])
 """How values become Python's or NumPy's."""
 SIZED = ("unique", "unique_dim", "unique_consecutive", "masked_select")
 """Rows of which the shapes of the results depend on values; ``index`` is one where it is given a mask."""
+
+
+def current_trace() -> Any:
+    """The innermost trace that this thread is in, or None."""
+    return _current.get()
 
 
 class Trace(Observer):
@@ -126,7 +132,22 @@ class Trace(Observer):
         """Whether this thread is in the block, and in no trace within it."""
         return _current.get() is self
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Nothing is written down in this ``with`` block."""
+        token = _current.set(None)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+
     # -- slots ---------------------------------------------------------------------------------------------------------
+    def add_result(self, tensor: Any) -> Slot:
+        """The slot of a value that something in the block gives which is written down elsewhere."""
+        slot = self._new(tensor._array)
+        self._tainted.add(slot)
+        return slot
+
     def _new(self, array: Any) -> Slot:
         slot = Slot(len(self.arrays))
         self.arrays.append(array)

@@ -603,19 +603,6 @@ def test_graphs_are_written_too(tmp_path: Path) -> None:
             same(a, b)
 
 
-def test_graphs_with_branches_and_loops(tmp_path: Path) -> None:
-    x = static.placeholder("x")
-    y = static.cond(x > 2, lambda: x * 3, lambda: 4 - x)
-    (z,) = static.while_loop(lambda v: v < 100, lambda v: (v * 2,), (y,))
-    executor = static.Executor([y, z])
-    executor.to_python(tmp_path / "graph.py", {x: 3.0})
-    module = loaded(tmp_path / "graph.py")
-    found = module.run(np.array(3.0, np.float32))
-    assert [v.tolist() for v in found] == [9.0, 144.0]
-    with pytest.raises(ValueError, match="the model branches on a value"):
-        module.run(np.array(1.0, np.float32))
-
-
 def test_graphs_need_an_example(tmp_path: Path) -> None:
     executor = static.Executor(static.placeholder("x") + 1)
     with pytest.raises(RuntimeError, match="no value was fed for x"):

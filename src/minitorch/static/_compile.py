@@ -100,7 +100,7 @@ class Compiled:
         nodes = [v for v in vertex.inputs if isinstance(v, Node)]
         alike = isinstance(op, Row) and len(nodes) == len(inputs) and len({id(n.layout) for n in nodes}) == 1
         if op is COND:
-            return Instruction(_choose(vertex), inputs, params, outputs, rest, guard, alike, vertex)
+            return Instruction(Choose(vertex.inputs[0]), inputs, params, outputs, rest, guard, alike, vertex)
         return Instruction(op, inputs, params, outputs, rest, guard, alike, vertex)
 
     def registers(self) -> list[Any]:
@@ -123,20 +123,27 @@ class Compiled:
             self.program.run(registers)
         return [registers[slot] for slot in self.results]
 
-    def on_tensors(self, registers: list[Any]) -> None:
-        """Run it on registers in which what comes from outside are Tensors."""
+    def fill_with_tensors(self, registers: list[Any]) -> None:
+        """Put the constants and the parameters into registers, as Tensors."""
         for slot, value in enumerate(self.template):
             if hasattr(value, "dtype"):
                 registers[slot] = wrap(value)
         for node, slot in self.parameters:
             registers[slot] = node.tensor
+
+    def on_tensors(self, registers: list[Any]) -> None:
+        """Run it on registers in which what comes from outside are Tensors."""
+        self.fill_with_tensors(registers)
         self.program.run_on_tensors(registers)
 
 
-def _choose(vertex: Any) -> Any:
-    condition = vertex.inputs[0]
+class Choose(Function):
+    """One of two values, as *condition* says, which is what the first input comes from."""
 
-    def chosen(said: Any, then: Any, otherwise: Any) -> Any:
-        return then if truth(said, condition) else otherwise
+    def __init__(self, condition: Any) -> None:
+        super().__init__("cond", self.chosen)
+        self.condition = condition
 
-    return Function("cond", chosen)
+    def chosen(self, said: Any, then: Any, otherwise: Any) -> Any:
+        """The one that the condition says."""
+        return then if truth(said, self.condition) else otherwise

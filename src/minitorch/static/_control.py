@@ -98,18 +98,9 @@ class Loop:
             state = self.body.call((*state, *around), tensors)
         return (*state, kept)
 
-    def function(self) -> Function:
+    def function(self) -> LoopRun:
         """The loop as an operation; its last output are the variables of each round."""
-        function = Function(
-            "while_loop",
-            lambda *values, keep: self.run(False, values, keep),
-            lambda *values, keep: self.run(True, values, keep),
-            several=True,
-            optional=self.count,
-            gradient=self.gradient,
-        )
-        function.count = self.count + 1  # type: ignore[attr-defined]
-        return function
+        return LoopRun(self)
 
     def gradient(self, node: Any, g: dict[int, Any], needed: Sequence[bool]) -> list[Any]:
         """The gradients of the first values and of what is taken from outside: the rounds backwards."""
@@ -134,6 +125,21 @@ class Loop:
         back = LoopBack(self, way_back, places, len(wanted), came, needed)
         call = Several(back, (node.item(self.count), *[g[n] for n in came], *node.inputs), {})
         return [call[n] if w else None for n, w in enumerate(needed)]
+
+
+class LoopRun(Function):
+    """A loop as an operation."""
+
+    def __init__(self, loop: Loop) -> None:
+        self.loop, self.count = loop, loop.count + 1
+        super().__init__(
+            "while_loop",
+            lambda *values, keep: loop.run(False, values, keep),
+            lambda *values, keep: loop.run(True, values, keep),
+            several=True,
+            optional=loop.count,
+            gradient=loop.gradient,
+        )
 
 
 class LoopBack(Function):

@@ -12,6 +12,7 @@ from .._identity import owner
 from .._op import Row
 from .._trace import Trace
 from .._trace_instructions import Applied, Called, Graded, Left, Made, Packed, Ran, Slot, Written, slots_in
+from ._control_instructions import Control
 
 Instructions: TypeAlias = list[Any]
 
@@ -28,7 +29,7 @@ def flattened(instructions: Sequence[Any]) -> Iterator[Any]:
 
 def reads_of(instruction: Any) -> list[Slot]:
     """The slots that an instruction reads."""
-    if isinstance(instruction, Called):
+    if isinstance(instruction, (Called, Control)):
         return instruction.reads
     if isinstance(instruction, Written):
         return [*slots_in([instruction.source]), instruction.target]

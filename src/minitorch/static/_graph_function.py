@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .._modes import no_grad
-from .._trace import Trace
+from .._trace import Trace, current_trace
 from .._trace_instructions import Slot
 from ._compile import Compiled
+from ._control_instructions import Control
+from ._control_traced import ControlTrace
 from ._python import PASSES, Block
 from ._traced_code import Plan
 from ._written_module import write_blocks
@@ -50,7 +52,11 @@ class GraphFunction:
         registers = self.compiled.template.copy()
         for (_, slot), tensor in zip(self.compiled.placeholders, tensors):
             registers[slot] = tensor
-        self.compiled.on_tensors(registers)
+        trace = current_trace()
+        if trace is None:
+            self.compiled.on_tensors(registers)
+        else:
+            ControlTrace(trace).run(self.compiled, registers)
         return [registers[slot] for slot in self.compiled.results]
 
     def write(self, path: Any, tensors: list[Any], dynamic_axes: Any) -> None:
@@ -93,7 +99,8 @@ class GraphFunction:
         trace.all_leaks = True
         with no_grad(), trace:
             results = self(*tensors)
-        plan = Plan(trace, [trace.slot_of(t) for t in results], PASSES)
+        branches = any([isinstance(ins, Control) for ins in trace.instructions])  # of which passes do not know
+        plan = Plan(trace, [trace.slot_of(t) for t in results], ("dead code",) if branches else PASSES)
         given: Any = tuple([Slot(number) for number in range(len(tensors))]), {}
         examples = [tensor._array for tensor in tensors]
         block = Block(plan, plan.instructions, given, [Slot(number) for number in range(len(results))], examples)

@@ -20,6 +20,7 @@ from .. import _runtime
 from .._op import Row
 from .._pytree import kind_of, tree_flatten, tree_unflatten
 from .._trace_instructions import ArraySlot, Called, Graded, Left, Made, NumberSlot, Packed, Ran, Sized, Slot, Written
+from ._control_instructions import BranchEnds, Chosen, Control, joined
 from ._copied import Copies
 from ._facts import draws, last_uses, reads_of, writes_of
 from ._free_names import Unwritable
@@ -28,6 +29,7 @@ from ._passes import dead_code
 from ._plain import NUMBERS, plain_form, ufunc_form
 from ._stands import there
 from ._traced_code import Plan
+from ._written_control import Indent, control_lines
 from ._written_signature import Parameter, constants, literal, parameters_of, places
 
 LARGE = 1 << 16
@@ -167,6 +169,8 @@ class Body:
         self.returned = block.returned
         self._parameters = parameters_of(function, block.given)
         self._hidden: set[str] = set()
+        self.indent = Indent()
+        self.loops: dict[int, Any] = {}  # by the ids of loops, the names of what is kept of their rounds
 
     def _used(self, instructions: list[Any]) -> list[Any]:
         """Instructions without those whose results nothing reads, draws of random numbers too."""
@@ -175,7 +179,7 @@ class Body:
             unread = [i for n, i in enumerate(instructions) if draws(i) and {last[s] for s in writes_of(i)} <= {n}]
             kept = dead_code([i for i in instructions if i not in unread], self.plan.facts)
             if len(kept) == len(instructions):
-                return kept
+                return joined(kept)
             instructions = kept
 
     def owner(self, slot: Slot) -> int:
@@ -187,6 +191,7 @@ class Body:
         """Start writing; *taken*: names that are not to be hidden."""
         self._taken = {*taken, *vars(builtins), *keyword.kwlist, "W"}
         self._names, self._hidden = {}, {*taken}
+        self.indent = Indent()
 
     @property
     def parameters(self) -> list[Parameter]:
@@ -217,16 +222,25 @@ class Body:
             return self.copies.array(tensor._array)
         return "_"
 
+    def name_as(self, slot: Slot, name: str) -> None:
+        """Let a value have a name."""
+        self._names[slot] = name
+        self.indent.note(slot)
+
+    def name_for_good(self, slot: Slot, name: str) -> None:
+        """Let a value have a name that stays."""
+        self._names[slot] = name
+
     def named(self, slot: Slot, ins: Any) -> str:
         """Name what an instruction gives; ``_`` where nothing reads it."""
         if slot not in self._names and slot in self.last:
-            self._names[slot] = self.own(self._wish(ins))
+            self.name_as(slot, self.own(self._wish(ins)))
         return self._names.get(slot, "_")
 
     def _wish(self, ins: Any) -> str:
         """A name that says what a value is: after the module whose parameters were used, or the operation."""
         row = getattr(ins, "row", None)
-        operation = "constant" if row is None else operation_of(row)
+        operation = "cond" if isinstance(ins, Chosen) else "constant" if row is None else operation_of(row)
         for slot in reads_of(ins):
             name = self.weights.names.get(id(self.trace.captured.get(slot)), "")
             if "." in name:
@@ -240,7 +254,7 @@ class Body:
         self._taken |= {p.name for p in self.parameters if literal(p.value) is not None}
         for name, path, slot in self.inputs():
             array = self.trace.arrays[slot]
-            self._names[slot] = self.own(name, name == path)
+            self.name_as(slot, self.own(name, name == path))
             call = f'{function}({path}, {json.dumps(path)}, {self.shape_wanted(slot)}, "{array.dtype.name}")'
             order = axes_in_memory(array)
             if order is not None:
@@ -254,11 +268,13 @@ class Body:
                 yield f"_same_argument({path}, {json.dumps(path)}, {said})"
         for number, ins in enumerate(self.instructions):
             try:
-                yield from self.instruction(ins)
+                for line in self.instruction(ins):
+                    yield self.indent.margin + line
             except Unwritable as error:
                 maker = f"{operation_of(ins.row)}() needs" if hasattr(ins, "row") else "it makes"
                 self.problems[f"{maker} {error}"] = None
             yield from self.freed(number, ins)
+            self.indent.last = ins
         if self._written:
             self.problems[
                 f"it writes into {', '.join(self._written)}: put the model in eval mode (model.eval()) where these are a "
@@ -284,17 +300,21 @@ class Body:
 
     def freed(self, number: int, ins: Any) -> Iterator[str]:
         """Let go of what is large and no longer read."""
+        if isinstance(ins, BranchEnds):  # an ``else`` may follow
+            return
         touched = dict.fromkeys((*reads_of(ins), *writes_of(ins)))
         dead = [s for s in touched if self.last.get(s) == number and s in self._names]
         large = [s for s in dead if self.trace.arrays[s] is not None and self.trace.arrays[s].nbytes >= LARGE]
+        large = self.indent.ended(large)
         if large:
-            yield f"del {', '.join([self._names[s] for s in large])}"
+            yield f"{self.indent.margin}del {', '.join([self._names[s] for s in large])}"
 
     def result(self, value: Any) -> str:
         """What is returned, as an expression."""
         if isinstance(value, Slot):
             value = self.plan.results[value]
-            outside = self.plan.family(value) & self.trace.captured.keys()
+            memories = self.indent.memories(self.owner(value))
+            outside = [slot for slot in self.trace.captured if self.owner(slot) in memories]
             return self.slot(value) + ".copy()" * bool(outside)
         kind = kind_of(value)
         if kind is None:
@@ -342,8 +362,9 @@ class Body:
             shape = f"{self.copies.numpy()}.array({self.slot(ins.slot)}.shape)"
             yield f'_same_way({shape}, {self.copies.array(np.array(ins.value.shape))}, "{ins.kind}")'
         elif isinstance(ins, Left):
-            check = "_same_way" + f'({self.slot(ins.slot)}, {self.copies.array(ins.value)}, "{ins.kind}")'
-            yield check
+            yield f'_same_way({self.slot(ins.slot)}, {self.copies.array(ins.value)}, "{ins.kind}")'
+        elif isinstance(ins, Control):
+            yield from control_lines(self, ins)
         elif isinstance(ins, Graded):
             self.problems[
                 "it gives tensors their .grad (backward()): export the forward pass, or return the gradients of "

@@ -315,14 +315,14 @@ class Trial:
     ----------
     written : callable
         The function that was written.
-    body : SizedBody
+    body : Body
     function : callable
         What was traced.
     axes : dict
         See `axes_by_number`.
     """
 
-    def __init__(self, written: Any, body: SizedBody, function: Any, axes: Mapping[int, Mapping[int, str]]) -> None:
+    def __init__(self, written: Any, body: Any, function: Any, axes: Mapping[int, Mapping[int, str]]) -> None:
         self.written, self.body, self.function, self.axes = written, body, function, axes
 
     def settle(self) -> None:

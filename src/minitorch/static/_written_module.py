@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._files import replacing
+from ._control_instructions import Control
 from ._copied import Copies
 from ._python import Block, Body, Weights, block_of
 from ._python_sizes import SizedBody, Trial, axes_by_number, general_of
@@ -182,6 +183,8 @@ class Module:
         self.np = self.copies.numpy()
         if sized is not None:
             Trial(self.function_from(self._text(loads=False)), sized, function, axes).settle()
+        else:
+            self._try(function, blocks)
         self.text = self._text()
 
     def _look(self, problems: dict[str, None]) -> None:
@@ -192,6 +195,18 @@ class Module:
         if problems:
             listed = "\n".join([f"  - {problem}" for problem in problems])
             raise RuntimeError(f"to_python(): {self.name}() cannot be written as NumPy code:\n{listed}")
+
+    def _try(self, function: Any, blocks: list[Block]) -> None:
+        """Run what has loops or branches on its example."""
+        for body, block in zip(self.bodies, blocks):
+            if not any([isinstance(ins, Control) for ins in body.instructions]):
+                continue
+            trial = Trial(self.function_from(self._text(loads=False)), body, function, {})
+            if not trial.gives(block.examples, [body.trace.arrays[slot] for slot in body.plan.results]):
+                raise RuntimeError(
+                    "to_python(): the code would give other bits than the graph for the example: the first rounds of a loop "
+                    "differ from the others; give its variables first values of the shapes that they have later"
+                )
 
     def function_from(self, text: str) -> Any:
         """The function of a text that does not load its weights."""
@@ -278,7 +293,9 @@ def folded(line: str) -> list[str]:
     """A line, with the arguments of a call on lines of their own where it would be too long."""
     if len(line) <= WIDTH - 4:
         return [line]
-    statement = ast.parse(line.lstrip()).body[0]
+    if line[0] == " ":
+        return [f"    {part}" for part in folded(line[4:])]
+    statement = ast.parse(line).body[0]
     call = getattr(statement, "value", None)
     call = call.value if isinstance(call, ast.Subscript) else call
     if not isinstance(call, ast.Call) or not (call.args or call.keywords):
