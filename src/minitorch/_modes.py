@@ -113,6 +113,10 @@ class Observer:
         """Whether a tensor stands for one of each example of a batch, so that its values are not all there is to know."""
         return False
 
+    def pushed(self, tensor: Any) -> bool:
+        """Whether a tensor stands for a batch that has a tangent."""
+        return False
+
     def holds(self, tensor: Any) -> bool:
         """Whether it differs by this observer, not by one around it only."""
         return False

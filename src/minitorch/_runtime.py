@@ -192,8 +192,12 @@ def moves(tensor: Any) -> bool:
 
 
 def has_tangent(tensor: Any) -> bool:
-    """Whether a tensor has a tangent at a level that is active."""
-    return any([level.of(tensor) is not None for level in active_levels()])
+    """Whether a tensor has a tangent at a level that is active, or is one of a batch that has."""
+    levels = active_levels()
+    return bool(levels) and (
+        any([level.of(tensor) is not None for level in levels])
+        or any([observer.pushed(tensor) for observer in observers if observer.active()])
+    )
 
 
 def refuse_derivative(function: str, name: str, tensor: Any) -> None:

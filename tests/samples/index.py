@@ -168,13 +168,33 @@ SAMPLES: dict[str, list[Sample]] = {
         ),
         internal(lambda x, src, top: row("scatter_extreme_shares")(x, index_of(ROWS), src, top, 0, True, "src"), *TIED),
     ],
-    "scatter_prod_once": [sample(lambda torch, x: row("scatter_prod_once")(x), [[1.0, 2.0]], in_torch=False, order=0)],
+    "scatter_prod_once": [
+        internal(lambda x, s: row("scatter_prod_once")(x, index_of(ROWS), s, 0), normal(3, 3), normal(2, 3))
+    ],
+    "scatter_prod_twice": [
+        internal(
+            lambda g, x, s: row("scatter_prod_twice")(g, x, index_of(ROWS), s, 0), normal(2, 3), normal(3, 3), FACTORS
+        )
+    ],
+    "slices_named": [
+        sample(
+            lambda torch, x: row("slices_named")(x, index_of([1, 1]), 0).to(x.dtype),
+            normal(2, 3),
+            in_torch=False,
+            order=0,
+        )
+    ],
     "zeros_of": [internal(lambda x: row("zeros_of")(x), [[0.0, 2.0]])],
     "scatter_lone_zeros": [
         internal(
             lambda x, s: row("scatter_lone_zeros")(x, index_of(ROWS), s, 0),
             FACTORS,
             [[0.0, 0.0, 1.0], [1.0, 2.0, 0.0]],
-        )
+        ),
+        internal(
+            lambda x, s: row("scatter_lone_zeros")(x, index_of(ROWS), s, 0),
+            normal(3, 3),
+            [[0.0, 0.0, 1.0], [1.0, 2.0, 0.0]],
+        ),
     ],
 }

@@ -10,7 +10,7 @@ from typing import Any
 from .._choices import choices
 from . import _shapes
 from ._batch import Batch, Rule, call, expanded, mapped, reshaped
-from ._places import along
+from ._places import along, gather
 from ._shapes import flattened, unfolded
 
 
@@ -166,6 +166,7 @@ CHOICES: dict[str, Rule] = {
     "classes that are ignored": ignored,
     "searchsorted": insertion,
     "indices of slices": spread_index,
+    "counts of places": gather,
     "matrix_rank": rank,
 }
 """Rules by the choices' names."""

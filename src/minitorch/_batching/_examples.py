@@ -261,6 +261,7 @@ class Examples(Observer):
         self._wrote = False  # into what is not of this function: running it again would write again
         self.instructions: list[Any] = []
         self._slots: dict[int, Slot] = {}
+        self._pushed: set[int] = set()  # the slots of batches that have tangents at levels outside
         self._arrays: list[Any] = []  # one for each slot; held, so that no other array gets the same identity
         self._fixed: dict[tuple[int, int], Fixed] = {}
         self._writes: list[Writing] = []
@@ -289,12 +290,14 @@ class Examples(Observer):
         return _current.get() is self
 
     # -- slots ---------------------------------------------------------------------------------------------------------
-    def add(self, array: Any) -> Slot:
-        """A new slot, of this array."""
+    def add(self, array: Any, pushed: bool = False) -> Slot:
+        """A new slot, of this array; of a batch that has a tangent, if *pushed*."""
         slot = Slot(len(self._arrays))
         self._arrays.append(array)
         if array is not None:
             self._slots[id(array)] = slot
+        if pushed:
+            self._pushed.add(slot)
         return slot
 
     def slot_of(self, tensor: Any) -> Slot | None:
@@ -351,10 +354,26 @@ class Examples(Observer):
         self._made += [None] * len(call.outputs)
         inputs, cut = self._read(call.inputs)
         outputs = [self.add(o._array) for o in call.outputs]  # one may be an input's array
+        if self._levels:
+            self._push(row, call.inputs, call.outputs)
         asides: list[Slot] = []
         if "aside" in row.kept and call.node is not None:
             asides = [self.add(array) for array in call.node.saved_aside]
         self.instructions.append(Called(row, inputs, cut, params, within, outputs, asides))
+
+    def _push(self, row: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Note which results have tangents: those of floats, where an input that the row has a derivative for has one."""
+        names = row.inputs * len(inputs) if getattr(row, "variadic", False) else getattr(row, "inputs", None)
+        moved = [i for n, i in zip(names or inputs, inputs) if names is None or n in row.formulas]
+        if any([isinstance(i, _runtime.Tensor) and _runtime.has_tangent(i) for i in moved]):
+            self._pushed.update([self._slots[id(o._array)] for o in outputs if o._array.dtype.kind == "f"])
+
+    def pushed(self, tensor: Any) -> bool:
+        """Whether a tensor stands for a batch that has a tangent."""
+        slot = self.slot_of(tensor)
+        if slot is not None:
+            return slot in self._pushed
+        return self._outer is not None and self._outer.pushed(tensor)
 
     def _computed(self, call: Any) -> None:
         """What does not depend on the batch was computed: new memory is this function's, which may write into it."""
@@ -428,6 +447,8 @@ class Examples(Observer):
         inputs, cut = self._read(call.inputs)
         outputs = [self._slots.get(id(o._array), None) for o in call.outputs]
         outputs = [self.add(o._array) if s is None else s for o, s in zip(call.outputs, outputs)]
+        if self._levels:
+            self._push(call.row, call.inputs, call.outputs)
         self.instructions.append(Applied(call.row, inputs, cut, outputs, self.randomness))
 
     def made(self, tensor: Any) -> None:
@@ -480,6 +501,8 @@ class Examples(Observer):
                 held = begun.outputs[0]
                 break
             self.instructions.remove(begun)
+        if self._levels and _runtime.has_tangent(out):
+            self._pushed.add(slot)
         self.instructions.append(Written(slot, held, self._input(out)))
 
     def copied(self, tensor: Any, array: Any) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .. import _runtime
+from .._choices import Number
 from ._batch import Batch, Batched, call, on_array, padded, reshaped, spread, to_front
 from ._shapes import flattened, settled, together, unfolded
 
@@ -48,6 +50,8 @@ def divided(values: Any, divisor: Any) -> Any:
     """Values over a divisor: a number, or one for each example."""
     if divisor.__class__ is Batched:
         return values / padded(divisor.tensor, values._array.ndim - 1)
+    if divisor.__class__ is Number:  # which differs from example to example of a map around this one
+        return values / _runtime.wrap(divisor.array)
     return values * (1.0 / divisor if divisor else float("nan"))
 
 

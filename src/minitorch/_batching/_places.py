@@ -108,12 +108,16 @@ def lifted(batch: Batch, *places: int) -> list[Any]:
     return [padded(t, 1) if t._array.ndim == 1 else t for t in tensors]
 
 
+_LIKE = {"gather": "index", "scatter_lone_zeros": "src", "scatter_prod_once": "src", "scatter_prod_twice": "src"}
+"""Rows of this kind whose result has another input's shape than that of the first."""
+
+
 def result_shape(batch: Batch) -> tuple[int, ...]:
     """The shape of one example's result of such a row."""
     if "shape" in batch.params:
         shape: tuple[int, ...] = batch.params["shape"]
         return shape
-    like = "index" if batch.row.name == "gather" else batch.params.get("of", "self")
+    like = _LIKE.get(batch.row.name) or batch.params.get("of", "self")
     return batch.shape(batch.row.inputs.index(like))
 
 
@@ -173,16 +177,8 @@ def by_vector(name: str, **fixed: Any) -> Any:
 def shifted_but_index(batch: Batch) -> Any:
     """The row along a further dimension by the same indices."""
     index = batch.tensors[1]
-    if "value" in batch.row.inputs and batch.batched[2]:  # one value for each example
-        places = along(
-            Batch(batch.row, batch.tensors, batch.batched, {}, batch.size), 1, batch.shape(0), batch.params["dim"]
-        )
-        value = padded(batch.tensors[2], places._array.ndim - 1)
-        wide = call("expand", [value], {"size": places._array.shape})
-        return call("scatter", [batch.whole(0), places, wide], {"dim": batch.params["dim"] + 1})
-    kept = {1, *([batch.row.inputs.index("value")] if "value" in batch.row.inputs else [])}
     shape = batch.params.get("shape", batch.shape(0))
-    tensors = [t if p in kept else lifted(batch, p)[0] for p, t in enumerate(batch.tensors)]
+    tensors = [t if p == 1 else lifted(batch, p)[0] for p, t in enumerate(batch.tensors)]
     params = dict(batch.params) | {"dim": batch.params["dim"] % max(len(shape), 1) + 1}
     if "shape" in params:
         params["shape"] = (batch.size, *(shape or (1,)))
@@ -190,6 +186,21 @@ def shifted_but_index(batch: Batch) -> Any:
     count = index._array.size
     scalar = not shape and (batch.row.name != "index_select" or count == 1)
     return reshaped(out, batch.size) if scalar else out
+
+
+def index_fill_tensor(batch: Batch) -> Any:
+    """A value where the index is: a place that it names twice takes it once."""
+    value = padded(batch.whole(2), batch.ranks[0])
+    return call("where", [value, batch.whole(0), slices_named(batch)])
+
+
+def slices_named(batch: Batch) -> Any:
+    """Whether a vector of indices names the slices that elements are in."""
+    shape = batch.shape(0) or (1,)
+    nowhere = _runtime.wrap(np.zeros((batch.size, *shape), bool))
+    places = along(batch, 1, shape, batch.params["dim"])
+    mask = call("scatter_value", [nowhere, places], {"dim": batch.params["dim"] + 1, "value": True})
+    return reshaped(mask, batch.size, *batch.shape(0))
 
 
 # -- in flat order -----------------------------------------------------------------------------------------------------
@@ -238,6 +249,15 @@ def masked_scatter(batch: Batch) -> Any:
         return call("clone", [base])
     values = call("gather", [source, ranks(mask)], {"dim": 1})
     return call("where", [reshaped(t, *base._array.shape) for t in (values, base, mask)])
+
+
+def masked_select(batch: Batch) -> Any:
+    """What a mask that all examples share selects."""
+    if batch.batched[1]:
+        return dynamic(batch)
+    shape = np.broadcast_shapes(batch.shape(0), batch.shape(1)) or (1,)
+    mask = call("expand", [batch.tensors[1]], {"size": shape})
+    return call("index", [broadcast_to(batch, 0, shape)], {"indices": Indices([None, mask])})
 
 
 def masked_pack(batch: Batch) -> Any:

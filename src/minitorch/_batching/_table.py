@@ -6,12 +6,11 @@ by example.
 
 from __future__ import annotations
 
-from .._trace import SIZED
 from . import _losses, _norms, _places, _products, _shapes, _strides, _windows
 from ._batch import Rule
 
 KINDS: dict[Rule, str] = {
-    _shapes.elementwise: "to clone contiguous alias detach conv_recorded zeros_of scatter_prod_once keep where "
+    _shapes.elementwise: "to clone contiguous alias detach conv_recorded zeros_of keep where "
     "masked_fill masked_fill_tensor fill fill_ zero_",
     _shapes.written: "copy fill_tensor fill_tensor_ bernoulli_tensor eq_ ne_ lt_ le_ gt_ ge_",
     _shapes.together: "placed frexp bernoulli normal_mean normal_std normal_both uniform normal_ random random_below "
@@ -57,9 +56,10 @@ KINDS: dict[Rule, str] = {
     _norms.normalized: "standardized standardized_backward normalized_backward layer_norm group_norm batch_norm "
     "batch_norm_evaluated",
     _places.gather: "gather scatter_sum scatter scatter_value scatter_add scatter_reduce_sum scatter_reduce_mean "
-    "scatter_extreme_shares scatter_reduce_extreme scatter_lone_zeros scatter_reduce_prod",
+    "scatter_extreme_shares scatter_reduce_extreme scatter_lone_zeros scatter_reduce_prod "
+    "scatter_prod_once scatter_prod_twice",
     _places.embedding: "embedding",
-    _places.dynamic: " ".join(SIZED),
+    _places.dynamic: "unique unique_dim unique_consecutive",
 }
 """Rows by the rule of their kind."""
 
@@ -114,7 +114,9 @@ OWN: dict[str, Rule] = {
     "index_add": _places.by_vector("scatter_add", include_self=True),
     "index_copy": _places.by_vector("scatter"),
     "index_fill": _places.by_vector("scatter_value"),
-    "index_fill_tensor": _places.by_vector("scatter"),
+    "index_fill_tensor": _places.index_fill_tensor,
+    "slices_named": _places.slices_named,
+    "masked_select": _places.masked_select,
     "take": _places.take,
     "put_sum": _places.put_sum,
     "put": _places.put,
@@ -151,7 +153,7 @@ NUMBERS = (_losses.nll_loss, _losses.nll_loss_backward)
 """Rules that know numbers with one for each example among them."""
 SHOWN = ("asked", "windows")
 """Constants that no kernel reads: what people see of a node."""
-STACKED = frozenset(["bags", "bincount", "repeats", "the maxima of bags"])
+STACKED = frozenset(["bags", "bincount", "repeats", "states", "the maxima of bags"])
 """Choices whose results have shapes that depend on values, which are followed all the same: they raise where shapes differ."""
 SUBSCRIPTS = (_places.index, _places.index_backward, _places.index_put)
 """Rules that know tensors with a batch among them."""

@@ -242,7 +242,7 @@ class Mapped:
                 firsts.append(leaf)
                 continue
             firsts.append(first_of(leaf, dim))
-            examples.add(firsts[-1]._array)
+            examples.add(firsts[-1]._array, _runtime.has_tangent(leaf))
             batches.append(to_front(leaf, dim))
         with examples:
             return examples, batches, self.func(*self.spec.unflatten(firsts), **self.kwargs)

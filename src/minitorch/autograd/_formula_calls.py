@@ -458,7 +458,7 @@ _MEANINGS = {
     "lstm_layer": "the outputs of an LSTM's layer, and its last state and cell",
     "rnn_relu_layer": "the outputs of a recurrent layer with relu, and its last state",
     "rnn_tanh_layer": "the outputs of a recurrent layer with tanh, and its last state",
-    "different_indices": "indices, each once",
+    "slices_named": "whether an index names the slice that an element is in",
     "classes_that_are_ignored": "whether a target is ignored, and the sum of the weights of the others",
     "how_many_are_not_nan": "a count along dims",
     "places_in_a_grid": "where in an image the coordinates of a grid are, and how that depends on them",

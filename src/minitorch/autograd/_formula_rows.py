@@ -247,6 +247,8 @@ SHAPES: dict[str, Reading] = {
     "clone": _same,
     "contiguous": _same,
     "ordered": _same,
+    "scatter_prod_once": lambda self, index, src, dim: src,
+    "scatter_prod_twice": lambda grad, self, index, src, dim: grad,
     "sum_all": summed,
     "sum": summed,
     "sum_to": sum_to,

@@ -14,7 +14,7 @@ from .._kernels import scatter as kernels
 from .._kernels.scatter import positions
 from .._modes import observers
 from .._op import op
-from .._runtime import deliver, traced, wrap
+from .._runtime import deliver, raw, traced, wrap
 from .._types import Number
 from .index import checked_slices, first_outside, outside
 from .subscript import number_as
@@ -76,7 +76,9 @@ def _extreme_shares_kernel(
     mine = chosen.astype(self.dtype)
     theirs = (src == _gather_kernel(result, index, dim=dim)).astype(self.dtype)
     count = np.maximum(mine + _scatter_sum_kernel(theirs, index, dim=dim, shape=self.shape), 1)
-    return mine / count if of == "self" else theirs / _gather_kernel(count, index, dim=dim)
+    if of == "self":
+        return np.divide(mine, count, out=...)
+    return np.divide(theirs, _gather_kernel(count, index, dim=dim), out=...)
 
 
 def _scatter_prod_kernel(
@@ -87,7 +89,7 @@ def _scatter_prod_kernel(
 
 def _zeros_kernel(src: np.ndarray) -> np.ndarray:
     """1 where ``src`` is 0."""
-    return (src == 0).astype(src.dtype)
+    return np.equal(src, 0, out=...).astype(src.dtype)
 
 
 def _zeros_beside(index: np.ndarray, zeros: np.ndarray, dim: int, shape: tuple[int, ...]) -> np.ndarray:
@@ -98,7 +100,7 @@ def _zeros_beside(index: np.ndarray, zeros: np.ndarray, dim: int, shape: tuple[i
 def _lone_zeros_kernel(self: np.ndarray, index: np.ndarray, src: np.ndarray, *, dim: int) -> np.ndarray:
     """1 where ``src`` is the only 0 among the entries that go to the same place."""
     zeros = _zeros_kernel(src)
-    return zeros * (_zeros_beside(index, zeros, dim, self.shape) == 1)
+    return np.multiply(zeros, _zeros_beside(index, zeros, dim, self.shape) == 1, out=...)
 
 
 # -- gather and scatter: rows ------------------------------------------------------------------------------------------
@@ -176,27 +178,34 @@ def _scatter_prod_src(
     """The product of the others: divided out, but for zeros; where one factor alone is 0, the product without it."""
     zeros = F.zeros_of(src)
     lone = F.scatter_lone_zeros(self, index, src, dim=dim)
+    src = F.scatter_prod_once(self, index, src, dim=dim)
     without = F.scatter_reduce_prod(self, index, src * (1 - lone) + lone, dim=dim, include_self=include_self)
     divided = F.gather(g * result, index, dim=dim) / (src + zeros) * (1 - zeros)
-    gradient = F.gather(g * without, index, dim=dim) * lone + divided
-    return F.scatter_prod_once(gradient) if _several_zeros(F, self, index, src, dim) else gradient
+    return F.gather(g * without, index, dim=dim) * lone + divided
 
 
-def _several_zeros(F: Any, self: Any, index: Any, src: Any, dim: int) -> bool:
-    zeros = _zeros_kernel(F.constant(src))
-    return bool((_zeros_beside(F.constant(index), zeros, dim, self.shape) > 1).any())
+def _prod_twice_kernel(
+    grad: np.ndarray, self: np.ndarray, index: np.ndarray, src: np.ndarray, *, dim: int
+) -> np.ndarray:
+    if (_zeros_beside(index, _zeros_kernel(src), dim, self.shape) > 1).any():
+        raise RuntimeError(
+            "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are scattered to the same "
+            "position in self"
+        )
+    return grad.copy()
 
 
-def _no_second_derivative(F: Any, g: Any) -> Any:
-    raise RuntimeError(
-        "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are scattered to the same position "
-        "in self"
-    )
+def _twice(F: Any, g: Any, self: Any, index: Any, src: Any, dim: int) -> Any:
+    return F.scatter_prod_twice(g, self, index, src, dim=dim)
 
 
 op("zeros_of", "", _zeros_kernel, ("src",))
-op("scatter_prod_once", "Error", lambda grad: grad.copy(), ("grad",), tangent="linear", grad=_no_second_derivative)
 op("scatter_lone_zeros", "", _lone_zeros_kernel, ("self", "index", "src"))
+op("scatter_prod_once", "ScatterReduceBackward0Backward0", lambda self, index, src, *, dim: src.copy(),
+   ("self", "index", "src"), tangent={"src": _twice}, src=_twice)  # fmt: skip
+op("scatter_prod_twice", "ScatterReduceBackward0Backward0", _prod_twice_kernel, ("grad", "self", "index", "src"),
+   tangent="linear", grad=_twice)  # fmt: skip
+raw.scatter_prod_once = lambda self, index, src, dim: src
 _scatter_prod = op("scatter_reduce_prod", "ScatterReduceBackward0", _scatter_prod_kernel, ("self", "index", "src"),
                    tangent="transpose",
                    self=_scatter_prod_self,
@@ -456,10 +465,16 @@ def scatter_reduce(
     if reduce in ("amax", "amin"):
         return _scatter_extreme(input, index, src, dim, reduce, include_self)
     if reduce == "mean":
-        ones, base = np.ones(index._array.shape, input._array.dtype), np.ones(input._array.shape, input._array.dtype)
-        counts = kernels.scatter_reduce(base, index._array, ones, dim, "sum", include_self)
+        counts = _counts(input, index, dim=dim, include_self=include_self)
         return _scatter_mean(input, index, src, dim, counts, include_self)
     return (_scatter_sum if reduce == "sum" else _scatter_prod)(input, index, src, dim, include_self)
+
+
+@choice("counts of places", ("self", "index"))
+def _counts(self: np.ndarray, index: np.ndarray, *, dim: int, include_self: bool) -> np.ndarray:
+    """How many values a mean at each place is taken of; 1 where there are none."""
+    ones, base = np.ones(index.shape, self.dtype), np.ones(self.shape, self.dtype)
+    return kernels.scatter_reduce(base, index, ones, dim, "sum", include_self)
 
 
 def take_along_dim(

@@ -13,7 +13,7 @@ from .._errors import scalar_name
 from .._kernels.scatter import ALL, add_along
 from .._modes import observers
 from .._op import op
-from .._runtime import deliver, raw, severed, traced, wrap
+from .._runtime import deliver, severed
 from .._saved import unsigned
 from .._types import Number
 from .._value_notes import tell_left
@@ -40,7 +40,7 @@ def _index_add_kernel(
     return add_along(np.array(self, order="C"), index.reshape(-1), scaled, dim)
 
 
-def _index_copy_kernel(self: np.ndarray, index: np.ndarray, source: np.ndarray, *, dim: int) -> np.ndarray:
+def _index_copy_kernel(self: np.ndarray, index: np.ndarray, source: Any, *, dim: int) -> np.ndarray:
     out = np.array(self, order="C")
     rows = out if out.ndim else out.reshape(1)
     rows[(ALL,) * dim + (index.reshape(-1),)] = source
@@ -78,18 +78,15 @@ _index_fill_tensor = op("index_fill_tensor", "IndexFillBackward1", _index_fill_t
                         ("self", "index", "value"), tangent="linear",
                         self=lambda F, g, index, dim: F.index_fill(g, index, dim=dim, value=0),
                         value=lambda F, g, index, dim:
-                            F.sum_to(F.index_select(g, F.distinct(index), dim=dim), shape=()))  # fmt: skip
-
-raw.distinct = np.unique
+                            F.sum_to(F.keep(g, F.slices_named(g, index, dim=dim)), shape=()))  # fmt: skip
 
 
-@choice("different indices", ("index",), fits=False)
-def _distinct(index: np.ndarray) -> np.ndarray:
-    """The different values of an index, which has no gradient."""
-    return np.unique(index)
+def _slices_named_kernel(like: np.ndarray, index: np.ndarray, *, dim: int) -> np.ndarray:
+    """Whether an index names the slices, along a dimension, that elements are in: once or more often."""
+    return _index_copy_kernel(np.zeros(like.shape, bool), index, True, dim=dim)
 
 
-traced.distinct = lambda index: wrap(_distinct(index))
+op("slices_named", "", _slices_named_kernel, ("like", "index"))
 
 
 def first_outside(index: np.ndarray, size: int, lowest: int = 0) -> int | None:
