@@ -5,7 +5,8 @@ needed; whatever runs ONNX, such as ``onnxruntime``, runs them.
 """
 
 from . import errors
-from ._export import OPSETS, ONNXProgram, TrainingMode, export, is_in_onnx_export
+from ._arguments import OPSETS
+from ._export import ONNXProgram, TrainingMode, export, is_in_onnx_export
 from ._parts import kinds_of_rows
 from .errors import OnnxExporterError
 

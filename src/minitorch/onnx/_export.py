@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import enum
-import inspect
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,19 +14,33 @@ import numpy as np
 
 from .. import version
 from .._files import replacing
-from .._pytree import tree_flatten
+from .._modes import no_grad
 from .._runtime import Tensor
 from ..nn.modules.module import Module
+from ..static._python import modules_of
 from ..static._size_expressions import Size
 from ..static._size_passes import CannotGeneralise
 from ..static._sizes import General, generalise
+from ..static._stands import an_object, is_plain
+from ..static._watch import watched
+from ._arguments import (
+    arguments,
+    axes_that_vary,
+    check_outputs_axes,
+    check_target,
+    checked_model,
+    checked_opset,
+    misread_dict,
+    names_of_inputs,
+    names_of_outputs,
+    names_of_parameters,
+    title_of,
+)
 from ._builder import Value, library
 from ._parts import expand
 from ._translate import Translation
 from .errors import OnnxExporterError, UnsupportedOperatorError
 
-OPSETS = range(20, 24)
-"""The versions of ONNX's operators that models are written for; the first is what `export` takes by default."""
 _LARGEST = 2**31
 _exporting: ContextVar[bool] = ContextVar("exporting", default=False)
 
@@ -61,7 +75,7 @@ class ONNXProgram:
         if hasattr(destination, "write"):
             destination.write(data)
             return
-        with replacing(destination) as file:
+        with replacing(os.fsdecode(destination)) as file:
             file.write(data)
 
     def __repr__(self) -> str:
@@ -153,29 +167,31 @@ def export(
     [('Gemm', 'input', '0.weight', '0.bias'), ('Relu', '/0/Gemm_0_output_0')]
     """
     onnx = library()
-    version_ = _checked_opset(opset_version)
-    positional, named = _arguments(args, kwargs)
-    inputs = _names_of_inputs(model, positional, named, input_names)
-    axes = _axes(inputs, positional, named, dynamic_axes, dynamic_shapes)
+    model, version_ = checked_model(model, args), checked_opset(opset_version)
+    check_target(f)
+    positional, named = arguments(args, kwargs)
+    inputs = names_of_inputs(model, positional, named, input_names)
+    axes = axes_that_vary(inputs, positional, named, dynamic_axes, dynamic_shapes)
     with _in_mode(model, training):
         try:
+            spoken = _watched(model, positional, named)
             general = _program(model, positional, named, axes)
         except (TypeError, OnnxExporterError) as error:
-            if problem := _misread_dict(model, positional, named, given_by_name=bool(kwargs)):
+            if problem := misread_dict(model, positional, named, given_by_name=bool(kwargs)):
                 raise TypeError(problem) from error
             raise
-    outputs = _names_of_outputs(len(general.results), output_names)
-    _check_axes_named(inputs, outputs, dynamic_axes or {})
-    names = _names_of_parameters(model)
+    names = names_of_parameters(model)
+    outputs = names_of_outputs(len(general.results), output_names, [*inputs, *names.values()])
+    check_outputs_axes(inputs, outputs, [general.trace.arrays[slot].shape for slot in general.results], dynamic_axes)
     if taken := sorted({*inputs, *outputs} & {*names.values()} | {n for n in inputs if n in outputs}):
         raise ValueError(
-            f"names of inputs and outputs must be others than parameters' and each other's, but got {taken}: give others, as "
-            "input_names=[...] and output_names=[...]"
+            f"export(): names of inputs and outputs must be others than parameters' and each other's, but got {taken}: give "
+            "others, as input_names=[...] and output_names=[...]"
         )
     translation = Translation(general, onnx, names, inputs)
     if translation.problems:
         raise _unsupported(translation.problems)
-    proto = _assembled(onnx, translation, inputs, outputs, version_, dynamic_axes or {}, _title(model))
+    proto = _assembled(onnx, translation, inputs, outputs, version_, dynamic_axes or {}, title_of(model))
     _parameters_as_inputs(onnx, proto, set(names.values()), export_params, keep_initializers_as_inputs)
     onnx.checker.check_model(proto, full_check=True)
     if verbose:
@@ -187,136 +203,20 @@ def export(
     program = ONNXProgram(proto)
     if f is not None:
         program.save(f)
+    if spoken:
+        warnings.warn(f"export(): {spoken}; the file does not do it", stacklevel=2)
     return program
-
-
-# -- arguments and names -----------------------------------------------------------------------------------------------
-def _checked_opset(given: int | None) -> int:
-    if given is None:
-        return OPSETS[0]
-    if given not in OPSETS:
-        raise ValueError(f"opset_version must be one of {list(OPSETS)}, but got {given!r}")
-    return given
-
-
-def _arguments(args: Any, kwargs: dict[str, Any] | None) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    args = (args,) if isinstance(args, Tensor) else tuple(args)
-    named = dict(kwargs or {})
-    if args and isinstance(args[-1], dict) and not kwargs:
-        named, args = dict(args[-1]), args[:-1]
-    if not any([isinstance(leaf, Tensor) for leaf in tree_flatten((args, named))[0]]):
-        raise OnnxExporterError("export() needs example arguments: at least one Tensor")
-    return args, named
-
-
-def _misread_dict(model: Any, args: tuple[Any, ...], named: dict[str, Any], given_by_name: bool) -> str | None:
-    """What is wrong where a dict at the end of *args* was taken for arguments by name, and the model has no such ones."""
-    forward = getattr(model, "forward", model)
-    try:
-        signature = inspect.signature(forward)
-    except (TypeError, ValueError):
-        return None
-    if given_by_name or not named:
-        return None
-    try:
-        signature.bind(*args, **named)
-    except TypeError as error:
-        return (
-            f"export(): the dict at the end of 'args' is taken for arguments by name, but with those {_title(model)}'s "
-            f"call fails: {error}; if the dict is an argument itself, add an empty one after it: args=(..., {{...}}, {{}})"
-        )
-    return None
-
-
-def _names_of_inputs(
-    model: Any, args: tuple[Any, ...], named: dict[str, Any], given: Sequence[str] | None
-) -> list[str]:
-    """A name for each tensor among the arguments."""
-    found: list[str] = []
-    try:
-        parameters = inspect.signature(getattr(model, "forward", model)).parameters.values()
-        own = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    except (TypeError, ValueError):
-        own = []
-    for number, (argument, name) in enumerate(
-        [*zip(args, [*own, *[""] * len(args)]), *[(v, k) for k, v in named.items()]]
-    ):
-        leaves = [leaf for leaf in tree_flatten(argument)[0] if isinstance(leaf, Tensor)]
-        stem = name or f"input_{number}"
-        found += [stem] if isinstance(argument, Tensor) else [f"{stem}_{i}" for i in range(len(leaves))]
-    if given is not None:
-        if len(given) > len(found):
-            raise ValueError(f"input_names has {len(given)} names, but there are {len(found)} tensors: {found}")
-        found[: len(given)] = given
-    if len(set(found)) < len(found):
-        raise ValueError(f"the names of inputs must differ, but are {found}")
-    return found
-
-
-def _names_of_outputs(count: int, given: Sequence[str] | None) -> list[str]:
-    names = ["output"] if count == 1 else [f"output_{i}" for i in range(count)]
-    if given is not None:
-        if len(given) > count:
-            raise ValueError(f"output_names has {len(given)} names, but the model returns {count} tensors")
-        names[: len(given)] = given
-    return names
-
-
-def _check_axes_named(inputs: list[str], outputs: list[str], dynamic_axes: Mapping[str, Any]) -> None:
-    """Refuse axes of what is neither an input nor an output."""
-    if unknown := [name for name in dynamic_axes if name not in inputs and name not in outputs]:
-        raise ValueError(
-            f"export(): dynamic_axes names {unknown[0]!r}, but the inputs are {', '.join(map(repr, inputs))} and the "
-            f"outputs {', '.join(map(repr, outputs))}; input_names=[...] and output_names=[...] give them others"
-        )
-
-
-def _names_of_parameters(model: Any) -> dict[int, str]:
-    """The names of parameters and buffers, by the id of their arrays."""
-    if not isinstance(model, Module):
-        return {}
-    found: dict[int, str] = {}
-    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
-        found.setdefault(id(tensor._array), name)
-    return found
-
-
-def _axes(
-    inputs: list[str], args: tuple[Any, ...], named: dict[str, Any], dynamic_axes: Any, dynamic_shapes: Any
-) -> dict[int, dict[int, str]]:
-    """For the tensors among the arguments, by number, the names of the axes that may vary."""
-    axes: dict[int, dict[int, str]] = {}
-    for name, given in (dynamic_axes or {}).items():
-        if name in inputs:
-            unnamed = not isinstance(given, Mapping)
-            axes[inputs.index(name)] = {a: f"{name}_dim_{a}" for a in given} if unnamed else dict(given)
-    if dynamic_shapes is not None:
-        order = dict(zip(inputs, range(len(inputs))))
-        shapes = dynamic_shapes.items() if isinstance(dynamic_shapes, Mapping) else zip(inputs, dynamic_shapes)
-        for name, given in shapes:
-            if name not in order or not isinstance(given, (Mapping, type(None), list, tuple)):
-                raise ValueError(f"dynamic_shapes names {name!r}; inputs are {inputs}, each with a dict of axes")
-            pairs = given.items() if isinstance(given, Mapping) else enumerate(given or ())
-            known = {axis: dim if isinstance(dim, str) else getattr(dim, "__name__", "") for axis, dim in pairs}
-            axes[order[name]] = {
-                axis: said or f"{name}_dim_{axis}" for axis, said in known.items() if dict(pairs).get(axis) is not None
-            }
-    tensors = [leaf for leaf in tree_flatten((args, named))[0] if isinstance(leaf, Tensor)]
-    for number, of in axes.items():
-        for axis in of:
-            if not isinstance(axis, int) or not -tensors[number].dim() <= axis < tensors[number].dim():
-                shape = list(tensors[number].shape)
-                raise ValueError(f"{inputs[number]!r} has no axis {axis!r}: the example is of shape {shape}")
-    return axes
 
 
 # -- tracing -----------------------------------------------------------------------------------------------------------
 @contextmanager
 def _in_mode(model: Any, training: TrainingMode) -> Iterator[None]:
     """Have the model in a mode, and its buffers as they were in the end."""
-    modules = list(model.modules()) if isinstance(model, Module) else []
+    if not isinstance(training, TrainingMode):
+        raise TypeError(f"export(): training must be a TrainingMode, such as TrainingMode.EVAL, but is {training!r}")
+    modules = list({id(m): m for _, root in modules_of(model) for m in root.modules()}.values())
     modes = [module.training for module in modules]
-    buffers = [(b, b._array.copy()) for b in model.buffers()] if isinstance(model, Module) else []
+    buffers = [(b, b._array.copy()) for module in modules for b in module._buffers.values() if b is not None]
     for module in modules if training is not TrainingMode.PRESERVE else ():
         module.training = training is TrainingMode.TRAINING
     token = _exporting.set(True)
@@ -331,6 +231,17 @@ def _in_mode(model: Any, training: TrainingMode) -> Iterator[None]:
                 buffer._array[...] = before
 
 
+def _watched(model: Any, args: tuple[Any, ...], named: dict[str, Any]) -> str:
+    """Refuse a model that does more than to compute tensors; what it prints meanwhile, in words."""
+    with no_grad():
+        reason, spoken = watched(model, args, named)
+    if reason:
+        raise OnnxExporterError(
+            f"cannot export {title_of(model)}: {reason}; an ONNX file computes from its inputs alone, and nothing was written"
+        )
+    return spoken
+
+
 def _program(model: Any, args: tuple[Any, ...], named: dict[str, Any], axes: dict[int, dict[int, str]]) -> General:
     try:
         general = generalise(lambda a, k: model(*a, **k), [args, named], axes, expand)
@@ -341,6 +252,12 @@ def _program(model: Any, args: tuple[Any, ...], named: dict[str, Any], axes: dic
         raise OnnxExporterError(f"cannot export with these dynamic axes: {error}") from error
     if not general.results:
         raise OnnxExporterError("the model returned no Tensor: there is nothing to export")
+    if others := [x for x in general.passes[0].leaves if not isinstance(x, (Tensor, type(None)))]:
+        shown = repr(others[0]) if is_plain(others[0]) else an_object(others[0])
+        raise OnnxExporterError(
+            f"the model returns {shown} besides tensors, and outputs of an ONNX file are tensors: leave it out, or return "
+            "torch.tensor(...) of it"
+        )
     return general
 
 
@@ -354,10 +271,6 @@ def _unsupported(problems: Sequence[Any]) -> OnnxExporterError:
 
 
 # -- the model ---------------------------------------------------------------------------------------------------------
-def _title(model: Any) -> str:
-    return type(model).__name__ if isinstance(model, Module) else getattr(model, "__name__", "function")
-
-
 def _assembled(
     onnx: Any,
     translation: Translation,

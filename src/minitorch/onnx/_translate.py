@@ -160,11 +160,12 @@ class Translation:
             return  # a file has no other way to go
         elif isinstance(instruction, Left) and self.trace.depends(instruction.slot):
             said = f"a value is taken out of the graph by {instruction.kind}(), so that Python decides what happens"
+            if instruction.kind == "print":
+                said = "a tensor is made a text (print, str, an f-string): do that outside, or of its shape alone"
             self._refuse(instruction.kind, path, said)
         elif isinstance(instruction, (Graded, Ran)):
-            self._refuse(
-                "step" if isinstance(instruction, Ran) else "backward", path, "a model to export computes only"
-            )
+            name = instruction.name if isinstance(instruction, Ran) else "backward"
+            self._refuse(name, path, "a model to export computes only: call it outside")
 
     def _refuse(self, name: str, path: str, reason: str) -> None:
         """What cannot be exported whether results need it or not."""

@@ -21,17 +21,18 @@ from ._stands import MISSING
 
 
 class Effect(NamedTuple):
-    """What a call does, in words; whether a first call alone may do it, as when it reads a file into a cache; and whether it
-    counts where this package does it, for whoever called that."""
+    """What a call does, in words; whether a first call alone may do it, as when it reads a file into a cache; whether it
+    counts where this package does it, for whoever called that; and whether it only speaks, so that no number depends on it."""
 
     said: str
     passing: bool = False
     through: bool = False
+    speaks: bool = False
 
 
-_PRINTS = Effect("it prints, which a program does not: print outside what it returns")
-_WARNS = Effect("it warns, which a program does not: warn outside")
-_LOGS = Effect("it writes a log, which a program does not: log outside what it returns")
+_PRINTS = Effect("it prints, which a program does not: print outside what it returns", speaks=True)
+_WARNS = Effect("it warns, which a program does not: warn outside", speaks=True)
+_LOGS = Effect("it writes a log, which a program does not: log outside what it returns", speaks=True)
 _STREAMS = Effect("it reads or writes a stream: do that outside, and pass what was read as an argument", True, True)
 _SEEDS = Effect("it asks a generator for its seed: ask outside, and pass the seed as an argument", through=True)
 _CATCHES = Effect(
@@ -63,6 +64,8 @@ _HARMLESS = {"fspath", "getpid", "_path_normpath", "_path_splitroot", "_path_spl
 """What ``os`` tells that stays as it is."""
 _LOADING = {"importlib", "_frozen_importlib", "runpy", "linecache", "inspect"}
 """Libraries that read files once: modules and their source."""
+_SPEAKING = {"logging", "warnings"}
+"""Libraries that ask for the time, and write into streams, for what they say."""
 
 
 class Effects(CallsSeen):
@@ -75,17 +78,19 @@ class Effects(CallsSeen):
     ----------
     said : str
         The first of them, in words, with the user's line; empty where there was none.
+    spoken : str
+        The same of those that only speak: it prints, writes a log, or warns.
     surely : bool
         Whether later calls are to be expected to do the same.
     codes : dict of int to (code, dict or None, object)
-        By ``id``, the code of functions that ran, their globals: none where modules are imported, and of people's the
-        first argument of their first call.
+        By ``id``, the code of functions that ran, their globals: none where modules are imported, or logs written, and
+        of people's the first argument of their first call.
     closures : dict of tuple to (code, list)
         The code of people's functions that ran and are closures, with the values of their variables.
     """
 
     def __init__(self) -> None:
-        self.said, self.surely = "", False
+        self.said, self.spoken, self.surely = "", "", False
         self.codes: dict[int, tuple[CodeType, Any, Any]] = {}
         self.closures: dict[tuple[int, ...], tuple[CodeType, list[Any]]] = {}
 
@@ -100,7 +105,7 @@ class Effects(CallsSeen):
     def _notice(self, frame: FrameType) -> None:
         """A function runs for the first time."""
         caller = frame if frame.f_back is None else frame.f_back
-        imports = str(caller.f_globals.get("__name__")).partition(".")[0] in _LOADING
+        imports = str(caller.f_globals.get("__name__")).partition(".")[0] in _LOADING | _SPEAKING
         within = self.codes.get(id(caller.f_code), (None, {}))[1] is None
         code = frame.f_code
         asked = code.co_argcount and is_theirs(code.co_filename)
@@ -130,10 +135,15 @@ class Effects(CallsSeen):
             effect = _CATCHES
         else:
             return
-        if effect is None or self.surely or (effect.passing and self.said):
+        if effect is None or (self.spoken if effect.speaks else self.surely or (effect.passing and self.said)):
             return
-        if place := _place(frame, self._block, effect):
-            self.said, self.surely = f"{effect.said} ({place})", not effect.passing
+        if not (place := _place(frame, self._block, effect)):
+            return
+        said = f"{effect.said} ({place})"
+        if effect.speaks:
+            self.spoken = said
+        else:
+            self.said, self.surely = said, not effect.passing
 
 
 def effect_of(called: Any) -> Effect | None:
@@ -182,7 +192,7 @@ def _place(frame: FrameType | None, block: FrameType, effect: Effect) -> str:
     caller: FrameType | None = None
     while frame is not None and frame is not block:
         library = str(frame.f_globals.get("__name__")).partition(".")[0]
-        if library in _LOADING:
+        if library in _LOADING or (library in _SPEAKING and not effect.speaks):
             return ""
         if caller is None and library not in sys.stdlib_module_names:
             caller = frame

@@ -38,11 +38,13 @@ class Found:
         By ``id``, the arrays that own the memory of the tensors that are reached.
     refused : str
         Why no program can stand for such a function; empty where one can.
+    refused_once : str
+        Why what it does cannot even be told from one call; empty where only later calls may find something else.
     """
 
     def __init__(self) -> None:
         self.memory: dict[int, np.ndarray] = {}
-        self.refused = ""
+        self.refused = self.refused_once = ""
         self.cells: list[tuple[types.CellType, Any]] = []
         self.named: list[tuple[Any, str, Any]] = []
         self.slots: list[tuple[Any, str, Any]] = []
@@ -59,8 +61,9 @@ class Found:
         self.tensors: list[Any] = []
         self._paths: dict[Any, str] = {}
 
-    def _refuse(self, reason: str) -> None:
+    def _refuse(self, reason: str, later: bool = False) -> None:
         self.refused = self.refused or reason
+        self.refused_once = self.refused_once or reason * (not later)
 
     def _stays(self, names: Mapping[str, Any] | None, name: str, path: str) -> None:
         """A value by its name in a namespace, whatever it reads."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import inspect
 import io
 import itertools
@@ -53,7 +54,7 @@ class Weights:
         self.arrays: dict[str, np.ndarray] = {}
         self.names: dict[int, str] = {}
         self._kept: dict[int, tuple[np.ndarray, str]] = {}
-        for prefix, module in _modules_of(function):
+        for prefix, module in modules_of(function):
             for name, tensor in (*module.named_parameters(), *module.named_buffers()):
                 self.names.setdefault(id(tensor), f"{prefix}.{name}" if prefix else name)
 
@@ -100,8 +101,10 @@ def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
-def _modules_of(function: Any) -> Iterator[tuple[str, Any]]:
+def modules_of(function: Any) -> Iterator[tuple[str, Any]]:
     """The modules whose parameters a function may use, each with the name that it has there."""
+    while isinstance(function, functools.partial):
+        function = function.func
     if hasattr(function, "named_parameters"):
         yield "", function
         return

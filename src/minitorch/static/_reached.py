@@ -142,7 +142,7 @@ class Reached(Found):
             if name in self._handed or name not in self._called:
                 self._refuse(effect)
         for name in _UNGUARDED.keys() & self._names:
-            self._refuse(f"it reads {_UNGUARDED[name]} ({name}): read it outside")
+            self._refuse(f"it reads {_UNGUARDED[name]} ({name}): read it outside", later=True)
         self.asks = not self._names.isdisjoint(_ASKED)
         for kept in (self._seen, self._holders, self._names, self._stored):
             kept.clear()
@@ -431,7 +431,7 @@ class Reached(Found):
     def _container(self, container: Any, path: str, keyed: bool = False) -> None:
         if len(container) > _MOST:
             what = f"{an_object(container)} of {len(container)} items"
-            self._refuse(f"it reads {path}, {what}: pass it as a tensor, or as an argument")
+            self._refuse(f"it reads {path}, {what}: pass it as a tensor, or as an argument", later=True)
             if self._ran is not None or len(container) > _MOST_ONCE:
                 return
         values = tuple(items_of(container))
@@ -450,7 +450,7 @@ class Reached(Found):
         if not of_library(type(array)):
             self._object(array, path)
         if array.nbytes > 100 * _MOST or array.dtype.hasobject:
-            self._refuse(f"it reads {path}, a large NumPy array, which may change: pass it as a tensor")
+            self._refuse(f"it reads {path}, a large NumPy array, which may change: pass it as a tensor", later=True)
             return
         self._paths[id(array)] = path
         self.arrays.append((array, array.tobytes()))

@@ -11,25 +11,24 @@ from typing import Any, overload
 
 import numpy as np
 
-from .. import _dtypes, _runtime
+from .. import _runtime
 from .._differentiate import grad
-from .._modes import enable_grad, grad_on, inference_marks, inference_mode_on, observers
+from .._modes import enable_grad, inference_marks, inference_mode_on, observers
 from .._pytree import tree_flatten, tree_unflatten
-from .._trace_instructions import Graded, Ran, Slot, Written
+from .._trace_instructions import Graded, Left, Ran, Slot, Written
 from ..nn.modules.module import Module
-from ._effects import Effects
-from ._executed import Executed
 from ._facts import draws, flattened
 from ._guards import arrays_if_alike
 from ._kinds import difference, facts_of, key_of
 from ._memory import MemoryPlan
 from ._returned import Recording, Returned
-from ._stands import alike, an_object, form, is_plain, weakly
-from ._surroundings import Surroundings, tells_memory_apart
+from ._stands import an_object, form, is_plain, weakly
+from ._surroundings import tells_memory_apart
 from ._text import nearest
 from ._traced_code import PASSES, Refused
 from ._uses import what_is_read
 from ._variant import Variant, drop_own_gradients, text_of
+from ._watch import TRIES, Watch
 
 _MOST = 16
 """How many variants there are of a function for one kind of arguments; beyond, it runs as it is written."""
@@ -39,9 +38,6 @@ _MOST_KINDS = 64
 
 _WORTH = 4
 """How often programs have to have run, on average, for another one to take the place of the oldest."""
-
-_TRIES = 3
-"""How often a function is traced whose calls change what it reads, before it runs as it is written."""
 
 
 class Traced:
@@ -65,6 +61,7 @@ class Traced:
         self._may_repeat = False  # whether the last call is not known yet, and changed nothing
         self.notes: list[str] = []
         self._variants: dict[Any, list[Variant]] = {}
+        self._silent: dict[Any, list[Variant]] = {}  # what it does besides printing, for `to_python`
         self._refused: dict[Any, str] = {}
         self._latest: tuple[Callable[[Sequence[Any]], list[Any] | None], Variant] | None = None
         self._name = getattr(function, "__name__", type(function).__name__)
@@ -187,28 +184,11 @@ class Traced:
         """Run the function and write down what it does."""
         for value in others:
             self._hold(value, key)
-        around = Surroundings([self.function, *others], tensors, self._met)
-        given = tree_flatten((args, kwargs))
-        trace = Recording(tensors, lifts="kernels")
-        trace.all_leaks, trace.within = True, Traced._traced.__code__
-        with around:
-            modes = _modes()
-            with trace, Executed(around.asks) as executed, Effects() as effects:
-                out = self.function(*args, **kwargs)
-            why_not = around.why_not(trace)
-            unseen = [] if effects.said or why_not else around.unseen(effects)
-        read = around.narrowed(executed)
-        refused = around.refused and read.refused
-        reason = refused or effects.said or why_not
-        unseen = [] if reason else unseen
-        reason = reason or self._meets(unseen)
+        watch, trace = Watch(self.function, others, tensors, self._met), Recording(tensors, lifts="kernels")
+        out = watch.call(trace, args, kwargs)
+        reason = watch.reason or self._meets(watch.unseen)
         written = [i for i in flattened(trace.instructions) if isinstance(i, (Written, Graded, Ran)) or draws(i)]
-        self._may_repeat = bool(unseen and not written)
-        changed = _changed(given, tree_flatten((args, kwargs)))
-        if _modes() != modes:
-            changed = (
-                "a call leaves another mode of gradients, default dtype, or way of NumPy with errors: set it outside"
-            )
+        self._may_repeat = bool(watch.unseen and not written)
         returned = Returned(trace, out)
         results = returned.tensors(out)
         try:
@@ -219,18 +199,22 @@ class Traced:
             if ran - self._ran.get(key, 0) >= _WORTH:  # since it was looked at last
                 self._tries[key] = 0
             self._ran[key] = ran
-            if self._settled(key, reason or changed, bool(refused or changed) or effects.surely):
+            if self._settled(key, reason or watch.changed, watch.surely):
                 if tells_memory_apart(trace, results):
                     raise Refused(
                         "`.data = ...` gives a tensor other memory, and what it had is used after that: write with copy_()"
                     )
-                drop_own_gradients(trace, results, around.tensors)
-                variant = Variant(trace, results, returned.made, self.passes, read)
+                drop_own_gradients(trace, results, watch.around.tensors)
+                variant = Variant(trace, results, returned.made, self.passes, watch.read)
                 variant.given, variant.returned = (
                     _with_slots((args, kwargs)),
                     returned.made(list(map(Slot, range(len(results)))), {}),
                 )
                 variant.required = {s for s, t in zip(trace.arguments, tensors) if t._node is not None}
+                if watch.spoken:
+                    if not any([i.kind == "print" for i in flattened(trace.instructions) if isinstance(i, Left)]):
+                        self._silent[key] = [variant]
+                    raise Refused(watch.spoken)
                 known.append(variant)
                 if (instead := variant.instead()) and instead not in self.notes:
                     self._note(instead)
@@ -250,7 +234,7 @@ class Traced:
                     for known in traced._objects.pop(number)[1]:
                         variants = traced._variants.pop(known, [])
                         traced._in_vain += sum([variant.runs for variant in variants]) < _WORTH
-                        for table in (traced._refused, traced._tries, traced._ran):
+                        for table in (traced._refused, traced._tries, traced._ran, traced._silent):
                             table.pop(known, None)
 
             self._objects[number] = weakly(value, gone) or value, set()
@@ -269,7 +253,7 @@ class Traced:
         A first call may fill a cache, so it is looked at again at the next one.
         """
         self._tries[key] = self._tries.get(key, 0) + 1 if reason else 0
-        if reason and (surely or self._tries[key] == _TRIES):
+        if reason and (surely or self._tries[key] == TRIES):
             raise Refused(reason)
         return not reason
 
@@ -344,6 +328,11 @@ class Traced:
             Where nothing was traced, or something cannot be written, all of which the message names, with what to do: drawing
             random numbers, ``backward()``, an optimizer's step, writes into arguments or parameters; and where the function
             does other things at other sizes of *dynamic_axes*.
+
+        Warns
+        -----
+        UserWarning
+            Where the function prints, warns or writes a log: the module does not.
 
         Examples
         --------
@@ -459,17 +448,6 @@ def _check_results(trace: Recording, others: Sequence[Any], tensors: Sequence[An
         raise Refused("it returns tensors of inference mode, which is off outside: have it on outside")
     if any([vars(t) for t in tensors if trace.slot_of(t) not in (*trace.arguments, *trace.captured)]):
         raise Refused("it returns a tensor with an attribute of its own: set that outside")
-
-
-def _modes() -> tuple[Any, ...]:
-    """What is on in this thread."""
-    return grad_on(), inference_mode_on.get(), _dtypes.default(), np.geterr()
-
-
-def _changed(before: tuple[Any, Any], after: tuple[Any, Any]) -> str:
-    """Why no program can stand for a call that changed the containers that it was given; empty where it did not."""
-    same = before[1] == after[1] and all(map(alike, before[0], after[0]))
-    return "" if same else "a call changes a list or a dict that is an argument: return what it becomes"
 
 
 def _with_slots(given: Any) -> Any:

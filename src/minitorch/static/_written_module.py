@@ -8,6 +8,7 @@ import json
 import os
 import re
 import textwrap
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,8 @@ WIDTH = 120
 def write(traced: Any, path: Any, dynamic_axes: Any = None) -> None:
     """Write a traced function as a module, and its weights; see ``Traced.to_python``."""
     write_blocks(traced.function, traced._name, lambda: [block_of(v) for v in variants_of(traced)], path, dynamic_axes)
+    for said in dict.fromkeys([traced._refused[key] for key in traced._silent]):
+        warnings.warn(f"to_python(): {said}", stacklevel=3)
 
 
 def write_blocks(function: Any, title: str, blocks: Callable[[], list[Block]], path: Any, dynamic_axes: Any) -> None:
@@ -116,11 +119,12 @@ def write_blocks(function: Any, title: str, blocks: Callable[[], list[Block]], p
 
 def variants_of(traced: Any) -> list[Any]:
     """The programs of a traced function, of those for one kind of inputs the last ones."""
-    if not traced.variants:
+    known = [variants for variants in (*traced._variants.values(), *traced._silent.values()) if variants]
+    if not known:
         why = traced.notes[-1] if traced.notes else "call it on an example first, and once more if that filled a cache"
         raise RuntimeError(f"to_python(): there is no program of {traced._name}: {why}")
     found: dict[Any, list[Any]] = {}
-    for variants in traced._variants.values():
+    for variants in known:
         for variant in variants:
             arrays = [variant.trace.arrays[s] for s in variant.trace.arguments]
             key = repr(variant.given), *[(a.shape, a.dtype.name) for a in arrays]
