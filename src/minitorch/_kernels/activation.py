@@ -216,7 +216,7 @@ def softplus(x: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
 
 
 def _softplus(x: Array, out: Array) -> None:
-    np.maximum(x, _ZERO[x.itemsize], out=out)
+    np.maximum(x, _ZEROS[x.itemsize][: x.size], out=out)
     np.add(out, _log1p_exp(np.negative(np.abs(x))), out)
 
 
@@ -255,7 +255,7 @@ def log_sigmoid(x: Array) -> Array:
 
 
 def _log_sigmoid(x: Array, out: Array) -> None:
-    np.minimum(x, _ZERO[x.itemsize], out=out)
+    np.minimum(x, _ZEROS[x.itemsize][: x.size], out=out)
     np.subtract(out, _log1p_exp(np.negative(np.abs(x))), out)
 
 
@@ -345,3 +345,15 @@ def _gelu_tanh_backward(grad: Array, x: Array, share: Array, out: Any = ...) -> 
     np.add(out, _ONE[x.itemsize], out)
     np.multiply(out, share, out)
     return np.multiply(out, grad, out)
+
+
+BLOCKS: dict[str, Callable[..., Any]] = {
+    "relu": _relu,
+    "relu_backward": _relu_backward,
+    "sigmoid": _sigmoid,
+    "silu": _silu,
+    "silu_backward": _silu_backward,
+    "leaky_relu_backward": _leaky_relu_backward,
+    "gelu_backward": _gelu_backward,
+}
+"""By what they compute, kernels of one block of float32 or float64, with `out`."""

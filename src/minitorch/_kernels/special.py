@@ -141,8 +141,8 @@ def logit(coefficients: Coefficients, square: Array, out: Array) -> None:
     np.add(out, start, out)
 
 
-def blockwise(kernel: Callable[..., Any], *arrays: Array) -> Array:
-    """Return a fresh array that ``kernel(*blocks, out)`` fills, block by block; float16 is computed in float32.
+def blockwise(kernel: Callable[..., Any], *arrays: Array, out: Array | None = None) -> Array:
+    """Return an array that ``kernel(*blocks, out)`` fills, block by block; float16 is computed in float32.
 
     Parameters
     ----------
@@ -150,11 +150,14 @@ def blockwise(kernel: Callable[..., Any], *arrays: Array) -> Array:
         An elementwise function of flat arrays, which writes to its last argument.
     *arrays : ndarray
         Arrays of one shape and floating-point dtype.
+    out : ndarray, optional
+        A contiguous array of float32 or float64, where to write; a fresh one by default.
     """
     first = arrays[0]
     if first.itemsize == 2:
         return blockwise(kernel, *[array.astype(np.float32) for array in arrays]).astype(first.dtype)
-    out = np.empty(first.shape, first.dtype)
+    if out is None:
+        out = np.empty(first.shape, first.dtype)
     flat = [array.reshape(-1) for array in arrays]
     result = out.reshape(-1)
     if first.size <= BLOCK:

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._kernels import reduce
+from .._kernels.activation import BLOCKS
+from .._kernels.special import blockwise
 from .._op import Row
+from ..ops.copies import filler
 from ..ops.loss import REDUCTIONS
 
 _BLOCK = 1 << 15
@@ -129,6 +133,9 @@ _FOLDED = {
     name: Form(_folded, ["{r} = {place}", into], (), _folds(-1 if name == "mm" else 0)) for name, into in _INTO.items()
 }
 
+_TANH_BACKWARD = ["{r} = multiply({1}, {1}{out})", "subtract({one}, {r}, {r})", "multiply({r}, {0}, {r})"]
+_SIGMOID_BACKWARD = ["{r} = subtract({one}, {1}{out})", "multiply({r}, {1}, {r})", "multiply({r}, {0}, {r})"]
+
 FORMS: dict[str, Sequence[Form]] = {
     "mm": [Form(_matrices, [f"{{r}} = {PRODUCTS['mm']}"]), _FOLDED["mm"]],
     "folded_mm": [_FOLDED["mm"]],
@@ -157,32 +164,115 @@ FORMS: dict[str, Sequence[Form]] = {
         )
     ],
     "abs": [Form(_small, ["{r} = absolute({0}{out})"], (0,))],
-    "tanh_backward": [
-        Form(
-            _small,
-            ["{r} = multiply({1}, {1}{out})", "subtract({one}, {r}, {r})", "multiply({r}, {0}, {r})"],
-            (1,),
-            _one,
-        )
-    ],
-    "sigmoid_backward": [
-        Form(
-            _small,
-            ["{r} = subtract({one}, {1}{out})", "multiply({r}, {1}, {r})", "multiply({r}, {0}, {r})"],
-            (),
-            _one,
-        )
-    ],
+    "tanh_backward": [Form(_small, _TANH_BACKWARD, (1,), _one)],
+    "sigmoid_backward": [Form(_small, _SIGMOID_BACKWARD, (), _one)],
 }
 """By the name of the row, the first that fits is taken."""
+
+
+# -- pieces of large arrays --------------------------------------------------------------------------------------------
+def _alike(operands: Sequence[np.ndarray], params: Any) -> bool:
+    """Whether elementwise operands are of one shape."""
+    return _floats(operands) and len({a.shape for a in operands}) == 1
+
+
+def _to_the(exponent: float) -> Callable[[Sequence[np.ndarray], Any], bool]:
+    return lambda operands, params: _alike(operands, params) and bool(params["exponent"] == exponent)
+
+
+def _bits(operands: Sequence[np.ndarray], params: Any) -> dict[str, Any]:
+    kind = np.dtype(f"u{operands[0].itemsize}")
+    return {"kind": kind, "mask": np.asarray(np.iinfo(kind).max >> 1, kind)}
+
+
+def _with_number(operands: Sequence[np.ndarray], params: Any) -> bool:
+    return _floats(operands) and operands[1].ndim == 0
+
+
+def _gentle(operands: Sequence[np.ndarray], params: Any) -> bool:
+    return _alike(operands, params) and bool(0 <= params["negative_slope"] <= 1)
+
+
+def _scale(operands: Sequence[np.ndarray], params: Any) -> dict[str, Any]:
+    return {"scale": params.get("alpha", params.get("value", params.get("negative_slope")))}
+
+
+def _bounds(operands: Sequence[np.ndarray], params: Any) -> dict[str, Any]:
+    bounds = (params.get("min"), -math.inf), (params.get("max"), math.inf)
+    low, high = [filler(wide if bound is None else bound, operands[0].dtype) for bound, wide in bounds]
+    return {"low": low, "high": high}
+
+
+def _in_blocks(
+    name: str,
+    count: int,
+    over: tuple[int, ...] = (),
+    fits: Callable[[Sequence[np.ndarray], Any], bool] = lambda operands, params: True,
+    **known: str,
+) -> Form:
+    """The block's kernel of that name, with parameters by the names that the kernel has for them."""
+
+    def constants(operands: Sequence[np.ndarray], params: Any) -> dict[str, Any]:
+        given = {theirs: params[ours] for theirs, ours in known.items()}
+        return {"kernel": partial(BLOCKS[name], **given) if given else BLOCKS[name]}
+
+    operands = ", ".join([f"{{{n}}}" for n in range(count)])
+    return Form(
+        lambda arrays, params: _alike(arrays, params) and fits(arrays, params),
+        [f"{{r}} = blockwise({{kernel}}, {operands}, out={{place}})"],
+        over,
+        constants,
+    )
+
+
+_CLIPPED = Form(_alike, ["{r} = clip({0}, {low}, {high}, {place})"], (0,), _bounds)
+_SCALED = "{r} = multiply({1}, {scale}{out})"
+
+PIECES: dict[str, Sequence[Form]] = {
+    # NumPy's own absolute(), square() and reciprocal() go through float32 with vectors of four elements at most.
+    "abs": [Form(_alike, ["{r} = {place}", "bitwise_and({0}.view({kind}), {mask}, {r}.view({kind}))"], (0,), _bits)],
+    "pow_number": [
+        Form(_to_the(2), ["{r} = multiply({0}, {0}{out})"], (0,)),
+        Form(_to_the(3), ["{r} = multiply({0}, {0}{out})", "multiply({r}, {0}, {r})"]),
+        Form(_to_the(0.5), ["{r} = sqrt({0}{out})"], (0,)),
+        Form(_to_the(-1), ["{r} = divide({one}, {0}{out})"], (0,), _one),
+    ],
+    "rsqrt": [Form(_alike, ["{r} = sqrt({0}{out})", "divide({one}, {r}, {r})"], (0,), _one)],
+    "rsub": [Form(_alike, ["{r} = subtract({1}, {0}{out})"], (0, 1))],
+    "rsub_number": [Form(_with_number, ["{r} = subtract({1}, {0}{out})"], (0,))],
+    "add_scaled": [Form(_alike, [_SCALED, "add({0}, {r}, {r})"], (1,), _scale)],
+    "sub_scaled": [Form(_alike, [_SCALED, "subtract({0}, {r}, {r})"], (1,), _scale)],
+    "addcmul": [Form(_alike, [_SCALED, "multiply({r}, {2}, {r})", "add({0}, {r}, {r})"], (1,), _scale)],
+    "addcdiv": [Form(_alike, [_SCALED, "divide({r}, {2}, {r})", "add({0}, {r}, {r})"], (1,), _scale)],
+    "tanh_backward": [Form(_alike, _TANH_BACKWARD, (1,), _one)],
+    "sigmoid_backward": [Form(_alike, _SIGMOID_BACKWARD, (), _one)],
+    "clamp": [_CLIPPED],
+    "clamp_min": [_CLIPPED],
+    "clamp_max": [_CLIPPED],
+    "leaky_relu": [Form(_gentle, ["{r} = multiply({0}, {scale}{out})", "maximum({0}, {r}, out={r})"], (), _scale)],
+    "leaky_relu_backward": [_in_blocks("leaky_relu_backward", 2, slope="negative_slope")],
+    "relu": [_in_blocks("relu", 1, (0,))],
+    "relu_backward": [_in_blocks("relu_backward", 2, (1,))],
+    "sigmoid": [_in_blocks("sigmoid", 1, (0,))],
+    "silu": [_in_blocks("silu", 1)],
+    "silu_backward": [_in_blocks("silu_backward", 2)],
+    "gelu_backward": [_in_blocks("gelu_backward", 3, fits=lambda operands, params: params["approximate"] == "none")],
+}
+"""The same for pieces: operands are contiguous, and none of them is a row or a column."""
 
 NAMES = {
     "absolute": np.absolute,
     "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
     "asarray": np.asarray,
+    "bitwise_and": np.bitwise_and,
+    "blockwise": blockwise,
+    "clip": np.clip,
+    "divide": np.divide,
     "empty": np.empty,
+    "maximum": np.maximum,
+    "multiply": np.multiply,
+    "sqrt": np.sqrt,
+    "subtract": np.subtract,
 }
 """What the lines call."""
 
@@ -195,7 +285,7 @@ def form_of(row: Any, arrays: Sequence[Any], params: Sequence[Any]) -> Form | No
     return next((form for form in forms if form.fits(arrays, dict(zip(row.params, params)))), None)
 
 
-def piece_form_of(row: Row, arrays: Sequence[Any]) -> Form | None:
-    """The form of an elementwise row on pieces of arrays of one shape."""
-    forms = FORMS.get(row.name, ()) if row.elementwise else ()
-    return forms[0] if forms and _floats(arrays) and len({a.shape for a in arrays}) == 1 else None
+def piece_form_of(row: Row, arrays: Sequence[Any], params: Sequence[Any]) -> Form | None:
+    """The form of an elementwise row on pieces of arrays like these."""
+    given = dict(zip(row.params, params))
+    return next((form for form in PIECES.get(row.name, ()) if form.fits(arrays, given)), None)

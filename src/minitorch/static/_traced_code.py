@@ -238,16 +238,16 @@ class Writer:
     # -- pieces, see _loops --------------------------------------------------------------------------------------------
     def takes_out(self, ins: Called) -> bool:
         """Whether a call on pieces can be told where to write."""
-        return is_elementwise_ufunc(ins.row) or piece_form_of(ins.row, self.arrays(ins)) is not None
+        return is_elementwise_ufunc(ins.row) or piece_form_of(ins.row, self.arrays(ins), ins.params) is not None
 
     def may_write_over(self, ins: Called, slot: Slot) -> bool:
         """Whether that may be an operand."""
-        form = piece_form_of(ins.row, self.arrays(ins))
+        form = piece_form_of(ins.row, self.arrays(ins), ins.params)
         return form is None or all([n in form.over for n, i in enumerate(ins.inputs) if i == slot])
 
     def into_piece(self, ins: Called, piece: str, out: str) -> Iterator[str]:
         """The lines of a call on pieces."""
-        operands, form = self.operands(ins), piece_form_of(ins.row, self.arrays(ins))
+        operands, form = self.operands(ins), piece_form_of(ins.row, self.arrays(ins), ins.params)
         if form is not None:
             yield from self.formed(form, ins, operands, piece, out)
             return
