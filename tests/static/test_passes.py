@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import minitorch as torch
-from minitorch import static
+from minitorch import nn, static
 from minitorch._op import rows
 from minitorch.static import _loops
 from minitorch.static._facts import is_elementwise_ufunc
+from minitorch.static._forms import PIECES
 
 Step = tuple[str, int, int, Any]
 NUMBERS = (1, 1.0, 0, 0.0, -0.0, 2.0, -1.0)
@@ -273,6 +274,26 @@ def test_a_row_on_pieces(name: str, dtype: Any, monkeypatch: pytest.MonkeyPatch)
     program = static.trace(f, *given)
     assert len(program.variants[0].plan.loops) == 1
     assert bits([program(*given)]) == bits([f(*given)])
+    assert ("copyto(" in program.variants[0].source) == (name in _loops.PIECEWISE and name not in PIECES)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["weight", "exponent", "slope", "bound", "number"])
+def test_rows_on_pieces_for_other_numbers(name: str, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_loops, "PIECE", 1 << 15)
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1e-40, -1e-40, 3e38, 1, -1, 0.5])
+    values = np.random.default_rng(0).choice(special, (2, 2**17 + 3))
+    given = [torch.from_numpy(v.astype(dtype)) for v in values]
+    calls: dict[str, Callable[[Any, Any], Any]] = {
+        "weight": lambda x, y: [torch.lerp(x + 1, y, w) * 2 for w in (-0.7, 0.49, 0.5, 1.5)],
+        "exponent": lambda x, y: [(x * 2) ** e * y for e in (2, 3, 0.5, -1, 1.5, 4)],
+        "slope": lambda x, y: [nn.functional.leaky_relu(x * 2, s) * y for s in (0, 1.5, -0.5)],
+        "bound": lambda x, y: [(x * 2).clamp(*b) * y for b in ((-1, None), (None, 0.25), (1, -1))],
+        "number": lambda x, y: [(3 - x * 2) * y, (1 / (x * 2)) * y, torch.add(x * 2, y, alpha=-3) * y],
+    }
+    program = static.trace(calls[name], *given)
+    assert len(program.variants[0].plan.loops) == 1
+    assert bits(program(*given)) == bits(calls[name](*given))
 
 
 def test_loops() -> None:

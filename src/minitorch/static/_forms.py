@@ -186,7 +186,7 @@ def _bits(operands: Sequence[np.ndarray], params: Any) -> dict[str, Any]:
 
 
 def _with_number(operands: Sequence[np.ndarray], params: Any) -> bool:
-    return _floats(operands) and operands[1].ndim == 0
+    return _floats(operands) and operands[1].shape in ((), operands[0].shape)
 
 
 def _gentle(operands: Sequence[np.ndarray], params: Any) -> bool:
@@ -195,6 +195,10 @@ def _gentle(operands: Sequence[np.ndarray], params: Any) -> bool:
 
 def _scale(operands: Sequence[np.ndarray], params: Any) -> dict[str, Any]:
     return {"scale": params.get("alpha", params.get("value", params.get("negative_slope")))}
+
+
+def _near_start(operands: Sequence[np.ndarray], params: Any) -> bool:
+    return _alike(operands, params) and abs(params["weight"]) < 0.5
 
 
 def _bounds(operands: Sequence[np.ndarray], params: Any) -> dict[str, Any]:
@@ -239,13 +243,31 @@ PIECES: dict[str, Sequence[Form]] = {
     ],
     "rsqrt": [Form(_alike, ["{r} = sqrt({0}{out})", "divide({one}, {r}, {r})"], (0,), _one)],
     "rsub": [Form(_alike, ["{r} = subtract({1}, {0}{out})"], (0, 1))],
-    "rsub_number": [Form(_with_number, ["{r} = subtract({1}, {0}{out})"], (0,))],
+    "rsub_number": [Form(_with_number, ["{r} = subtract({1}, {0}{out})"], (0, 1))],
     "add_scaled": [Form(_alike, [_SCALED, "add({0}, {r}, {r})"], (1,), _scale)],
     "sub_scaled": [Form(_alike, [_SCALED, "subtract({0}, {r}, {r})"], (1,), _scale)],
     "addcmul": [Form(_alike, [_SCALED, "multiply({r}, {2}, {r})", "add({0}, {r}, {r})"], (1,), _scale)],
     "addcdiv": [Form(_alike, [_SCALED, "divide({r}, {2}, {r})", "add({0}, {r}, {r})"], (1,), _scale)],
     "tanh_backward": [Form(_alike, _TANH_BACKWARD, (1,), _one)],
     "sigmoid_backward": [Form(_alike, _SIGMOID_BACKWARD, (), _one)],
+    "lerp_number": [
+        Form(
+            _near_start,
+            ["{r} = subtract({1}, {0}{out})", "multiply({r}, {share}, {r})", "add({0}, {r}, {r})"],
+            (1,),
+            lambda operands, params: {"share": params["weight"]},
+        ),
+        Form(
+            _alike,
+            ["{r} = subtract({1}, {0}{out})", "multiply({r}, {share}, {r})", "subtract({1}, {r}, {r})"],
+            (0,),
+            lambda operands, params: {"share": 1 - params["weight"]},
+        ),
+    ],
+    "floor": [Form(_alike, ["{r} = floor({0}{out})"], (0,))],
+    "ceil": [Form(_alike, ["{r} = ceil({0}{out})"], (0,))],
+    "trunc": [Form(_alike, ["{r} = trunc({0}{out})"], (0,))],
+    "round": [Form(_alike, ["{r} = rint({0}{out})"], (0,))],
     "clamp": [_CLIPPED],
     "clamp_min": [_CLIPPED],
     "clamp_max": [_CLIPPED],
@@ -266,13 +288,17 @@ NAMES = {
     "asarray": np.asarray,
     "bitwise_and": np.bitwise_and,
     "blockwise": blockwise,
+    "ceil": np.ceil,
     "clip": np.clip,
     "divide": np.divide,
     "empty": np.empty,
+    "floor": np.floor,
     "maximum": np.maximum,
     "multiply": np.multiply,
+    "rint": np.rint,
     "sqrt": np.sqrt,
     "subtract": np.subtract,
+    "trunc": np.trunc,
 }
 """What the lines call."""
 

@@ -14,8 +14,8 @@ from ._facts import Facts, Instructions, is_elementwise_ufunc, pure, reads_of, w
 
 PIECE = 1 << 15
 """Elements in a piece: kernels take as many at a time, and some of them do it otherwise where there are fewer."""
-_LITTLE = 8
-"""Bytes of an element, in all arrays together, of which the cache holds twice a piece."""
+_LITTLE = 12
+"""Bytes of an element, in all arrays together, up to which a piece is twice as long: 768 KiB."""
 _LINE = 64
 """Pieces begin at multiples of it, so that the same elements are the last ones of a vector as in the whole array; it is the
 length of a line of the cache, too, at which the memory of results begins."""
@@ -178,7 +178,7 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
 
 
 def _pieces_at_once(members: Sequence[Called], inner: frozenset[Slot], facts: Facts) -> int:
-    """How many pieces to take as one: two, where what is touched of an element is so little that both fit in the cache."""
+    """How many pieces to take as one: two, where what is touched of an element is so little that both fit in the cache (L2)."""
     touched = {slot for called in members for slot in (*called.reads, *called.outputs)} - inner
     size = sum(
         [facts.arrays[slot].itemsize for slot in touched if facts.arrays[slot].shape == _shape(members[0], facts)]
