@@ -298,6 +298,11 @@ def set_data(self: Any, value: Any) -> None:
     """Give this tensor another tensor's memory, without telling autograd."""
     if not isinstance(value, _runtime.Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    if in_transform():
+        raise RuntimeError(
+            "mutating directly with `.data` inside functorch transform is not allowed: make a new tensor, or write into one "
+            "that the function made with copy_()"
+        )
     if self._node is not None and value._array.dtype.kind != "f":
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
     tangents = [(level, level.of(self)) for level in active_levels()]

@@ -16,8 +16,8 @@ from ._args import array_of, dim_of
 from ._device import CPU, device, layout, strided
 from ._errors import broadcast_problem
 from ._identity import owner
-from ._modes import grad_on, observers
-from ._runtime import silent
+from ._modes import grad_on, in_transform, observers
+from ._runtime import has_tangent, silent
 from ._size import Size
 from ._value_notes import note_cut, tell_left
 from ._views import current_node
@@ -398,6 +398,7 @@ def _grad_suffix(input: Tensor) -> list[str]:
         from ._tangents import tangent_text
 
         said += tangent_text(input)
+        said += [text for observer in observers if observer.active() and (text := observer.said(input))]
     return said
 
 
@@ -405,6 +406,7 @@ def formatted(input: Tensor, spec: str) -> str:
     """``format(tensor, spec)``: of a 0-d tensor, that of its number."""
     if not input._array.ndim and type(input) is _runtime.Tensor:
         if observers:
+            tell_left("format", input)
             tell_left("print", input)
         return format(input._array.item(), spec)
     return object.__format__(input, spec)
@@ -435,8 +437,19 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
     if not force and current_node(input) is not None and grad_on():
         raise RuntimeError(NEEDS_DETACH)
     if observers:
+        if not force:
+            _check_tangent("numpy()", input)
         note_cut("numpy", input)
     return input._array.view()  # whose shape the user may set
+
+
+def _check_tangent(what: str, input: Tensor) -> None:
+    """Refuse to lose a derivative silently, within ``func.jvp``."""
+    if in_transform() and has_tangent(input):
+        raise RuntimeError(
+            f"Can't call {what} on a Tensor that has a tangent in a transform of func: its derivative would be lost. Use "
+            f"tensor.detach() first"
+        )
 
 
 def to_array(input: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -473,6 +486,7 @@ def deepcopied(input: Tensor, memo: dict[int, Any]) -> Tensor:
     if not input.is_leaf:
         raise RuntimeError(LEAVES_ONLY)
     if observers:
+        _check_tangent("copy.deepcopy()", input)
         tell_left("numpy", input)
     twin = rebuilt(type(input), _twin(input._array, memo), input.requires_grad)
     memo[id(input)] = twin
@@ -499,6 +513,7 @@ def _twin(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
 def reduced(input: Tensor, protocol: Any) -> tuple[Any, ...]:
     """How ``pickle`` and ``copy.copy`` remake the tensor: a leaf of its class, dtype and ``requires_grad``."""
     if observers:
+        _check_tangent("pickle or copy.copy()", input)
         tell_left("numpy", input)
     return rebuilt, (type(input), input._array, input.requires_grad), input.__dict__ or None
 

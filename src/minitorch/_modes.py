@@ -113,6 +113,10 @@ class Observer:
         """Whether a tensor stands for one of each example of a batch, so that its values are not all there is to know."""
         return False
 
+    def said(self, tensor: Any) -> str:
+        """What a tensor's text is to say of what it stands for."""
+        return ""
+
     def pushed(self, tensor: Any) -> bool:
         """Whether a tensor stands for a batch that has a tangent."""
         return False

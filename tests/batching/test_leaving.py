@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import math
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -92,3 +93,118 @@ def test_what_is_drawn_and_not_read_is_drawn_all_the_same() -> None:
     torch.manual_seed(0)
     torch.rand(3, 2)
     assert found.tolist() == torch.rand(3, 1).tolist()
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+READS: dict[str, Callable[[Any], Any]] = {
+    "f-string": lambda x: f"{x}",
+    "f-string with a format": lambda x: f"{x:.1f}",
+    "format": "{:.2f}".format,
+    "percent": lambda x: "%.2f" % x,  # noqa: UP031
+    "int": int,
+    "complex": complex,
+    "floor": math.floor,
+    "in a list": lambda x: x in [1.0, 2.0],
+    "index": [X[0], 1.0].index,
+    "max": lambda x: max(x, 2 * x),
+    "sorted": lambda x: sorted([x, 2 * x]),
+    "a chain": lambda x: 0 < x < 1,
+    "full": lambda x: torch.full((2,), x),
+    "tensor of a list": lambda x: torch.tensor([x, x]),
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_a_number_is_not_read_of_one_example(read: Callable[[Any], Any]) -> None:
+    with pytest.raises(RuntimeError, match=r"vmap: It looks like you're (calling \.item\(\)|attempting)"):
+        vmap(lambda x: (read(x), x)[1])(X)
+    with pytest.raises(RuntimeError, match="vmap: It looks like"):
+        vmap(lambda s: vmap(lambda x: (read(s), s * x)[1])(X))(X)
+    assert vmap(lambda x: (read(X[0]), x)[1])(X).tolist() == X.tolist()
+
+
+def test_a_text_says_that_it_shows_the_first_example() -> None:
+    texts: list[str] = []
+
+    def function(x: Any) -> Any:
+        texts.extend([repr(x), f"{x.expand(2)}", repr(X), repr(torch.tensor(1.0))])
+        return x
+
+    vmap(function)(X)
+    assert texts == [
+        "tensor(0.3000, dtype=torch.float64, vmap=<first of 3 examples>)",
+        "tensor([0.3000, 0.3000], dtype=torch.float64, vmap=<first of 3 examples>)",
+        "tensor([0.3000, 1.2000, 0.7000], dtype=torch.float64)",
+        "tensor(1.)",
+    ]
+
+
+Y, NUMBERS = torch.arange(6.0).reshape(3, 2), torch.tensor([1, 2, 1])
+OPTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda x, i: torch.add(x, x, alpha=i),
+    "rsub": lambda x, i: torch.rsub(x, x, alpha=i),
+    "layer_norm": lambda x, i: nn.functional.layer_norm(x, (2,), eps=i),
+    "huber_loss": lambda x, i: nn.functional.huber_loss(x, x, delta=i),
+    "scaled_dot_product_attention": lambda x, i: nn.functional.scaled_dot_product_attention(
+        *[x.reshape(1, 2, 1)] * 3, scale=i
+    ),
+    "sum": lambda x, i: x.sum(i),
+    "zeros": lambda x, i: torch.zeros(2, i),
+    "view": lambda x, i: x.view(i, -1),
+    "topk": lambda x, i: x.topk(i),
+    "chunk": lambda x, i: x.chunk(i)[0],
+    "narrow": lambda x, i: x.narrow(0, 0, i),
+    "arange": lambda x, i: torch.arange(i),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_an_option_that_is_a_number_is_one_for_all_examples(name: str) -> None:
+    with pytest.raises(
+        RuntimeError, match=rf"calling \.item\(\) on a Tensor: {name}\(\) takes a number .* vmapped over"
+    ):
+        vmap(OPTIONS[name])(Y, NUMBERS)
+
+
+def test_numbers_that_are_operands_may_differ_from_example_to_example() -> None:
+    lowest = torch.tensor([1.0, 2.5, 4.5])
+    for function in (
+        lambda x, i: x.clamp(min=i),
+        lambda x, i: x.clamp(i, i + 1),
+        lambda x, i: x.masked_fill(x > 2, i),
+        lambda x, i: torch.lerp(x, x + 1, i),
+    ):
+        expected = torch.stack([function(x, i) for x, i in zip(Y, lowest)])
+        assert vmap(function)(Y, lowest).tolist() == expected.tolist()
+
+
+def test_one_hot_needs_the_number_of_classes() -> None:
+    with pytest.raises(RuntimeError, match="explicit positive num_classes"):
+        vmap(nn.functional.one_hot)(NUMBERS)
+    assert vmap(lambda i: nn.functional.one_hot(i, 3))(NUMBERS).tolist() == nn.functional.one_hot(NUMBERS, 3).tolist()
+
+
+@pytest.mark.parametrize(
+    "way",
+    [lambda x: x.numpy(), np.asarray, copy.deepcopy, copy.copy, lambda x: pickle.dumps(x)],
+    ids=["numpy", "asarray", "deepcopy", "copy", "pickle"],
+)
+def test_a_tangent_is_not_lost_silently(way: Callable[[Any], Any]) -> None:
+    with pytest.raises(RuntimeError, match=r"has a tangent in a transform of func.*detach\(\)"):
+        torch.func.jvp(lambda x: (way(x), x)[1], (X,), (X,))
+    kept = torch.func.jvp(lambda x: (way(x.detach()), x)[1], (X,), (X,))
+    assert kept[1].tolist() == X.tolist()
+    with torch.autograd.forward_ad.dual_level():  # as in PyTorch
+        way(torch.autograd.forward_ad.make_dual(X, X))
+
+
+def test_data_is_not_set_within_transforms() -> None:
+    def function(x: Any) -> Any:
+        z = torch.zeros(3, dtype=torch.float64)
+        z.data = x
+        return z.sum()
+
+    with pytest.raises(RuntimeError, match=r"mutating directly with `\.data`"):
+        torch.func.grad(function)(X)
+    with pytest.raises(RuntimeError, match=r"mutating directly with `\.data`"):
+        torch.func.jvp(function, (X,), (X,))

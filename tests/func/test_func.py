@@ -686,3 +686,19 @@ def test_leaves_made_inside_leave_no_history() -> None:
             assert not transform(lambda y, make=make: (make() * y).sum())(torch.ones(3)).requires_grad
     outside = torch.ones(3, requires_grad=True)
     assert grad(lambda y: (outside * torch.zeros(3, requires_grad=True) * y).sum())(torch.ones(3)).requires_grad
+
+
+def test_messages_name_has_aux() -> None:
+    x = point(1, 2)
+    for function in (grad, grad_and_value):
+        with pytest.raises(RuntimeError, match=r"return a Tensor, got <class 'tuple'>: of \(loss, aux\).*has_aux=True"):
+            function(lambda x: (x.sum(), x))(x)
+    with pytest.raises(RuntimeError, match=r"got <class 'dict'>: return the loss alone.*has_aux=True"):
+        grad(lambda x: {"loss": x.sum()})(x)
+    with pytest.raises(RuntimeError, match="got <class 'NoneType'>: was a return forgotten"):
+        grad(lambda x: None)(x)
+    for call in (lambda f: vjp(f, x), lambda f: jvp(f, (x,), (x,)), lambda f: jacrev(f)(x), lambda f: jacfwd(f)(x)):
+        with pytest.raises(
+            RuntimeError, match=r"return only tensors, got unsupported type <class 'int'>.*has_aux=True"
+        ):
+            call(lambda x: (x, 3))

@@ -525,6 +525,12 @@ class Examples(Observer):
         """Whether a tensor depends on the batch of this map."""
         return self.slot_of(tensor) is not None
 
+    def said(self, tensor: Any) -> str:
+        """That a tensor's text shows one of many examples."""
+        if self.slot_of(tensor) is not None:
+            return f"vmap=<first of {self.size} examples>"
+        return "" if self._outer is None else self._outer.said(tensor)
+
     def hides(self, level: Any, tensor: Any) -> bool:
         """Whether a tensor depends on the batch of a map within the level, whose tangents are those of whole batches."""
         own = level in self._levels and self.holds(tensor)

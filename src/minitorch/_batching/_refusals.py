@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._errors import reading
+
 RANDOM = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness "
     "flags on vmap, or draw outside of vmap and map over what was drawn"
@@ -15,8 +17,8 @@ SAME_OF_BATCHED = (
 WRITE = (
     "vmap: an inplace operation is not possible because what is written is vmapped over and what it is written into is not, so "
     "that every example would write into the same memory. Please use an out-of-place operator, or make the tensor that is "
-    "written inside of the function, or map over it too (of batch normalisation: call eval() first, or "
-    "func.replace_all_batch_norm_modules_)"
+    "written inside of the function, or map over it too (of batch normalisation in training: call "
+    "eval() first, make it with track_running_stats=False, use func.replace_all_batch_norm_modules_, or map over its buffers)"
 )
 BACKWARD = (
     "vmap: backward() called inside of vmap would add the gradients of each example to one .grad. Please use func.grad or "
@@ -30,6 +32,10 @@ LEAVING = {
     "item": (
         "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, as it "
         "has another value for each example: keep it a Tensor, and compute with it"
+    ),
+    "format": (
+        "vmap: It looks like you're calling .item() on a Tensor, as formatting its number does (an f-string, format()). We "
+        "don't support that, as it has another value for each example: print(x) and f'{x!r}' show that of the first one"
     ),
     "bool": (
         "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that, as "
@@ -47,8 +53,21 @@ LEAVING = {
 """By the way in which a value becomes Python's or NumPy's."""
 
 
+OPTION = (
+    "vmap: It looks like you're calling .item() on a Tensor: {name}() takes a number (an option such as alpha or eps, a size, "
+    "a dimension), the same for all examples, but it was given a Tensor that is vmapped over. Pass a number, or do the "
+    "same with operations on Tensors, such as x + alpha * y in place of add(x, y, alpha=alpha)"
+)
+_CONVERTERS = tuple([f"{__package__.rpartition('.')[0]}.{name}" for name in ("_args", "_convert", "_value_notes")]) + (
+    f"{__package__}._examples",
+    __name__,
+)
+
+
 def check_leaving(kind: str) -> None:
     """Refuse a value that depends on the batch as Python's or NumPy's."""
+    if kind in ("item", "bool") and (name := reading(_CONVERTERS)):
+        raise RuntimeError(OPTION.format(name=name))
     if kind in LEAVING:
         raise RuntimeError(LEAVING[kind])
 

@@ -467,6 +467,7 @@ _MEANINGS = {
     "cells_of_an_image": "the numbers of cells, and whether they are outside",
     "the_ranks_of_quantiles": "the two elements around a quantile, and the share of the second",
     "scatter_extreme_shares": "one over the number of equal extremes, for those",
+    "counts_of_places": "how many values the mean at each place is taken of",
     "scatter_lone_zeros": "where an element is the only zero of its product",
     "zeros_of": "whether elements are zero",
 }

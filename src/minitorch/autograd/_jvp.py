@@ -105,7 +105,10 @@ def _matching(primals: Any, tangents: Any) -> tuple[list[Any], list[Any], Any]:
 
 def _tangent(level: Any, output: Any, strict: bool) -> Any:
     if not isinstance(output, _runtime.Tensor):
-        raise RuntimeError(f"{_CALL}: expected f(*primals) to return only tensors, got unsupported type {type(output)}")
+        raise RuntimeError(
+            f"{_CALL}: expected f(*primals) to return only tensors, got unsupported type {type(output)}: return what is no "
+            "tensor as auxiliary output, (output, aux) with has_aux=True"
+        )
     tangent = level.of(output)
     if tangent is not None:
         return tangent

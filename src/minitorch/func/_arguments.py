@@ -51,7 +51,8 @@ def check_outputs(outputs: list[Any], api: str) -> None:
     for output in outputs:
         if not isinstance(output, _runtime.Tensor):
             raise RuntimeError(
-                f"{api}: expected f(*primals) to return only tensors, got unsupported type {type(output)}"
+                f"{api}: expected f(*primals) to return only tensors, got unsupported type {type(output)}: return what is "
+                "no tensor as auxiliary output, (output, aux) with has_aux=True"
             )
 
 

@@ -86,7 +86,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
             output, aux = split_aux(func(*entered, **passed(kwargs)), has_aux, api)
         if not isinstance(output, _runtime.Tensor):
             raise RuntimeError(
-                f"{api}: Expected f(*args) to return a Tensor, got {type(output)}: was a return forgotten?"
+                f"{api}: Expected f(*args) to return a Tensor, got {type(output)}: {_what_to_return(output)}"
             )
         if output._array.ndim:
             raise RuntimeError(
@@ -98,6 +98,15 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
         return found, (value, _left(level, aux)) if has_aux else value
 
     return gradient_and_value
+
+
+def _what_to_return(output: Any) -> str:
+    """What to do about a function that returned no tensor."""
+    if output is None:
+        return "was a return forgotten?"
+    if isinstance(output, tuple) and len(output) == 2 and isinstance(output[0], _runtime.Tensor):
+        return "of (loss, aux), loss is differentiated and aux handed on with has_aux=True"
+    return "return the loss alone, a Tensor; what else is of interest, as (loss, aux) with has_aux=True"
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:

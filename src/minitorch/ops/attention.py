@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._args import array_of, check_tensors, flag
+from .._args import array_of, check_tensors, flag, real
 from .._choices import choice
 from .._dtypes import BOOL
 from .._errors import scalar_name
@@ -219,6 +219,8 @@ def scaled_dot_product_attention(
     q, k = query._array, key._array
     if scale is None:
         scale = 1 / math.sqrt(q.shape[-1]) if q.shape[-1] else 1.0
+    elif scale.__class__ is not float:
+        scale = real(scale, "scale")
     if q.shape[-1] != k.shape[-1]:
         raise RuntimeError(
             f"scaled_dot_product_attention(): query and key must have the same last size, but got {list(q.shape)} and "

@@ -11,7 +11,7 @@ from .._args import array_of, dim_of, integer
 from .._choices import choice, replace
 from .._errors import scalar_name
 from .._kernels.scatter import ALL, add_along
-from .._modes import observers
+from .._modes import differs, observers
 from .._op import op
 from .._runtime import deliver, severed
 from .._saved import unsigned
@@ -517,6 +517,11 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError(f"Class values must be non-negative: got {classes.min()}.")
     if num_classes == -1:
         if observers:
+            if differs(tensor):
+                raise RuntimeError(
+                    "When vmap-ing one_hot, please provide an explicit positive num_classes argument: the largest class may "
+                    "differ from example to example"
+                )
             tell_left("item", tensor)
         num_classes = int(classes.max()) + 1
     if (wrong := outside(tensor, num_classes)) is not None:
