@@ -18,6 +18,7 @@ from minitorch._kernels.activation import (
     leaky_relu_backward,
     log_sigmoid,
     log_sigmoid_backward,
+    mish_backward,
     relu,
     relu_backward,
     sigmoid,
@@ -26,6 +27,8 @@ from minitorch._kernels.activation import (
     silu_backward,
     softplus,
     softplus_backward,
+    softsign,
+    softsign_backward,
     tanh_backward,
 )
 
@@ -61,6 +64,7 @@ FORWARD: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "log_sigmoid": (log_sigmoid, lambda x: -np.logaddexp(0, -x)),
     "gelu": (lambda x: gelu(x)[0], lambda x: x * _normal(x)),
     "gelu tanh": (lambda x: gelu(x, "tanh")[0], lambda x: x * _tanh_share(x)),
+    "softsign": (softsign, lambda x: x / (1 + np.abs(x))),
     "elu": (lambda x: elu(x, 0.5, 1.5, 2.0), lambda x: 1.5 * np.where(x > 0, x, 0.5 * np.expm1(2 * np.minimum(x, 0)))),
     "elu_derivative": (lambda x: elu_derivative(x, 0.5, 1.5, 2.0), lambda x: np.where(x > 0, 1.5, 0.5 * np.exp(2 * x))),
 }
@@ -69,6 +73,11 @@ FORWARD: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 def _tanh_slope(x: np.ndarray) -> np.ndarray:
     share = _tanh_share(x)
     return share + x * share * (1 - share) * 2 * math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x**2)
+
+
+def _mish_slope(x: np.ndarray) -> np.ndarray:
+    share = np.tanh(np.logaddexp(0, x))
+    return share + x * (1 - share**2) * _sigmoid(x)
 
 
 # A kernel of grad and x, and what multiplies grad, in float64.
@@ -82,6 +91,8 @@ BACKWARD: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         lambda g, x: softplus_backward(g, x, 2.0, 5.0),
         lambda x: np.where(2 * x > 5, 1, _sigmoid(2 * x)),
     ),
+    "mish": (mish_backward, _mish_slope),
+    "softsign": (softsign_backward, lambda x: 1 / (1 + np.abs(x)) ** 2),
     "log_sigmoid": (log_sigmoid_backward, lambda x: _sigmoid(-x)),
     "gelu": (
         lambda g, x: gelu_backward(g, x, gelu(x)[1]),
@@ -160,6 +171,7 @@ def test_extremes(copies: int) -> None:
         "log_sigmoid": [0, -1000, 0, -inf, nan, -math.log(2)],
         "gelu": [1000, 0, inf, nan, nan, 0],
         "gelu tanh": [1000, 0, inf, nan, nan, 0],
+        "softsign": [1000 / 1001, -1000 / 1001, nan, nan, nan, 0],
         "elu": [1500, -0.75, inf, -0.75, nan, 0],
         "elu_derivative": [1.5, 0, 1.5, 0, 1.5, 0.5],
     }
@@ -209,6 +221,8 @@ def test_agrees_with_pytorch() -> None:
         "silu": functional.silu,
         "softplus": functional.softplus,
         "softplus scaled": lambda x: functional.softplus(x, 2.0, 5.0),
+        "mish": functional.mish,
+        "softsign": functional.softsign,
         "log_sigmoid": functional.logsigmoid,
         "gelu": functional.gelu,
         "gelu tanh": lambda x: functional.gelu(x, approximate="tanh"),

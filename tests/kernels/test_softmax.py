@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from minitorch._kernels.softmax import log_softmax, log_softmax_backward, logsumexp, softmax, softmax_backward
+from minitorch._kernels.softmax import (
+    log_softmax,
+    log_softmax_backward,
+    log_softmax_bend,
+    log_softmax_tangent,
+    logsumexp,
+    softmax,
+    softmax_backward,
+    softmax_bend,
+    softmax_turn,
+)
 
 SHAPES = [
     (4,),
@@ -129,6 +139,21 @@ def test_backward_maps(shape: tuple[int, ...]) -> None:
         np.testing.assert_allclose(softmax_backward(grad, output, dim), expected, atol=1e-14)
         expected = grad - output * grad.sum(dim, keepdims=True)
         np.testing.assert_allclose(log_softmax_backward(grad, log_softmax(x, dim), dim), expected, atol=1e-13)
+        _check_second_maps(grad, rng.normal(size=shape), output, dim)
+
+
+def _check_second_maps(a: np.ndarray, b: np.ndarray, output: np.ndarray, dim: int) -> None:
+    def total(x: np.ndarray) -> Any:
+        return x.sum(dim, keepdims=True)
+
+    log = np.log(output)
+    for found, expected in (
+        (softmax_bend(a, b, output, dim), a * b - a * total(b * output) - b * total(a * output)),
+        (softmax_turn(a, b, output, dim), a * b - a * total(b * output) - output * total(a * b)),
+        (log_softmax_tangent(a, log, dim), a - total(a * output)),
+        (log_softmax_bend(a, b, log, dim), -a * output * total(b)),
+    ):
+        np.testing.assert_allclose(found, expected, atol=1e-13)
 
 
 def test_non_contiguous_input() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+from minitorch import _op
 
 from .sample import Sample, distinct, normal, sample
 
@@ -19,6 +22,15 @@ def kinked(name: str, **options: Any) -> Sample:
 
 def smooth(name: str, **options: Any) -> Sample:
     return called(name, 2 * normal(3, 4), options=options)
+
+
+def derivative(name: str, *params: Any, kinks: bool = False) -> Sample:
+    """A gradient times a derivative of some order."""
+
+    def call(torch: Any, grad: Any, x: Any) -> Any:
+        return _op.rows[name].call(grad, x, *params)
+
+    return sample(call, normal(3, 4), distinct(3, 4) if kinks else 2 * normal(3, 4), in_torch=False)
 
 
 relu, leaky_relu, hardtanh = kinked("relu"), kinked("leaky_relu"), kinked("hardtanh")
@@ -55,14 +67,27 @@ SAMPLES: dict[str, list[Sample]] = {
     "gelu_backward": gelus,
     "silu": [smooth("silu")],
     "silu_backward": [smooth("silu")],
+    "silu_derivative": [smooth("silu"), derivative("silu_derivative", 2)],
+    "gelu_derivative": [*gelus, *[derivative("gelu_derivative", 2, how) for how in ("none", "tanh")]],
     "mish": [smooth("mish")],
+    "mish_backward": [smooth("mish")],
+    "mish_derivative": [smooth("mish"), derivative("mish_derivative", 2)],
+    "softsign": [smooth("softsign")],
+    "softsign_backward": [smooth("softsign")],
+    "softsign_derivative": [smooth("softsign"), derivative("softsign_derivative", 2)],
     "softplus": softpluses,
     "softplus_backward": softpluses,
+    "softplus_derivative": [
+        *softpluses,
+        smooth("logsigmoid"),
+        derivative("softplus_derivative", 2, 2.0, 1.5, kinks=True),
+        derivative("softplus_derivative", 2, -1.0, math.inf),
+    ],
     "logsigmoid": [smooth("logsigmoid")],
     "logsigmoid_backward": [smooth("logsigmoid")],
     "elu": [elu, smooth("selu")],
     "celu": [smooth("celu", alpha=2.0)],
-    "elu_derivative": [elu],
+    "elu_derivative": [elu, derivative("elu_derivative", 1.5, 1.0, 0.5, 2, kinks=True)],
     "prelu": self_weighted,
     "prelu_backward": prelus,
     "where_not_positive": self_weighted,

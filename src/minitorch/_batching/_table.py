@@ -21,8 +21,9 @@ KINDS: dict[Rule, str] = {
     "nansum mean prod prod_backward logsumexp vector_norm unsafe_view unsqueeze squeeze_dim squeeze_dims transpose "
     "diagonal diagonal_backward cat stack split split_with_sizes unsafe_split unsafe_split_with_sizes unbind amax "
     "amin aminmax max_dim min_dim sort sort_stable topk kthvalue flip rot90 diag_embed cross softmax softmax_backward "
-    "log_softmax log_softmax_backward half half_of halves glu narrow_copy transpose_ unsqueeze_ squeeze_dim_ "
-    "squeeze_dims_ select_scatter slice_scatter diagonal_scatter var std var_mean std_mean median_dim nanmedian_dim "
+    "log_softmax log_softmax_backward log_softmax_bend log_softmax_tangent softmax_bend softmax_turn half half_of halves "
+    "glu narrow_copy transpose_ unsqueeze_ squeeze_dim_ squeeze_dims_ "
+    "select_scatter slice_scatter diagonal_scatter var std var_mean std_mean median_dim nanmedian_dim "
     "mode",
     _shapes.padded_and_shifted: "equal_share",
     _shapes.leading: "mT tril triu det cofactor cofactor_slope slogdet cholesky_ex permutation lu_factor_ex lu lu_parts "

@@ -245,6 +245,40 @@ def softplus_backward(grad: Array, x: Array, beta: float = 1.0, threshold: float
     return result
 
 
+def mish_backward(grad: Array, x: Array) -> Array:
+    """Return the gradient of mish's input: with t = tanh(softplus(x)), ``grad * (t + x * (1 - t * t) * sigmoid(x))``."""
+    share = softplus(x)
+    return _apply(_mish_backward, grad, x, np.tanh(share, share))
+
+
+def _mish_backward(grad: Array, x: Array, share: Array, out: Any = ...) -> Array:
+    out = np.multiply(share, share, out=out)
+    np.subtract(_ONE[x.itemsize], out, out)
+    np.multiply(x, out, out)
+    np.multiply(out, _sigmoid(x), out)
+    np.add(share, out, out)
+    return np.multiply(grad, out, out)
+
+
+def softsign(x: Array) -> Array:
+    """Return ``x / (1 + abs(x))``."""
+    out = np.abs(x, out=...)
+    np.add(out, _ONE[x.itemsize], out)
+    return np.divide(x, out, out)
+
+
+def softsign_backward(grad: Array, x: Array) -> Array:
+    """Return the gradient of softsign's input: ``grad / (1 + abs(x)) ** 2``."""
+    return _apply(_softsign_backward, grad, x)
+
+
+def _softsign_backward(grad: Array, x: Array, out: Any = ...) -> Array:
+    out = np.abs(x, out=out)
+    np.add(out, _ONE[x.itemsize], out)
+    np.multiply(out, out, out)
+    return np.divide(grad, out, out)
+
+
 def log_sigmoid(x: Array) -> Array:
     """Return ``log(sigmoid(x))``, exact also where the sigmoid is 0 or 1."""
     if x.size <= _LOGADDEXP:

@@ -85,6 +85,29 @@ def log_softmax_backward(grad: Array, output: Array, dim: int) -> Array:
     return _along_rows(_log_softmax_backward, dim, grad, output)
 
 
+def softmax_bend(first: Array, second: Array, output: Array, dim: int) -> Array:
+    """Return the second derivative of softmax along two gradients, by its output: symmetric in them.
+
+    ``first * second - first * (second * output).sum(dim) - second * (first * output).sum(dim)``
+    """
+    return _along_rows(_softmax_bend, dim, first, second, output)
+
+
+def softmax_turn(first: Array, second: Array, output: Array, dim: int) -> Array:
+    """Return ``first * second - first * (second * output).sum(dim) - output * (first * second).sum(dim)``."""
+    return _along_rows(_softmax_turn, dim, first, second, output)
+
+
+def log_softmax_tangent(tangent: Array, output: Array, dim: int) -> Array:
+    """Return the tangent of log-softmax's output: ``tangent - (tangent * exp(output)).sum(dim)``."""
+    return _along_rows(_log_softmax_tangent, dim, tangent, output)
+
+
+def log_softmax_bend(first: Array, second: Array, output: Array, dim: int) -> Array:
+    """Return ``-first * exp(output) * second.sum(dim)``."""
+    return _along_rows(_log_softmax_bend, dim, first, second, output)
+
+
 def logsumexp(x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
     """Return ``log(exp(x).sum(dims))``, without overflow; nothing, or nothing but -inf, gives -inf.
 
@@ -194,6 +217,30 @@ def _log_softmax_backward(grad: Array, output: Array, out: Array | None = None) 
     out = np.exp(output, out)
     np.multiply(out, _sums(grad), out)
     return np.subtract(grad, out, out)
+
+
+def _softmax_bend(first: Array, second: Array, output: Array, out: Array | None = None) -> Array:
+    out = np.subtract(second, _sums(second * output), out)
+    np.multiply(out, first, out)
+    return np.subtract(out, second * _sums(first * output), out)
+
+
+def _softmax_turn(first: Array, second: Array, output: Array, out: Array | None = None) -> Array:
+    out = np.subtract(second, _sums(second * output), out)
+    np.multiply(out, first, out)
+    return np.subtract(out, output * _sums(first * second), out)
+
+
+def _log_softmax_tangent(tangent: Array, output: Array, out: Array | None = None) -> Array:
+    out = np.exp(output, out)
+    np.multiply(out, tangent, out)
+    return np.subtract(tangent, _sums(out), out)
+
+
+def _log_softmax_bend(first: Array, second: Array, output: Array, out: Array | None = None) -> Array:
+    out = np.exp(output, out)
+    np.multiply(out, first, out)
+    return np.multiply(out, -_sums(second), out)
 
 
 def _sums(rows: Array) -> Array:

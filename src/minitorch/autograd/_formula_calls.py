@@ -12,6 +12,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,8 @@ from ..ops import (
     statistics,
     view_scatter,
 )  # fmt: skip
-from ._expressions import Expression
+from ..ops.activation_derivatives import DERIVATIVES, MISH
+from ._expressions import Expression, negative
 from ._formula_images import IMAGES, changed
 from ._formula_places import PLACES
 from ._formula_rows import averaged, channel_scaled, channel_total, compared, stretched, where
@@ -134,6 +136,25 @@ def gelu_back(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expr
     return grad * (share + x * density * 0.3989422804014327)  # 1 / sqrt(2 pi)
 
 
+def of_activation(name: str, reading: Any, args: Any, params: Params, layouts: Layouts, **known: int) -> Expression:
+    """The gradient times a derivative of an activation function, in the functions that it is a polynomial of."""
+    (grad, x), params = args, {**params, **known}
+
+    def symbol(function: str) -> Callable[..., Expression]:
+        return lambda e, **params: reading.algebra.call(function, (e,), tuple(params.items()), e.shape, e.dtype)
+
+    F = SimpleNamespace(**{function: symbol(function) for function in ("abs", "exp", "sign", "softplus", "tanh")})
+    F.sigmoid = lambda e: 1 - symbol("sigmoid")(-e) if negative(e) else symbol("sigmoid")(e)
+    if name == "mish_derivative":
+        share, logistic = F.tanh(F.softplus(x)), F.sigmoid(x)
+        slope = MISH.polynomial(params["order"]).at((x, logistic, 1 - logistic, share, 1 - share**2))
+    else:
+        slope = DERIVATIVES[name](F, x, **params)
+    if params.get("threshold", math.inf) < math.inf:
+        slope = where(compared("lt", params["beta"] * x, params["threshold"]), slope, 0)
+    return grad * slope
+
+
 def activated(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
     """``elu``, ``selu`` or ``celu``."""
     alpha, scale, inner = params["alpha"], params["scale"], params["input_scale"]
@@ -157,13 +178,11 @@ def weighed(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expres
 
 
 def elu_slope(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
-    (x,), scale, inner = args, params["scale"], params["input_scale"]
-    if params["order"] != 1:
-        return None
-    grown = reading.algebra.call("exp", (inner * x,), (), x.shape, x.dtype)
-    return where(
-        compared("gt", x, 0), reading.algebra.constant(scale, x.shape, x.dtype), scale * params["alpha"] * inner * grown
-    )
+    (grad, x), scale, inner, order = args, params["scale"], params["input_scale"], params["order"]
+    grown = scale * params["alpha"] * inner**order * reading.algebra.call("exp", (inner * x,), (), x.shape, x.dtype)
+    if order == 1:
+        return grad * where(compared("gt", x, 0), reading.algebra.constant(scale, x.shape, x.dtype), grown)
+    return grad * where(compared("lt", x, 0), grown, 0)
 
 
 # -- normalisation -----------------------------------------------------------------------------------------------------
@@ -353,6 +372,11 @@ def row_default(row: Any, param: str) -> Any:
 
 CALLS: dict[str, Callable[..., Any]] = {
     "elu_derivative": elu_slope,
+    **{name: functools.partial(of_activation, name) for name in DERIVATIVES},
+    **{
+        f"{name}_backward": functools.partial(of_activation, f"{name}_derivative", order=1)
+        for name in ("mish", "softsign")
+    },
     "elu": activated,
     "celu": activated,
     "prelu": weighed,

@@ -200,6 +200,26 @@ def log_softmax_backward(grad: Expression, output: Expression, dim: int) -> Expr
     return grad - softmax * summed(grad, dim, True) if output.ndim else grad * 0
 
 
+def softmax_bend(first: Expression, second: Expression, output: Expression, dim: int) -> Expression:
+    one, two = [summed(e * output, dim, True) if e.ndim else e * output for e in (first, second)]
+    return first * second - first * two - second * one
+
+
+def softmax_turn(first: Expression, second: Expression, output: Expression, dim: int) -> Expression:
+    one, two = [summed(e, dim, True) if e.ndim else e for e in (second * output, first * second)]
+    return first * second - first * one - output * two
+
+
+def log_softmax_tangent(self: Expression, output: Expression, dim: int) -> Expression:
+    softmax = output.algebra.call("exp", (output,), (), output.shape, output.dtype)
+    return self - summed(self * softmax, dim, True) if output.ndim else self * 0
+
+
+def log_softmax_bend(first: Expression, second: Expression, output: Expression, dim: int) -> Expression:
+    softmax = output.algebra.call("exp", (output,), (), output.shape, output.dtype)
+    return -first * softmax * (summed(second, dim, True) if second.ndim else second)
+
+
 def squared_error(self: Expression, target: Expression, reduction: int) -> Expression | None:
     square = (self - target) ** 2
     return square if reduction == 0 else averaged(square) if reduction == 1 else summed(square)
@@ -221,7 +241,9 @@ ARITHMETIC: dict[str, Reading] = {
     "neg": lambda self: -self,
     "div": lambda self, other: self / other if self.floats or other.floats else None,
     "reciprocal": lambda self: 1 / self if self.floats else None,
-    "addcmul": lambda self, tensor1, tensor2, value: self + value * tensor1 * tensor2,
+    "addcmul": lambda self, tensor1, tensor2, value: (
+        self * (1 + value * tensor2) if self is tensor1 else self + value * tensor1 * tensor2
+    ),
     "addcdiv": lambda self, tensor1, tensor2, value: self + value * tensor1 / tensor2 if tensor1.floats else None,
     "lerp_number": lambda self, end, weight: self + weight * (end - self),
     "lerp": lambda self, end, weight: self + weight * (end - self),
@@ -238,7 +260,11 @@ ARITHMETIC: dict[str, Reading] = {
     "leaky_relu_backward": lambda grad, self, negative_slope: sloped(grad, self, negative_slope),
     "exp_difference": lambda self, other: (d := self - other).algebra.call("exp", (d,), (), d.shape, d.dtype),
     "softmax_backward": softmax_backward,
+    "softmax_bend": softmax_bend,
+    "softmax_turn": softmax_turn,
     "log_softmax_backward": log_softmax_backward,
+    "log_softmax_tangent": log_softmax_tangent,
+    "log_softmax_bend": log_softmax_bend,
     "mse_loss": squared_error,
 }
 

@@ -14,10 +14,11 @@ import numpy as np
 from .. import ops
 from .._modes import no_grad
 from .._op import rows
-from .._runtime import wrap
+from .._runtime import traced, wrap
 from .._trace import Trace
 from .._trace_instructions import ArraySlot, Called, NumberSlot, Packed, Slot
 from ..ops._composition import Composition
+from ..ops.activation_derivatives import DERIVATIVES, MISH
 from ..static._facts import renamed
 from ..static._size_passes import Pass
 from ._table import forms
@@ -100,7 +101,24 @@ parts |= {
     "silu_backward": lambda grad, self: grad * self.sigmoid() * (1 + self * (1 - self.sigmoid())),
     "leaky_relu_backward": lambda grad, self, negative_slope: ops.choices.where(self > 0, grad, grad * negative_slope),
     "softmax_backward": lambda grad, output, dim: output * (grad - (grad * output).sum(dim, keepdim=True)),
+    "softmax_bend": lambda first, second, output, dim: first * second
+    - first * (second * output).sum(dim, keepdim=True)
+    - second * (first * output).sum(dim, keepdim=True),
+    "softmax_turn": lambda first, second, output, dim: first * second
+    - first * (second * output).sum(dim, keepdim=True)
+    - output * (first * second).sum(dim, keepdim=True),
     "log_softmax_backward": lambda grad, output, dim: grad - output.exp() * grad.sum(dim, keepdim=True),
+    "log_softmax_tangent": lambda self, output, dim: self - (self * output.exp()).sum(dim, keepdim=True),
+    "log_softmax_bend": lambda first, second, output, dim: -first * output.exp() * second.sum(dim, keepdim=True),
+    "mish_backward": lambda grad, self: grad * MISH.at(traced, self, 1),
+    "softsign_backward": lambda grad, self: grad / (1 + self.abs()) ** 2,
+    "softplus_derivative": lambda grad, self, order, beta, threshold: ops.choices.where(
+        self * beta < threshold, grad * DERIVATIVES["softplus_derivative"](traced, self, order, beta, threshold), 0.0
+    ),
+    **{
+        name: lambda grad, self, name=name, **params: grad * DERIVATIVES[name](traced, self, **params)
+        for name in ("gelu_derivative", "mish_derivative", "silu_derivative", "softsign_derivative")
+    },
 }  # fmt: skip
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):  # in place, they give the dtype that they are written into
     parts[f"{_name}_"] = lambda self, other, compare=rows[_name]: compare.call(self, other).to(self.dtype)

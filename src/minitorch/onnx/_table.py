@@ -59,7 +59,7 @@ _ONE_NODE = """
     abs Abs   acos Acos   acosh Acosh   asin Asin   asinh Asinh   atan Atan   atanh Atanh   ceil Ceil   cos Cos   cosh Cosh
     erf Erf   exp Exp   floor Floor   log Log   neg Neg   reciprocal Reciprocal   relu Relu   round Round   sigmoid Sigmoid
     sign Sign   sgn Sign   sin Sin   sinh Sinh   sqrt Sqrt   tan Tan   tanh Tanh   hardswish HardSwish   mish Mish
-    isnan IsNaN   isinf IsInf   sub Sub   div Div   pow Pow
+    isnan IsNaN   isinf IsInf   softsign Softsign   sub Sub   div Div   pow Pow
     maximum Max   minimum Min   clamp_min_tensor Max   clamp_max_tensor Min
     clamp_low Max   clamp_high Min   eq Equal   matmul MatMul
     contiguous Identity   clone Identity   detach Identity   alias Identity

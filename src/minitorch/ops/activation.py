@@ -7,6 +7,7 @@ nothing: the second derivatives of a piecewise linear network exist, as in PyTor
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from .._errors import check_kind, scalar_name
 from .._inplace import write
 from .._kernels import activation as kernels
 from .._op import documents, op
-from . import elementary, pointwise, rounding
+from . import activation_derivatives, elementary, pointwise, rounding  # noqa: F401  (rows of derivatives)
 from .copies import no_gradient
 
 if TYPE_CHECKING:
@@ -175,17 +176,6 @@ def _gelu_backward_kernel(grad: np.ndarray, self: np.ndarray, share: np.ndarray,
     return kernels.gelu_backward(grad, self, share, approximate)
 
 
-def _gelu_curvature(F: Any, x: Any, approximate: str) -> Any:
-    """gelu's second derivative: the normal density times 2 - x^2; or of x (1 + tanh u) / 2, with u = k (x + c x^3)."""
-    square = x * x
-    if approximate == "none":
-        return (2.0 - square) * F.exp(-0.5 * square) * 0.3989422804014327  # 1 / sqrt(2 pi)
-    k, c = 0.7978845608028654, 0.044715  # k is sqrt(2 / pi)
-    tanh = F.tanh(k * x * (1.0 + c * square))
-    slope, bend = k + 3.0 * k * c * square, 6.0 * k * c * x
-    return (1.0 - tanh * tanh) * (slope + 0.5 * x * (bend - 2.0 * tanh * slope * slope))
-
-
 _gelu = op("gelu", "GeluBackward0", _gelu_kernel, ("self",), elementwise=True,
            self=lambda F, g, self, aside, approximate:
                F.gelu_backward(g, self, aside[0], approximate=approximate))  # fmt: skip
@@ -194,12 +184,8 @@ _gelu = op("gelu", "GeluBackward0", _gelu_kernel, ("self",), elementwise=True,
 op("gelu_backward", "GeluBackwardBackward0", _gelu_backward_kernel, ("grad", "self", "share"),
    elementwise=True, broadcasts=False,
    grad=lambda F, g, self, share, approximate: F.gelu_backward(g, self, share, approximate=approximate),
-   self=lambda F, g, grad, self, approximate: g * grad * _gelu_curvature(F, self, approximate))  # fmt: skip
-
-
-def _silu_curvature(F: Any, x: Any) -> Any:
-    s = F.sigmoid(x)
-    return s * (1.0 - s) * (2.0 + x * (1.0 - 2.0 * s))
+   self=lambda F, g, grad, self, approximate:
+       F.gelu_derivative(g * grad, self, order=2, approximate=approximate))  # fmt: skip
 
 
 _silu = op("silu", "SiluBackward0", lambda self: kernels.silu(_floats(self, "silu_cpu")), ("self",), elementwise=True,
@@ -208,7 +194,7 @@ _silu = op("silu", "SiluBackward0", lambda self: kernels.silu(_floats(self, "sil
 op("silu_backward", "SiluBackwardBackward0", kernels.silu_backward, ("grad", "self"),
    elementwise=True, broadcasts=False,
    grad=lambda F, g, self: F.silu_backward(g, self),
-   self=lambda F, g, grad, self: g * grad * _silu_curvature(F, self))  # fmt: skip
+   self=lambda F, g, grad, self: F.silu_derivative(g * grad, self, order=2))  # fmt: skip
 
 
 def _mish_kernel(self: np.ndarray) -> np.ndarray:
@@ -216,13 +202,10 @@ def _mish_kernel(self: np.ndarray) -> np.ndarray:
     return np.multiply(self, np.tanh(out, out), out)
 
 
-def _mish_slope(F: Any, x: Any) -> Any:
-    tanh = F.tanh(F.softplus(x, beta=1.0, threshold=20.0))
-    return tanh + x * (1.0 - tanh * tanh) * F.sigmoid(x)
-
-
+_softsign = op("softsign", "DivBackward0", kernels.softsign, ("self",), elementwise=True,
+               self=lambda F, g, self: F.softsign_backward(g, self))  # fmt: skip
 _mish = op("mish", "MishBackward0", _mish_kernel, ("self",), elementwise=True,
-           self=lambda F, g, self: g * _mish_slope(F, self))  # fmt: skip
+           self=lambda F, g, self: F.mish_backward(g, self))  # fmt: skip
 
 
 def _softplus_kernel(self: np.ndarray, *, beta: float, threshold: float) -> np.ndarray:
@@ -233,11 +216,6 @@ def _softplus_backward_kernel(grad: np.ndarray, self: np.ndarray, *, beta: float
     return kernels.softplus_backward(grad, self, beta, threshold)
 
 
-def _softplus_curvature(F: Any, x: Any, beta: float, threshold: float) -> Any:
-    s = F.sigmoid(x * beta)
-    return beta * s * (1.0 - s) * (x * beta <= threshold)
-
-
 _softplus = op("softplus", "SoftplusBackward0", _softplus_kernel, ("self",), elementwise=True,
                self=lambda F, g, self, beta, threshold:
                    F.softplus_backward(g, self, beta=beta, threshold=threshold))  # fmt: skip
@@ -245,12 +223,8 @@ _softplus = op("softplus", "SoftplusBackward0", _softplus_kernel, ("self",), ele
 op("softplus_backward", "SoftplusBackwardBackward0", _softplus_backward_kernel, ("grad", "self"),
    elementwise=True, broadcasts=False,
    grad=lambda F, g, self, beta, threshold: F.softplus_backward(g, self, beta=beta, threshold=threshold),
-   self=lambda F, g, grad, self, beta, threshold: g * grad * _softplus_curvature(F, self, beta, threshold))  # fmt: skip
-
-
-def _logsigmoid_curvature(F: Any, x: Any) -> Any:
-    s = F.sigmoid(x)
-    return s * (s - 1.0)
+   self=lambda F, g, grad, self, beta, threshold:
+       F.softplus_derivative(g * grad, self, order=2, beta=beta, threshold=threshold))  # fmt: skip
 
 
 _logsigmoid = op("logsigmoid", "LogSigmoidBackward0",
@@ -258,10 +232,12 @@ _logsigmoid = op("logsigmoid", "LogSigmoidBackward0",
                  casts=False,
                  self=lambda F, g, self: F.logsigmoid_backward(g, self))  # fmt: skip
 
+# It is softplus with a beta of -1.
 op("logsigmoid_backward", "LogSigmoidBackwardBackward0", kernels.log_sigmoid_backward, ("grad", "self"),
    elementwise=True, broadcasts=False,
    grad=lambda F, g, self: F.logsigmoid_backward(g, self),
-   self=lambda F, g, grad, self: g * grad * _logsigmoid_curvature(F, self))  # fmt: skip
+   self=lambda F, g, grad, self:
+       F.softplus_derivative(g * grad, self, order=2, beta=-1.0, threshold=math.inf))  # fmt: skip
 
 
 # -- elu: exponential below zero ---------------------------------------------------------------------------------------
@@ -270,31 +246,29 @@ def _elu_kernel(self: np.ndarray, *, alpha: float, scale: float, input_scale: fl
 
 
 def _elu_derivative_kernel(
-    self: np.ndarray, *, alpha: float, scale: float, input_scale: float, order: int
+    grad: np.ndarray, self: np.ndarray, *, alpha: float, scale: float, input_scale: float, order: int
 ) -> np.ndarray:
     above = scale if order == 1 else 0.0
     out = kernels.elu_derivative(self, alpha * scale * input_scale**order, above, input_scale)
-    return out if order == 1 else np.multiply(out, self != 0, out=...)  # there the slope has a kink, as in PyTorch
+    if order > 1:  # where the slope has a kink, its derivative is 0, as in PyTorch
+        out = np.multiply(out, self != 0, out=...)
+    return np.multiply(grad, out, out=...)
 
 
 def _elu_self(F: Any, g: Any, self: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    return g * F.elu_derivative(self, alpha=alpha, scale=scale, input_scale=input_scale, order=1)
+    return F.elu_derivative(g, self, alpha=alpha, scale=scale, input_scale=input_scale, order=1)
 
 
-def _elu_derivative_self(F: Any, g: Any, self: Any, alpha: float, scale: float, input_scale: float, order: int) -> Any:
-    return g * F.elu_derivative(self, alpha=alpha, scale=scale, input_scale=input_scale, order=order + 1)
+def _elu_again(F: Any, g: Any, self: Any, alpha: float, scale: float, input_scale: float, order: int) -> Any:
+    return F.elu_derivative(g, self, alpha=alpha, scale=scale, input_scale=input_scale, order=order)
 
 
 _elu = op("elu", "EluBackward0", _elu_kernel, ("self",), elementwise=True, self=_elu_self)
 _celu = op("celu", "CeluBackward0", _elu_kernel, ("self",), elementwise=True, self=_elu_self)
-op(
-    "elu_derivative",
-    "EluBackwardBackward0",
-    _elu_derivative_kernel,
-    ("self",),
-    elementwise=True,
-    self=_elu_derivative_self,
-)
+op("elu_derivative", "EluBackwardBackward0", _elu_derivative_kernel, ("grad", "self"), elementwise=True, broadcasts=False,
+   grad=_elu_again,
+   self=lambda F, g, grad, self, alpha, scale, input_scale, order:
+       _elu_again(F, g * grad, self, alpha, scale, input_scale, order + 1))  # fmt: skip
 
 
 # -- with weights, and gated -------------------------------------------------------------------------------------------
@@ -554,7 +528,9 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 def softsign(input: Tensor) -> Tensor:
     """``input / (1 + abs(input))``."""
-    return pointwise.div(input, pointwise.add(rounding.abs(input), 1))
+    if array_of("softsign", input).dtype.kind == "f":
+        return _softsign(input)
+    return pointwise.div(input, pointwise.add(rounding.abs(input), 1))  # of which the latter overflows as integers do
 
 
 def tanhshrink(input: Tensor) -> Tensor:

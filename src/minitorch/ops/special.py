@@ -37,7 +37,7 @@ _sigmoid = op("sigmoid", "SigmoidBackward0", activation.sigmoid, ("self",), elem
 op("sigmoid_backward", "SigmoidBackwardBackward0", activation.sigmoid_backward, ("grad", "output"),
    elementwise=True, broadcasts=False,
    grad=lambda F, g, output: F.sigmoid_backward(g, output),
-   output=lambda F, g, grad, output: g * grad * (1 - 2 * output))  # fmt: skip
+   output=lambda F, g, grad, output: F.addcmul(both := g * grad, both, output, value=-2))  # fmt: skip
 _logit = op("logit", "LogitBackward0", _logit_kernel, ("self",), elementwise=True, floats=True, self=_logit_self)
 
 

@@ -1,0 +1,159 @@
+"""Derivatives of activation functions, of any order: what second derivatives and further ones are made of.
+
+``silu_derivative(grad, self, order=n)`` is the gradient times silu's n-th derivative.  Its own derivative is the row again, of
+the next order, so that a second derivative takes a product and a call for each activation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._kernels import activation as kernels
+from .._kernels.special import blockwise
+from .._op import op
+from .._runtime import raw
+from ._polynomials import Derivatives, Polynomial, variables
+
+# -- as polynomials ----------------------------------------------------------------------------------------------------
+_ONE = Polynomial({(): 1.0})
+
+
+def _slope(F: Any, x: Any) -> Any:
+    """The sigmoid's derivative w and the difference u that make up all others, exact at both ends: w' = w u, u' = -2 w."""
+    s, q = F.sigmoid(x), F.sigmoid(-x)
+    return s * q, q - s
+
+
+def _sigmoid() -> Derivatives:
+    w, u = variables(2)
+    return Derivatives(_slope, (w * u, -2.0 * w), w, order=1)
+
+
+def _silu() -> Derivatives:
+    """Of x s, whose first one is s + x w."""
+    x, w, u = variables(3)
+    return Derivatives(lambda F, x: (x, *_slope(F, x)), (_ONE, w * u, -2.0 * w), w * (2.0 + x * u), order=2)
+
+
+def _gelu() -> Derivatives:
+    """The second one is the normal density times 2 - x^2."""
+    x, density = variables(2)
+
+    def values(F: Any, x: Any) -> Any:
+        return x, F.exp(-0.5 * x**2) * 0.3989422804014327  # 1 / sqrt(2 pi)
+
+    return Derivatives(values, (_ONE, -x * density), density * (2.0 + -x * x), order=2)
+
+
+def _gelu_tanh() -> Derivatives:
+    """Of x times the sigmoid of h(x) = 2 k (x + c x^3); v is the derivative of h."""
+    k, c = math.sqrt(2 / math.pi), 0.044715
+    x, w, u, v = variables(4)
+
+    def values(F: Any, x: Any) -> Any:
+        return x, *_slope(F, 2 * k * (x + c * x**3)), 2 * k + 6 * k * c * x**2
+
+    rules = (_ONE, w * u * v, -2.0 * w * v, 12 * k * c * x)
+    return Derivatives(values, rules, w * (2.0 * v + x * u * v * v + 12 * k * c * x * x), order=2)
+
+
+def _mish() -> Derivatives:
+    """Of x T, where T = tanh(softplus(x)) is (1 - q^2) / (1 + q^2), and its derivative H s with H = 1 - T^2."""
+    x, s, q, T, H = variables(5)
+
+    def values(F: Any, x: Any) -> Any:
+        s, q = F.sigmoid(x), F.sigmoid(-x)
+        square = 1 + q**2
+        return x, s, q, s * (1 + q) / square, (2 * q / square) ** 2
+
+    return Derivatives(values, (_ONE, s * q, -s * q, H * s, -2.0 * T * H * s), T + x * H * s, order=1)
+
+
+def _softsign() -> Derivatives:
+    """The first one is the square of r = 1 / (1 + |x|)."""
+    r, sign = variables(2)
+    return Derivatives(lambda F, x: (1 / (1 + F.abs(x)), F.sign(x)), (-sign * r * r, 0.0 * r), r * r, order=1)
+
+
+SIGMOID, SILU, GELU, GELU_TANH, MISH, SOFTSIGN = _sigmoid(), _silu(), _gelu(), _gelu_tanh(), _mish(), _softsign()
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+def _of_softplus(F: Any, x: Any, order: int, beta: float, threshold: float) -> Any:
+    """Below the threshold."""
+    slope = SIGMOID.at(F, x * beta, order - 1)
+    return slope if beta == 1 else beta ** (order - 1) * slope
+
+
+def _of_gelu(F: Any, x: Any, order: int, approximate: str) -> Any:
+    return (GELU_TANH if approximate == "tanh" else GELU).at(F, x, order)
+
+
+DERIVATIVES: dict[str, Callable[..., Any]] = {
+    "gelu_derivative": _of_gelu,
+    "mish_derivative": MISH.at,
+    "silu_derivative": SILU.at,
+    "softplus_derivative": _of_softplus,
+    "softsign_derivative": SOFTSIGN.at,
+}
+"""By the name of a row: ``function(F, x, order, **params)``."""
+
+
+def _kernel(name: str, grad: np.ndarray, self: np.ndarray, order: int, **params: Any) -> np.ndarray:
+    def write(grad: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
+        np.multiply(grad, DERIVATIVES[name](raw, x, order, **params), out)
+
+    return blockwise(write, grad, self)
+
+
+def _gelu_kernel(grad: np.ndarray, self: np.ndarray, *, order: int, approximate: str) -> np.ndarray:
+    return _kernel("gelu_derivative", grad, self, order, approximate=approximate)
+
+
+def _softplus_kernel(grad: np.ndarray, self: np.ndarray, *, order: int, beta: float, threshold: float) -> np.ndarray:
+    result = _kernel("softplus_derivative", grad, self, order, beta=beta, threshold=threshold)
+    return np.multiply(result, self * beta < threshold, out=...)
+
+
+op("gelu_derivative", "GeluBackwardBackward0", _gelu_kernel, ("grad", "self"), elementwise=True, broadcasts=False,
+   grad=lambda F, g, self, order, approximate: F.gelu_derivative(g, self, order=order, approximate=approximate),
+   self=lambda F, g, grad, self, order, approximate:
+       F.gelu_derivative(g * grad, self, order=order + 1, approximate=approximate))  # fmt: skip
+
+op("softplus_derivative", "SoftplusBackwardBackward0", _softplus_kernel, ("grad", "self"),
+   elementwise=True, broadcasts=False,
+   grad=lambda F, g, self, order, beta, threshold:
+       F.softplus_derivative(g, self, order=order, beta=beta, threshold=threshold),
+   self=lambda F, g, grad, self, order, beta, threshold:
+       F.softplus_derivative(g * grad, self, order=order + 1, beta=beta, threshold=threshold))  # fmt: skip
+
+op("silu_derivative", "SiluBackwardBackward0",
+   lambda grad, self, *, order: _kernel("silu_derivative", grad, self, order), ("grad", "self"),
+   elementwise=True, broadcasts=False,
+   grad=lambda F, g, self, order: F.silu_derivative(g, self, order=order),
+   self=lambda F, g, grad, self, order: F.silu_derivative(g * grad, self, order=order + 1))  # fmt: skip
+
+op("mish_derivative", "MishBackwardBackward0",
+   lambda grad, self, *, order: _kernel("mish_derivative", grad, self, order), ("grad", "self"),
+   elementwise=True, broadcasts=False,
+   grad=lambda F, g, self, order: F.mish_derivative(g, self, order=order),
+   self=lambda F, g, grad, self, order: F.mish_derivative(g * grad, self, order=order + 1))  # fmt: skip
+
+op("softsign_derivative", "SoftsignBackwardBackward0",
+   lambda grad, self, *, order: _kernel("softsign_derivative", grad, self, order), ("grad", "self"),
+   elementwise=True, broadcasts=False,
+   grad=lambda F, g, self, order: F.softsign_derivative(g, self, order=order),
+   self=lambda F, g, grad, self, order: F.softsign_derivative(g * grad, self, order=order + 1))  # fmt: skip
+
+op("mish_backward", "MishBackwardBackward0", kernels.mish_backward, ("grad", "self"), elementwise=True, broadcasts=False,
+   grad=lambda F, g, self: F.mish_backward(g, self),
+   self=lambda F, g, grad, self: F.mish_derivative(g * grad, self, order=2))  # fmt: skip
+
+op("softsign_backward", "SoftsignBackwardBackward0", kernels.softsign_backward, ("grad", "self"),
+   elementwise=True, broadcasts=False,
+   grad=lambda F, g, self: F.softsign_backward(g, self),
+   self=lambda F, g, grad, self: F.softsign_derivative(g * grad, self, order=2))  # fmt: skip
