@@ -16,7 +16,7 @@ import numpy as np
 from . import _runtime
 from ._codegen import constants
 from ._modes import observers
-from ._records import show, tell_parts
+from ._records import show, tell_before, tell_parts
 
 choices: dict[str, Choice] = {}
 """Every choice by name."""
@@ -94,6 +94,8 @@ class Choice:
 
 def replace(tensor: Any, choose: Any, *inputs: Any, **params: Any) -> None:
     """Give a tensor the values that a choice makes of it, of no edit that a version would count."""
+    if observers:
+        tell_before(tensor)
     found = choose(tensor, *inputs, **params)
     if observers:
         tell_parts("written", tensor, _runtime.wrap(found))

@@ -18,6 +18,11 @@ from samples import all_samples
 from samples.sample import Sample
 
 
+def without_dtype(text: str) -> str:
+    """A text of float64, whose zeros and ones say that they are, as it is where that is the default."""
+    return text.replace(", dtype=float64", "")
+
+
 def leaf(value: Any, name: str) -> Any:
     tensor = torch.tensor(value, dtype=torch.float64, requires_grad=True)
     tensor.name = name
@@ -113,7 +118,7 @@ def test_tensors(function: Any, lines: list[str]) -> None:
         leaf([0.5, 2.0], "b"),
     )
     formula = written(function, X, W, b)
-    texts = [line.text for line in formula.lines if not line.name.startswith("t")]
+    texts = [without_dtype(line.text) for line in formula.lines if not line.name.startswith("t")]
     if lines[-1] == "2":
         assert formula.evaluate()["dy/db"].tolist() == [2.0, 2.0]
         lines = [lines[0], texts[1]]
@@ -425,6 +430,127 @@ def test_wrong_uses() -> None:
         tape.formula()
 
 
+def test_results_that_a_tape_did_not_record() -> None:
+    x = leaf([1.0, 2.0], "x")
+    with Tape() as tape:
+        y = x * 2
+        part = y[0]
+    with Tape() as other:
+        z = x * 3
+    message = r"element 0 of the results, a tensor of shape \(2,\), is no result that was recorded on this tape"
+    for stranger in (z, torch.tensor([1.0, 2.0]), y * 1):
+        with pytest.raises(RuntimeError, match=message):
+            tape.formula(of=stranger)
+        with pytest.raises(RuntimeError, match=message):
+            Tape(y).formula(of=stranger)
+    with pytest.raises(RuntimeError, match="element 1 of the results"):
+        other.formula(of=[z, y])
+    with pytest.raises(ValueError, match="`of` is empty"):
+        tape.formula(of=[])
+    assert str(tape.formula(of=x, gradient=1)) == "y = x\ndy/dx = ones(2, dtype=float64)"
+    assert tape.formula(of=part)["y"] == "(2*x)[0]"
+
+
+@pytest.mark.parametrize("write", [lambda y: y.mul_(3), lambda y: y[0].zero_(), lambda y: y.detach().fill_(1.0)])
+def test_a_result_that_was_written_after_the_tape_had_ended(write: Any) -> None:
+    x = leaf([1.0, 2.0], "x")
+    with Tape() as tape:
+        y = x * 2
+    read = Tape(y)
+    assert tape.formula(of=y, gradient=1)["dy/dx"] == "full((2,), 2, dtype=float64)"
+    write(y)
+    for each in (tape, read):
+        with pytest.raises(RuntimeError, match="was written in place after the tape had ended"):
+            each.formula(of=y)
+    with Tape() as tape:
+        y = x * 2
+        write(y)
+        z = y + x
+    assert tape.formula(of=z).evaluate()["y"].tolist() == z.tolist()
+
+
+def test_second_derivatives_of_a_result_with_an_open_constant() -> None:
+    x, w = scalars("x", "w")
+    formula = Tape(torch.sin(x) * w + torch.tensor(1.0)).formula(order=2)
+    assert [line.name for line in formula.lines] == ["y", "dy/dx", "dy/dw", "d2y/dx2", "d2y/dxdw"]
+    a, v = leaf([1.0, 2.0], "a"), leaf(0.5, "v")
+    formula = Tape((a**3).sum() * v + torch.tensor(1.0)).formula(order=2)
+    assert formula["d(v1*dy/da)/da"] == "6*a*v*v1"
+
+
+# -- values that are given ---------------------------------------------------------------------------------------------
+def test_values_must_fit_what_was_recorded() -> None:
+    x, i = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1, 0, 1])
+    x.name, i.name = "x", "i"
+    with Tape() as tape:
+        y = (x[i] * 2).sum()
+    formula = tape.formula(y)
+    with pytest.raises(ValueError, match=r"'x' has shape \(3,\), but had \(2,\) where the function was recorded"):
+        formula.evaluate(x=torch.ones(3))
+    with pytest.raises(ValueError, match=r"'x' has shape \(1, 2\)"):
+        formula.evaluate(x=[[1.0, 2.0]])
+    with pytest.raises(ValueError, match=r"'x' has shape \(\)"):
+        formula.evaluate(x=torch.tensor(1.0))
+    with pytest.raises(TypeError, match=r"'i' must be of torch\.int64, as it was, not of torch\.float64"):
+        formula.evaluate(i=[0.5, 1.0, 1.0])
+    with pytest.raises(TypeError, match="'x' must be a Tensor, an ndarray, numbers or a number, not str"):
+        formula.evaluate(x="1")
+    with pytest.raises(TypeError, match="not an array of complex128"):
+        formula.evaluate(x=np.ones(2) * 1j)
+    with pytest.raises(TypeError, match="'z' is no name of this formula; it has x, i"):
+        formula.evaluate(z=1.0)
+    assert formula.evaluate(x=3)["y"].item() == 18.0
+    assert formula.evaluate(x=[3, 4], i=np.array([1, 1, 1]))["y"].item() == 24.0
+
+
+def test_wider_values_are_computed_with() -> None:
+    x = torch.tensor([[0.1, 0.7], [0.3, 0.2]], requires_grad=True)
+    w = torch.tensor([0.3, 0.9], requires_grad=True)
+    x.name, w.name = "x", "w"
+
+    def function(x: Any, w: Any) -> Any:
+        return (torch.where(x > 0.2, x, 1.5) @ w).tanh().sum() + x[0].max() / 3
+
+    with Tape() as tape:
+        y = function(x, w)
+    formula = tape.formula(y)
+    wide = torch.tensor([[0.11, 0.7], [0.3, 0.21]], dtype=torch.float64, requires_grad=True)
+    result = function(wide, w.detach().double())
+    for value in (wide, wide.detach().numpy()):
+        found = formula.evaluate(x=value)
+        close(found["y"], result)
+        close(found["dy/dx"], *grad(result, wide, retain_graph=True))
+    for value in (wide.float(), wide.tolist(), 1, np.ones((2, 2), np.float16)):
+        assert {v.dtype for v in formula.evaluate(x=value).values()} == {torch.float32}
+    narrow = written(function, leaf(x.tolist(), "x"), leaf(w.tolist(), "w")).evaluate(x=x.detach())
+    assert {v.dtype for v in narrow.values()} == {torch.float64}
+
+
+@pytest.mark.parametrize("default", [torch.float32, torch.float64])
+def test_zeros_and_ones_say_their_dtype_where_it_is_not_the_default(default: Any) -> None:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(default)
+    try:
+        formulas = [written(lambda x: x[1:].sum(), torch.ones(2, dtype=kind).requires_grad_())
+                    for kind in (torch.float32, torch.float64)]  # fmt: skip
+        texts = [formula["dy/dx"] for formula in formulas]
+    finally:
+        torch.set_default_dtype(before)
+    kinds = ["" if kind is default else f", dtype={str(kind)[6:]}" for kind in (torch.float32, torch.float64)]
+    assert texts == [f"slice_scatter(zeros(2{k}), ones(1{k}), dim=0, start=1)" for k in kinds]
+    assert [f.evaluate()["dy/dx"].dtype for f in formulas] == [torch.float32, torch.float64]
+
+
+def test_integers_and_bools_are_written_as_such() -> None:
+    c = torch.tensor([1, 2, 3])
+    c.name = "c"
+    formula = written(lambda: (c * 2 + 1).sum() * 3)
+    assert formula["y"] == "3*sum(2*c + 1)"
+    same_as_typed(formula)
+    formula = written(lambda: (c > 1) & torch.tensor([True, True, True]))
+    same_as_typed(formula)
+
+
 def test_nothing_is_changed() -> None:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     with Tape() as tape:
@@ -466,6 +592,78 @@ def test_in_place_and_custom_functions() -> None:
     moved = [leaf([2.0, 1.0, 1.0], "a"), leaf([1.5, 3.0], "b")]
     result = function(*moved)
     check(formula, formula.evaluate(a=moved[0], b=moved[1]), [a, b], moved, [result], grad(result, moved))
+
+
+def scaled_by(name: str, factor: float) -> Any:
+    class Made(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, scale: Any, a: Any) -> Any:
+            ctx.save_for_backward(a)
+            ctx.scale = scale
+            return scale * factor * a**2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (a,) = ctx.saved_tensors
+            return None, 2 * ctx.scale * factor * g * a
+
+    Made.__name__ = name
+    return Made
+
+
+def test_custom_functions_of_one_name_and_of_other_arguments() -> None:
+    x = leaf([1.0, 2.0], "x")
+    square, exp = scaled_by("Square", 1.0), scaled_by("exp", 3.0)
+
+    def function(x: Any) -> Any:
+        made = scaled_by("Square", 10.0).apply(1.0, x) + exp.apply(1.0, x) + x.exp()
+        return (square.apply(0.5, x) - square.apply(2.0, x) + made).sum()
+
+    formula = written(function, x)
+    assert {"Square", "Square1", "exp", "exp1"} <= formula.functions.keys()
+    assert "Square1(0.5, x) - Square1(2.0, x)" in str(formula)
+    moved = leaf([0.3, 0.7], "x")
+    result = function(moved)
+    check(formula, formula.evaluate(x=moved), [x], [moved], [result], grad(result, moved))
+    x.name = "Square"
+    formula = written(lambda x: square.apply(0.5, x).sum(), x)
+    assert formula["y"] == "sum(Square(0.5, Square1))"
+    assert formula.evaluate()["y"].item() == 2.5
+
+
+def test_what_happens_inside_of_an_in_place_call_is_not_frozen_silently() -> None:
+    x = leaf([[1.0, 2.0], [0.1, 0.2]], "x")
+    formula = written(lambda: (x * 1).renorm_(2, 0, 1.0).sum())
+    assert formula.notes[-1].endswith("inside of an in-place call, as recorded")
+    assert formula.evaluate()["y"].item() == pytest.approx(3 / 5**0.5 + 0.3)
+    with pytest.raises(TypeError, match=r"values inside of an in-place call .* call it out of place"):
+        formula.evaluate(x=x)
+    moved = leaf([[0.1, 2.0], [1.1, 0.2]], "x")
+    result = moved.renorm(2, 0, 1.0).sum()
+    formula = written(lambda: x.renorm(2, 0, 1.0).sum())
+    check(formula, formula.evaluate(x=moved), [x], [moved], [result], grad(result, moved))
+
+
+def test_statistics_that_a_call_moves_are_read_before_and_after() -> None:
+    norm, x = torch.nn.BatchNorm1d(2).double(), leaf([[1.0, 2.0], [0.1, 0.2]], "x")
+    norm.running_mean.name = "m"
+
+    def function() -> Any:
+        before = norm.running_mean * 2
+        return (norm(x) * norm.running_mean + before).sum()
+
+    with Tape() as tape:
+        y = function()
+    formula = tape.formula(y, order=0)
+    assert formula.names["m"].tolist() == [0.0, 0.0]
+    close(formula.evaluate()["y"], y)
+
+
+def test_as_strided_of_results() -> None:
+    x = leaf([[1.0, 2.0], [0.1, 0.2]], "x")
+    formula = written(lambda x: (x * 2).as_strided((2,), (1,), 1).sum(), x)
+    assert formula["y"] == "sum(as_strided((2*x).contiguous(), (2,), (1,), 1))"
+    assert formula.evaluate(x=[[1.0, 3.0], [5.0, 7.0]])["y"].item() == 16.0
 
 
 def test_float32_stays_float32() -> None:
@@ -587,7 +785,7 @@ def test_latex_of_an_index_of_what_has_one() -> None:
 def test_like_gradients_of_elements_are_added() -> None:
     x = leaf([0.3, 1.2, 0.7], "x")
     formula = Tape(3 * x[0] - x[0] * 3 + x[1] ** 2).formula()
-    assert formula["dy/dx"] == "2*select_scatter(zeros(3), x[1], dim=0, index=1)"
+    assert without_dtype(formula["dy/dx"]) == "2*select_scatter(zeros(3), x[1], dim=0, index=1)"
     assert formula.evaluate()["dy/dx"].tolist() == [0.0, 2.4, 0.0]
 
 
@@ -628,16 +826,16 @@ def test_the_last_result_of_a_block_may_be_without_history_or_floats() -> None:
 @pytest.mark.parametrize("function", [lambda x: x * 0 + 1, lambda x: x.sin() ** 2 + x.cos() ** 2])
 def test_a_derivative_that_is_zero_is_written(function: Any) -> None:
     formula = written(function, leaf([0.5, 2.0], "x"))
-    assert str(formula) == "# g = dL/dy\ny = ones(2)\ndL/dx = zeros(2)"
+    assert str(formula) == "# g = dL/dy\ny = ones(2, dtype=float64)\ndL/dx = zeros(2, dtype=float64)"
     values = formula.evaluate(g=[1.0, 2.0], x=[3.0, 4.0])
     assert values["y"].tolist() == [1.0, 1.0]
     assert values["dL/dx"].tolist() == [0.0, 0.0]
-    assert str(written(lambda x: function(x).sum(), leaf([0.5, 2.0], "x"))).endswith("dy/dx = zeros(2)")
+    assert str(written(lambda x: function(x).sum(), leaf([0.5, 2.0], "x"))).endswith("dy/dx = zeros(2, dtype=float64)")
 
 
 def test_a_value_must_be_one() -> None:
     formula = written(torch.exp, leaf(1.0, "x"))
-    with pytest.raises(TypeError, match="'x' must be a Tensor, an ndarray or a number, not None"):
+    with pytest.raises(TypeError, match="'x' must be a Tensor, an ndarray, numbers or a number, not None"):
         formula.evaluate(x=None)
     with pytest.raises(TypeError, match="'z' is no name of this formula; it has none"):
         written(lambda: torch.ones(2) * 2).evaluate(z=1.0)
@@ -786,7 +984,7 @@ def test_functions_are_written_as_people_call_them(name: str) -> None:
     with Tape() as tape:
         y = function(x)
     formula = tape.formula(of=y)
-    assert [line for line in str(formula).splitlines() if line[0] != "#"] == lines
+    assert [without_dtype(line) for line in str(formula).splitlines() if line[0] != "#"] == lines
     moved = (values * 1.01).requires_grad_()
     result = function(moved)
     g = torch.ones_like(result) * 0.7 if "g" in formula.names else torch.ones_like(result)
@@ -900,6 +1098,95 @@ def test_writes_read_as_what_they_write(name: str) -> None:
     close(found["y"], result)
     close(next(v for n, v in found.items() if "/d" in n), *grad(result, moved))
     assert "take=" not in str(formula)
+
+
+PUBLIC = {name: getattr(m, name) for m in (torch, F, torch.linalg, torch.special) for name in m.__all__}
+
+
+def typed(formula: Any) -> dict[str, Any]:
+    """What the lines give where they are typed, with the public functions and those that notes explain."""
+    noted = {note.partition(":")[0] for note in formula.notes} | set(formula._opaque)
+    scope = PUBLIC | {name: f for name, f in formula.functions.items() if name in noted}
+    values = {name: tensor.detach() for name, tensor in formula.names.items()}
+    for line in formula.lines:
+        values[line.name] = eval(line.text, dict(scope), values)
+    return values
+
+
+def same_as_typed(formula: Any) -> None:
+    values = typed(formula)
+    for name, value in formula.evaluate().items():
+        found = values[name]
+        close(value, found if isinstance(found, torch.Tensor) else torch.tensor(found, dtype=value.dtype))
+
+
+ALL_SAMPLES = {name: cases for name, cases in sorted(all_samples().items()) if cases}
+
+
+@pytest.mark.parametrize("name", ALL_SAMPLES)
+def test_every_rows_texts_give_the_same_where_they_are_typed(name: str) -> None:
+    for case in ALL_SAMPLES[name]:
+        if case.order and _op.rows[name].formulas:
+            same_as_typed(recorded(case, case.inputs)[1])
+        with Tape() as tape:
+            out = case.call(torch, *[torch.from_numpy(np.array(a)) for a in case.inputs])
+        results = out if isinstance(out, (tuple, list)) else (out,)
+        same_as_typed(tape.formula([r for r in results if isinstance(r, torch.Tensor)]))
+
+
+MATRIX, LABELS = (
+    torch.tensor([[0.3, -1.2, 0.7], [2.0, 0.0, 0.9]], dtype=torch.float64),
+    torch.tensor([[1, -1, 0], [2, 0, -1]]),
+)
+CHOICES: dict[str, Any] = {
+    "any": lambda x: (x > 0).any(1),
+    "all": lambda x: (x < 9).all(),
+    "count_nonzero": lambda x: torch.count_nonzero(x, 1),
+    "histc": lambda x: torch.histc(x, 4, -1, 2),
+    "isin": lambda x: torch.isin(x, MATRIX[0], invert=True),
+    "searchsorted": lambda x: torch.searchsorted(x.sort(1)[0], MATRIX, right=True),
+    "bucketize": lambda x: torch.bucketize(x, torch.tensor([0.0, 1.0])),
+    "unravel_index": lambda x: torch.unravel_index(LABELS.abs(), (3, 4)),
+    "nonzero": lambda x: x.nonzero(as_tuple=True),
+    "matrix_rank": torch.linalg.matrix_rank,
+    "argmax": lambda x: x.argmax(1, keepdim=True),
+    "isclose": lambda x: torch.isclose(x, MATRIX, rtol=0.2),
+    "unique": lambda x: x.detach().unique(return_inverse=True),
+    "one_hot": lambda x: F.one_hot(LABELS.abs()),
+    "repeats": lambda x: x.repeat_interleave(torch.tensor([1, 2]), 0),
+    "take_along_dim": lambda x: torch.take_along_dim(x, LABELS.abs(), 1),
+    "bags": lambda x: F.embedding_bag(LABELS.abs() % 2, x, mode="max"),
+    "renorm of an embedding": lambda x: F.embedding(LABELS.abs() % 2, x * 1, max_norm=1.0),
+    "margins": lambda x: F.multi_margin_loss(x, torch.tensor([1, 2])),
+    "labels": lambda x: F.multilabel_margin_loss(x, LABELS),
+    "a mask": lambda x: x[x > 0],
+    "quantile": lambda x: x.quantile(0.3),
+    "attention": lambda x: F.scaled_dot_product_attention(x, MATRIX, MATRIX),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_choices_are_made_again_by_functions_that_people_know(name: str) -> None:
+    def run(values: Any) -> tuple[Any, Any, Any]:
+        x = values.clone().requires_grad_()
+        x.name = "x"
+        with Tape() as tape:
+            out = CHOICES[name](x)
+        results = [out] if isinstance(out, torch.Tensor) else list(out)
+        followed = [r for r in results if r.requires_grad]
+        formula = tape.formula(
+            followed or results, gradient=[torch.ones_like(r) for r in followed] if followed else None
+        )
+        return x, formula, followed or results
+
+    _, formula, _ = run(MATRIX)
+    same_as_typed(formula)
+    moved, _, results = run(MATRIX.flip(1) * 1.1 + 0.1)
+    found = list(formula.evaluate(**({"x": moved} if "x" in formula.names else {})).values())
+    for ours, theirs in zip(found, results):
+        close(ours, theirs)
+    if results[0].requires_grad:
+        close(found[-1], *grad(results, moved, [torch.ones_like(r) for r in results]))
 
 
 def test_texts_call_functions_that_people_know() -> None:

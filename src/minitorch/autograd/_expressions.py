@@ -175,6 +175,8 @@ class Algebra:
             factors = [*common.values(), (self.sum(rest, 0, broadcast([e for e, _ in rest]), dtype), 1)]
             return self.product(1, factors, broadcast([e for e, _ in parts]), dtype)
         parts.sort(key=lambda part: part[0].serial)
+        if any([uncast(e) is e for e, _ in parts]):  # beside floats, integers become floats by themselves
+            parts = [(uncast(e) if uncast(e).dtype.kind in "iu" and isinstance(c, int) else e, c) for e, c in parts]
         args, coefficients = zip(*parts)
         shape = broadcast(args)
         return self._made("sum", None, args, coefficients, number, shape, dtype)
@@ -213,8 +215,7 @@ class Algebra:
             e, n = stack.pop()
             if n == 0:
                 continue
-            if e.kind == "call" and e.head == "to" and not e.args[0].floats:
-                e = e.args[0]
+            e = uncast(e)
             if e.kind == "number":
                 number *= power(e.number, n)
             elif e.kind == "product" and foldable(e, n) and (self._merges(e, merged) or len(e.args) == 1):
@@ -360,7 +361,7 @@ class Algebra:
             return self.constant(0, shape, e.dtype)
         if e.kind == "number":
             return self.constant(e.number * times, shape, e.dtype)
-        if e.head == "one_hot" and dims == (e.ndim - 1,) and head == "sum":
+        if uncast(e).head == "one_hot" and dims == (e.ndim - 1,) and head == "sum":
             return self.constant(1, shape, e.dtype)
         number, small, rest = scalars(e) if e.floats else (1, [], e)
         inner = unexpanded(rest) if e.floats else e
@@ -426,6 +427,11 @@ def common_factors(terms: list[Expression]) -> dict[int, tuple[Expression, Numbe
 def unexpanded(e: Expression) -> Expression:
     """What an expanded expression repeats."""
     return e.args[0] if e.kind == "call" and e.head == "expand" else e
+
+
+def uncast(e: Expression) -> Expression:
+    """The integers or bools that an expression has as floats."""
+    return e.args[0] if e.kind == "call" and e.head == "to" and not e.args[0].floats else e
 
 
 def foldable(e: Expression, n: Number) -> bool:

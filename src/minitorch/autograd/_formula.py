@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections import Counter
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .. import _runtime
 from .._differentiate import grad
-from .._dtypes import dtype, of_numpy
+from .._dtypes import get_default_dtype, of_numpy
 from .._op import rows
+from .._tape import AccumulateGrad
 from .._views import current_node
-from ..ops import choices, creation, einsum, reduce
-from ..ops.subscript import Indices
 from ._expressions import Expression
-from ._formula_calls import DEFAULTS, either, one_hot, public
 from ._formula_names import Names, derivative, second_derivative
-from ._formula_places import INDEXED
 from ._formula_reading import Reading, Watch, leaves_of, uses
-from ._formula_text import LatexWriter, Opaque, PythonWriter, identifier, latex_name
+from ._formula_scope import Scope, values_of
+from ._formula_text import LatexWriter, PythonWriter, latex_name
 
 if TYPE_CHECKING:
     from .tape import Tape
@@ -50,7 +46,8 @@ class Formula:
     """The expressions of a function's value and of its derivatives.
 
     Printed, it is text; in a notebook it is set as mathematics. ``formula["dy/dx"]`` is one line's text. Each text is Python
-    over the leaves' names with minitorch's functions; ``evaluate`` runs it.
+    over the leaves' names with the functions of ``minitorch``, ``nn.functional``, ``linalg`` and ``special``, and those that
+    the notes explain; ``functions`` has all that it calls, ``evaluate`` runs it.
 
     Attributes
     ----------
@@ -68,7 +65,8 @@ class Formula:
 
     def __init__(self, outputs: list[Output], names: Names, reading: Reading, kind: Any) -> None:
         self._outputs = {output.name: output.expression for output in outputs}
-        self._reading, self._symbols, self._opaque, self._dtype = reading, names.symbols, names.opaque, kind
+        self._reading, self._symbols, self._opaque = reading, names.symbols, names.opaque
+        self._dtype, self._default = of_numpy(kind), get_default_dtype()
         self.names = {name: s.tensor for name, s in names.symbols.items() if s.tensor is not None}
         self.lines = lines_of(outputs, names)
         self.notes, self._unknown = names.notes, names.unknown
@@ -107,13 +105,25 @@ class Formula:
         return sum([totals[name] for name in self._outputs])
 
     # -- evaluating
+    @property
+    def functions(self) -> dict[str, Any]:
+        """What the texts call, by name.
+
+        All but what the notes explain are functions of ``minitorch``, ``nn.functional``, ``linalg`` and ``special``.
+        """
+        scope, of_values = self._scope(), {line.name for line in self.lines} | set(self._symbols)
+        names = {n.id for line in self.lines for n in ast.walk(ast.parse(line.text)) if isinstance(n, ast.Name)}
+        return {name: scope[name] for name in sorted(names - of_values)}
+
     def evaluate(self, **values: Any) -> dict[str, Any]:
         """The values of the function and its derivatives.
 
         Parameters
         ----------
-        **values : Tensor, ndarray or number
-            Leaves and constants by name; those not given have the values that they have now.
+        **values : Tensor, ndarray, number or list of numbers
+            Leaves and constants by name; those not given have the values that they have now. Each has the shape that it had
+            where the function was recorded; a number stands for all elements. Where a Tensor or an ndarray is wider than what
+            was recorded (float64, of a function that was recorded in float32), all is computed in its dtype.
 
         Returns
         -------
@@ -123,17 +133,25 @@ class Formula:
         Raises
         ------
         TypeError
-            For a name that is not in the formula, for None, or where a constant is not known and not given.
+            For a name that is not in the formula, for what is no tensor or number, for floats where there were integers, or
+            where a constant is not known and not given.
+        ValueError
+            For a value of another shape.
+
+        Examples
+        --------
+        It does what one would do with the texts by hand:
+
+        >>> import minitorch as torch
+        >>> x = torch.tensor([0.5, 2.0], requires_grad=True)
+        >>> formula = torch.autograd.Tape((x[1] * x.exp()).sum()).formula()
+        >>> values = dict(formula.names)
+        >>> for line in formula.lines:
+        ...     values[line.name] = eval(line.text, formula.functions, values)
+        >>> torch.equal(values["dy/dx"], formula.evaluate()["dy/dx"])
+        True
         """
-        tensors = {n: None if s.tensor is None else _runtime.wrap(s.tensor._array) for n, s in self._symbols.items()}
-        for name, value in values.items():
-            if (known := identifier(name)) not in tensors:
-                raise TypeError(
-                    f"evaluate(): {name!r} is no name of this formula; it has {', '.join(tensors) or 'none'}"
-                )
-            if value is None:
-                raise TypeError(f"evaluate(): {name!r} must be a Tensor, an ndarray or a number, not None")
-            tensors[known] = self._as_tensor(value, tensors[known])
+        tensors, widest = values_of(self._symbols, values, self._dtype)
         missing = [name for name, value in tensors.items() if value is None]
         if missing or self._unknown:
             what = f"{', '.join(missing)} must be given" if missing else f"{', '.join(self._unknown)} is not known"
@@ -141,80 +159,30 @@ class Formula:
                 f"evaluate(): {what}: a graph keeps only what gradients need. Record the function in a block (`with Tape() as "
                 "tape:`) to have it all"
             )
+        hidden = [name for name, s in self._symbols.items() if s.kind == "hidden"]
+        if values and not {*hidden} <= values.keys():
+            raise TypeError(
+                f"evaluate(): the derivatives take {', '.join(hidden)}, values inside of an in-place call that the block does "
+                "not show, as they were recorded: call it out of place, without `_`, or give no other values"
+            )
         if not self._code:
             self._code = [compile(line.text, f"<{line.name}>", "eval") for line in self.lines]
-        scope = Namespace(self._reading, self._opaque, self._dtype)
+        scope = self._scope(widest)
         scope.update(tensors)
         for line, code in zip(self.lines, self._code):
             scope[line.name] = eval(code, {"__builtins__": {}}, scope)
-        return {name: self._finished(scope[name], e) for name, e in self._outputs.items()}
+        return {name: self._finished(scope[name], e.dtype, widest) for name, e in self._outputs.items()}
 
-    def _as_tensor(self, value: Any, known: Any) -> Any:
-        if isinstance(value, _runtime.Tensor):
-            return value
-        return _runtime.wrap(np.asarray(value, self._dtype if known is None else known._array.dtype))
+    def _scope(self, widest: Any = None) -> Scope:
+        return Scope(self._reading, self._opaque, self._default, widest)
 
-    def _finished(self, value: Any, e: Expression) -> Any:
+    def _finished(self, value: Any, kind: Any, widest: Any) -> Any:
+        """A line's value as a tensor of the dtype that it had."""
+        if widest is not None and kind.kind == "f":
+            kind = widest
         if not isinstance(value, _runtime.Tensor):
-            value = _runtime.wrap(np.asarray(value, e.dtype))
-        return value if value._array.dtype == e.dtype else rows["to"].call(value, e.dtype)
-
-
-class Namespace(dict[str, Any]):
-    """What the text of a formula may name: minitorch's functions, rows, and what cannot be written out."""
-
-    def __init__(self, reading: Reading, opaque: Mapping[str, Opaque], kind: Any) -> None:
-        super().__init__(reading.functions)
-        self._arrays = reading.arrays
-        self.update({name: o.content for name, o in opaque.items()})
-        self._dtype = kind
-
-    def __missing__(self, name: str) -> Any:
-        kind = of_numpy(self._dtype)
-        if name == "tensor":
-            return lambda value: _runtime.wrap(np.asarray(value, self._dtype))
-        if name in ("zeros", "ones", "full"):
-            make = getattr(creation, name)
-            return lambda *args, **kwargs: make(*args, **{"dtype": kind, **kwargs})
-        if name in _PUBLIC:
-            return _PUBLIC[name]
-        if name == "one_hot":
-            return one_hot(self._dtype)
-        if (function := public(name)) is not None:
-            return either(function, called(rows[name], self._arrays)) if name in rows else function
-        if name in _DTYPES:
-            return of_numpy(np.dtype(name))
-        if name in rows:
-            return called(rows[name], self._arrays)
-        raise NameError(f"name {name!r} is not defined")
-
-
-def called(row: Any, arrays: set[tuple[str, str]]) -> Any:
-    """A row as texts call it: parameters that are None are left out, and those of *arrays* are ndarrays to it."""
-    absent = dict.fromkeys([p for p, default in row.params.items() if not default])
-
-    def call(*args: Any, **params: Any) -> Any:
-        given = {name: value.numpy if isinstance(value, dtype) else value for name, value in params.items()}
-        given |= {name: array_in(value) for name, value in params.items() if (row.name, name) in arrays}
-        if row.name in INDEXED:
-            given["indices"] = Indices(params["indices"])
-        return row.call(*args, **{**absent, **DEFAULTS.get(row.name, {}), **given})
-
-    return call
-
-
-def array_in(value: Any) -> Any:
-    """A parameter with ndarrays in place of Tensors."""
-    if isinstance(value, tuple):
-        return tuple([array_in(v) for v in value])
-    return value._array if isinstance(value, _runtime.Tensor) else value
-
-
-_PUBLIC: dict[str, Any] = {
-    "inf": math.inf, "nan": math.nan, "sum": reduce.sum, "mean": reduce.mean, "where": choices.where,
-    "einsum": einsum.einsum,
-}  # fmt: skip
-_DTYPES = frozenset(["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"])
+            value = _runtime.wrap(np.asarray(value, kind))
+        return value if value._array.dtype == kind else rows["to"].call(value, kind)
 
 
 _SHORT, _LONG = 12, 72
@@ -226,7 +194,7 @@ def lines_of(outputs: list[Output], names: Names) -> list[Line]:
     values = {o.expression.serial: o for o in reversed(outputs) if o.value}
     times = Counter([a.serial for e in names.order for a in e.args] + [o.expression.serial for o in outputs])
     within = {a.serial for e in names.order for a in e.args}
-    python, latex, lines = PythonWriter(names.of), LatexWriter(names.of), []
+    python, latex, lines = PythonWriter(names.of, get_default_dtype().numpy), LatexWriter(names.of), []
     for e in names.order:
         texts = python.done[e.serial], latex.done[e.serial] = python.write(e), latex.write(e)
         size, value = len(texts[0].text), values.get(e.serial)
@@ -279,7 +247,8 @@ def formula(tape: Tape, of: Any, order: int, gradient: Any) -> Formula:
     leaves = leaves_of(forward)
     found = Reading(tape._names, leaves)
     found.run(forward)
-    for root in roots:
+    for index, root in enumerate(roots):
+        must_be_recorded(tape, found, root, index)
         found.expression_of(root)
     passes = Passes(roots, [s.tensor for s in found.symbols if s.kind == "variable"], gradient)
     if order and passes.leaves and any([current_node(r) is not None for r in roots]):
@@ -290,7 +259,11 @@ def formula(tape: Tape, of: Any, order: int, gradient: Any) -> Formula:
     values = [reading.expression_of(root) for root in roots]
     for kind, seed in passes.seeds:
         reading.symbol(kind, seed, None)
+    shown = len(reading.symbols)
     reading.run(passes.events)
+    for symbol in reading.symbols[shown:]:
+        if symbol.kind == "variable" and symbol.tensor._node.__class__ is not AccumulateGrad:
+            symbol.kind = "hidden"
     first = {i: reading.expression_of(g) for i, g in enumerate(passes.first) if g is not None}
     second = {ij: reading.expression_of(g) for ij, g in passes.second.items() if g is not None}
     return Formula(*outputs_of(reading, roots, values, passes, first, second), reading, values[0].dtype)
@@ -354,10 +327,12 @@ def outputs_of(
     reading: Reading, roots: Any, values: list[Expression], passes: Passes, first: Any, second: Any
 ) -> tuple[list[Output], Names]:
     """The values and derivatives, with names, in their order."""
-    given = [root.__dict__.get("name") for root in roots]
-    by_leaf = {id(s.tensor): head for head, s in enumerate(reading.symbols)}
+    by_leaf = {id(s.tensor): head for head, s in enumerate(reading.symbols) if s.tensor is not None}
+    given = [None if id(root) in by_leaf else root.__dict__.get("name") for root in roots]
     heads = [by_leaf.get(id(leaf), -1) for leaf in passes.leaves]
-    met = [heads[i] for i in first] + [by_leaf[id(seed)] for kind, seed in passes.seeds if kind == "gradient"]
+    along = {i: by_leaf[id(direction)] for i, direction in passes.directions.items()}
+    met = [heads[i] for i in first] + [along[i] for i, _ in second if i in along]
+    met += [by_leaf[id(seed)] for kind, seed in passes.seeds if kind == "gradient"]
     names = Names(reading, [*values, *first.values(), *second.values()], given, [head for head in met if head >= 0])
     total = names.roots[0] if passes.own and len(roots) == 1 else names.free("L")
     outputs = [Output(name, latex_name(name), e, True) for name, e in zip(names.roots, values)]
@@ -368,8 +343,8 @@ def outputs_of(
         outputs.append(Output(name, latex, first.get(i, zero), False))
     for (i, j), e in second.items():
         if i in shown and j in shown:
-            along = names.of.get(by_leaf.get(id(passes.directions.get(i)), -1), "v" if i in passes.directions else None)
-            name, latex = second_derivative(total, names.of[heads[i]], names.of[heads[j]], along, len(shown) == 1)
+            direction = names.of[along[i]] if i in along else None
+            name, latex = second_derivative(total, names.of[heads[i]], names.of[heads[j]], direction, len(shown) == 1)
             outputs.append(Output(name, latex, e, False))
     if not passes.own and passes.first:
         seeds = [names.of.get(by_leaf.get(id(seed), -1)) for kind, seed in passes.seeds if kind == "gradient"]
@@ -387,10 +362,30 @@ def roots_of(tape: Tape, of: Any) -> tuple[Any, ...]:
         roots = last_made([call.outputs for call in tape._calls])
     else:
         raise RuntimeError("formula(): nothing was recorded in this block; run the function within `with tape:`")
+    if not roots:
+        raise ValueError("formula(): there must be a result at least, but `of` is empty")
     for index, root in enumerate(roots):
         if not isinstance(root, _runtime.Tensor):
-            raise TypeError(f"formula(): element {index} of the results must be a Tensor, not {type(root).__name__}")
+            raise TypeError(
+                f"formula(): element {index} of the results must be a Tensor, not {type(root).__name__} (the result of an "
+                "entry of a block is tape[i].output)"
+            )
     return tuple(roots)
+
+
+def must_be_recorded(tape: Tape, reading: Reading, root: Any, index: int) -> None:
+    """Raise where a tensor is no result that a tape recorded, or is no more what it was then."""
+    what = f"element {index} of the results, a tensor of shape {tuple(root.shape)},"
+    if tape._end is not None and (alias := root._alias) is not None and alias.edits.position < tape._end:
+        raise RuntimeError(
+            f"formula(): {what} was written in place after the tape had ended; make the formula before that, or record the "
+            "write, too"
+        )
+    if current_node(root).__class__ is not AccumulateGrad and not reading.recorded(root):
+        raise RuntimeError(
+            f"formula(): {what} is no result that was recorded on this tape; compute it within `with tape:`, or read a tape "
+            "from it, `Tape(result)`"
+        )
 
 
 def last_made(results: list[tuple[Any, ...]]) -> tuple[Any, ...]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
 import math
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
@@ -17,48 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import _runtime
-from .._differentiate import grad as gradient_of
-from .._dtypes import of_numpy
-from .._modes import enable_grad
 from .._op import rows
-from ..ops import (
-    activation,
-    arrange,
-    choices,
-    class_loss,
-    conv,
-    extrema,
-    factorisations,
-    gamma_normal,
-    gather,
-    index,
-    join,
-    loss,
-    masked,
-    matrix_functions,
-    memory,
-    normalize,
-    pad,
-    pointwise,
-    pool,
-    reduce,
-    resample,
-    rounding,
-    scan,
-    solves,
-    sort,
-    special,
-    statistics,
-    view_scatter,
-)  # fmt: skip
 from ..ops.activation_derivatives import DERIVATIVES, MISH
 from ._expressions import Expression, negative
 from ._formula_images import IMAGES, changed
 from ._formula_places import PLACES
 from ._formula_rows import averaged, channel_scaled, channel_total, compared, stretched, where
 from ._formula_text import LEFT_OUT, UNKNOWN, Ref
-from ._formula_written import heads
 
 Params = Mapping[str, Any]
 Layouts = list[tuple[tuple[int, ...], Any]]
@@ -117,8 +81,9 @@ def nll_loss_back(reading: Any, args: Any, params: Params, layouts: Layouts) -> 
     target, weight, ignored = told[:3]
     if weight is not None or len(shape) > 2 or (target._array == ignored).any():
         return nll_loss("nll_loss_backward", reading, args, params, layouts)
-    made = reading.algebra.call(
-        "one_hot", (reading.expression_of(target),), (("_num_classes", shape[-1]),), shape, dtype
+    inputs, options = (reading.expression_of(target),), (("_num_classes", shape[-1]),)
+    made = reading.algebra.fitted(
+        reading.algebra.call("one_hot", inputs, options, shape, np.dtype("int64")), shape, dtype
     )
     return -(grad if params["summed"] or len(shape) < 2 else stretched(grad, -1)) * made / float(params["divisor"])
 
@@ -175,6 +140,14 @@ def weighed(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expres
     """``prelu``, whose weight for each channel stands along a dimension of its own here."""
     x, weight = args
     return None if weight.shape in ((), (1,)) else where(compared("gt", x, 0), x, weight * x)
+
+
+def diagonal(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression:
+    """With its dimensions, where those are not all: ``linalg.diagonal`` has others by default."""
+    (x,) = args
+    dims = () if x.ndim == 2 and (params["dim1"], params["dim2"]) == (0, 1) else ("dim1", "dim2")
+    options = (*changed(params, offset=0), *[(d, params[d]) for d in dims])
+    return reading.algebra.call("diagonal", args, options, *layouts[0])
 
 
 def elu_slope(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
@@ -371,6 +344,12 @@ def row_default(row: Any, param: str) -> Any:
 
 
 CALLS: dict[str, Callable[..., Any]] = {
+    "diagonal": diagonal,
+    **dict.fromkeys(
+        ("unique", "unique_dim", "unique_consecutive"),
+        lambda reading, args, params, layouts: reading.place_of(params["values"]),
+    ),
+    "frexp": lambda reading, args, params, layouts: args[0] * reading.place_of(params["scale"]),
     "elu_derivative": elu_slope,
     **{name: functools.partial(of_activation, name) for name in DERIVATIVES},
     **{
@@ -413,33 +392,6 @@ CALLS: dict[str, Callable[..., Any]] = {
 """By the name of a row: called with the reading, the inputs, the parameters and the results' shapes and dtypes."""
 
 
-def of_choice(reading: Any, name: str, args: Any, params: Params, layouts: Layouts) -> Expression | None:
-    """Indices that are the second result of a function."""
-    dim = params.get("dim")
-    if name == "the indices of topk":
-        options: Any = (("_k", params["k"]), ("dim", dim), *changed(params, largest=True))
-        name = "topk"
-    elif name == "the indices of records":
-        options, name = (("dim", dim),), "cummax" if params["ufunc"] is np.maximum else "cummin"
-    elif name == "argsort":
-        options, name = (("dim", dim), *changed(params, descending=False)), "sort"
-    elif name == "the indices of kthvalue":
-        options, name = (("_k", params["k"]), ("dim", dim), ("keepdim", True)), "kthvalue"
-    elif name == "the indices of median":
-        options, name = (("dim", dim), ("keepdim", True)), "nanmedian" if params["skip_nan"] else "median"
-    elif name == "the indices of mode":
-        options, name = (("dim", dim), ("keepdim", True)), "mode"
-    elif name == "mask to be added":
-        nothing, hidden = [reading.algebra.constant(v, *layouts[0]) for v in (0, -math.inf)]
-        return where(args[0], *((hidden, nothing) if params["hides"] else (nothing, hidden)))
-    elif name == "indices":
-        return reading.algebra.reshaped(args[0], layouts[0][0])
-    else:
-        return None
-    made: Expression = reading.algebra.item(reading.algebra.call(name, args, options), 1, *layouts[0])
-    return made
-
-
 DEFAULTS: dict[str, dict[str, Any]] = {
     "elu": {"alpha": 1.0, "scale": 1.0, "input_scale": 1.0},
     "celu": {"alpha": 1.0, "scale": 1.0, "input_scale": 1.0},
@@ -454,124 +406,3 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "cdist": {"p": 2.0},
 }
 """Parameters of rows, required there, that are left out where they are what the function has by default."""
-
-
-# -- what other names mean ---------------------------------------------------------------------------------------------
-_MEANINGS = {
-    "shift": "moves elements by one place along dim; zeros come in",
-    "linear_recurrence": "y[i] = factor[i]*y[i - 1] + x[i] along dim",
-    "exclusive_cumprod": "the product of the elements before each one along dim",
-    "prod_backward": "grad times the product of the other elements along dim",
-    "cofactor": "the matrix of cofactors, det(x)*inv(x).mT",
-    "cofactor_slope": "the derivative of cofactor",
-    "lu_parts": "the factors L and U that lie in one matrix",
-    "permutation": "the matrix of a permutation",
-    "safe_softmax": "softmax; zeros where all of a row is -inf",
-    "index_backward": "grad, added up at the indices among zeros of the shape",
-    "restride": "what lies at other places of the memory",
-    "copy_slices": "a copy in which one view is written over",
-    "masked_pack": "what the mask selects, in front of zeros",
-    "unfold_backward": "windows, added up",
-    "masked_place": "elements one after the other where the mask is true, among zeros",
-    "embedding_masked": "embedding; zeros for the padding",
-    "max_pool_grad": "grad at the indices of the largest, among zeros",
-    "exponents": "the powers of two in front of numbers",
-    "states": "labels with blanks between them, where they may be skipped, and lengths",
-    "ctc_loss_backward": "the derivative of ctc_loss by logits",
-    "gru_layer": "the outputs of a GRU's layer, and its last state",
-    "lstm_layer": "the outputs of an LSTM's layer, and its last state and cell",
-    "rnn_relu_layer": "the outputs of a recurrent layer with relu, and its last state",
-    "rnn_tanh_layer": "the outputs of a recurrent layer with tanh, and its last state",
-    "slices_named": "whether an index names the slice that an element is in",
-    "classes_that_are_ignored": "whether a target is ignored, and the sum of the weights of the others",
-    "how_many_are_not_nan": "a count along dims",
-    "places_in_a_grid": "where in an image the coordinates of a grid are, and how that depends on them",
-    "placed": "coordinates of a grid as places in an image",
-    "the_floor_of_places": "the cell before each place",
-    "cells_of_an_image": "the numbers of cells, and whether they are outside",
-    "the_ranks_of_quantiles": "the two elements around a quantile, and the share of the second",
-    "scatter_extreme_shares": "one over the number of equal extremes, for those",
-    "counts_of_places": "how many values the mean at each place is taken of",
-    "scatter_lone_zeros": "where an element is the only zero of its product",
-    "zeros_of": "whether elements are zero",
-}
-"""Of functions that have no name that people know."""
-
-
-def meanings(heads: set[str]) -> list[str]:
-    """Notes on functions in a formula that have no public name."""
-    notes = [f"{head}: {_MEANINGS[head]}" for head in _MEANINGS if head in heads]
-    for head in sorted(heads - set(_MEANINGS)):
-        for end, which in (("_backward", "its first argument"), ("_weight", "its weight")):
-            if (function := head.removesuffix(end)) in _NAMED and function != head:
-                notes.append(f"{head}: the derivative of {function} by {which}")
-    return notes
-
-
-# -- evaluating --------------------------------------------------------------------------------------------------------
-def backward_of(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The gradient of a function's first argument."""
-
-    def backward(grad: Any, input: Any, *args: Any, **params: Any) -> Any:
-        with enable_grad():
-            leaf = input.detach().requires_grad_()
-            return gradient_of(function(leaf, *args, **params), leaf, grad)[0]
-
-    known = inspect.signature(function)
-    first = inspect.Parameter("grad", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    backward.__signature__ = known.replace(parameters=[first, *known.parameters.values()])  # type: ignore[attr-defined]
-    return backward
-
-
-def weight_of(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The gradient of a convolution's weight."""
-
-    def backward(input: Any, grad: Any, weight_size: Any, **params: Any) -> Any:
-        with enable_grad():
-            weight = _runtime.wrap(np.zeros(weight_size, input._array.dtype)).requires_grad_()
-            return gradient_of(function(input.detach(), weight, **params), weight, grad)[0]
-
-    return backward
-
-
-_NAMED = frozenset(
-    """topk cummax cummin sort kthvalue mode median nanmedian embedding pinv inv solve cholesky as_strided gather scatter
-    select_scatter slice_scatter diagonal_scatter flip aminmax lstsq elu celu selu masked_scatter ndtr nll_loss smooth_l1_loss
-    huber_loss binary_cross_entropy binary_cross_entropy_with_logits layer_norm group_norm batch_norm gelu pad interpolate
-    conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d avg_pool1d avg_pool2d avg_pool3d
-    adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d max_pool2d max_pool3d adaptive_max_pool2d
-    adaptive_max_pool3d""".split()  # noqa: SIM905
-)
-"""Functions that texts call, besides those of ``WRITTEN``."""
-_HOMES = (
-    activation, arrange, choices, class_loss, conv, extrema, factorisations, gamma_normal, gather, index, join, loss, masked,
-    matrix_functions, normalize, pad, pointwise, pool, reduce, resample, rounding, scan, solves, sort, special, statistics,
-    view_scatter, memory,
-)  # fmt: skip
-
-
-@functools.cache
-def public(name: str) -> Any:
-    """The function that a text calls by this name; None where it calls a row."""
-    if name in _NAMED or name in heads():
-        found = [home.__dict__.get(name) for home in _HOMES]
-        return next((f for f, home in zip(found, _HOMES) if getattr(f, "__module__", None) == home.__name__), None)
-    for end, made in (("_backward", backward_of), ("_weight", weight_of)):
-        if name.removesuffix(end) in _NAMED:
-            return made(public(name.removesuffix(end)))
-    return None
-
-
-def one_hot(kind: Any) -> Callable[..., Any]:
-    """``one_hot`` of a dtype, as ``zeros`` and ``ones`` are of one."""
-    return lambda target, num_classes: index.one_hot(target, num_classes).to(of_numpy(kind))
-
-
-def either(function: Any, row: Any) -> Any:
-    """A function, or the row of the same name where it is called with parameters that only that has."""
-    known = inspect.signature(function).parameters
-
-    def call(*args: Any, **params: Any) -> Any:
-        return (row if params.keys() - known.keys() else function)(*args, **params)
-
-    return call

@@ -42,20 +42,28 @@ def called_in_place(reading: Any, function: Any, given: list[Any], call: Any, la
         return power
     if name == "pow":
         return reading.algebra.call(name, given, (), *layout)
-    reading.functions[name] = function
-    args: list[Expression] = [given[0]]
+    if hasattr(function, "apply"):
+        name = reading.function(name, function.apply, function)
+    else:
+        reading.functions[name] = function
+    args, params = as_given(reading, call)
+    return reading.algebra.call(name, args, params, *layout)
+
+
+def as_given(reading: Any, call: Any) -> tuple[list[Expression], list[tuple[str, Any]]]:
+    """The arguments of a call, and its parameters: what is no tensor, and the tensors that come after it."""
+    args: list[Expression] = []
     params: list[tuple[str, Any]] = []
     named = zip(getattr(call.params, "names", ()), call.params)
     followed = call.node is not None
-    for place, value in [*[(f"_{n}", v) for n, v in enumerate(call.inputs[1:], 1)], *named]:
-        tensor = isinstance(value, _runtime.Tensor)
-        if not tensor:
+    for place, value in [*[(f"_{n}", v) for n, v in enumerate(call.inputs)], *named]:
+        if isinstance(value, _runtime.Tensor):
+            args.append(reading.taken(value, followed))
+            if params or place[0] != "_":
+                params.append((place, Ref(len(args) - 1)))
+        else:
             params.append((place, reading.parameter("value", value, args, 0)))
-            continue
-        args.append(reading.taken(value, followed))
-        if params or place[0] != "_":
-            params.append((place, Ref(len(args) - 1)))
-    return reading.algebra.call(name, args, params, *layout)
+    return args, params
 
 
 def saved_params(row: Row, node: Any) -> dict[str, Any]:

@@ -7,30 +7,12 @@ from collections.abc import Iterable
 
 from .._op import rows
 from ._expressions import Expression
-from ._formula_calls import meanings, public
+from ._formula_functions import RESERVED, meanings, public
 from ._formula_reading import Reading, Symbol
 from ._formula_text import LEFT_OUT, UNKNOWN, Opaque, identifier, inner, latex_name
 
-_PLAIN = {"variable": "x", "constant": "c", "index": "i", "gradient": "g", "direction": "v"}
+_PLAIN = {"variable": "x", "constant": "c", "index": "i", "gradient": "g", "direction": "v", "hidden": "h"}
 """What symbols are called that have no name: numbered, where there are several."""
-_RESERVED = frozenset(
-    [
-        "where",
-        "zeros",
-        "ones",
-        "full",
-        "tensor",
-        "einsum",
-        "one_hot",
-        "inf",
-        "nan",
-        "bool",
-        "float16",
-        "float32",
-        "float64",
-        "int64",
-    ]
-)
 
 
 def reachable(expressions: Iterable[Expression]) -> list[Expression]:
@@ -70,7 +52,7 @@ class Names:
         self, reading: Reading, expressions: list[Expression], roots: list[str | None], variables: Iterable[int]
     ) -> None:
         self.order = reachable(expressions)
-        self._taken: set[str] = set()
+        self._taken = set(reading.functions)
         heads = sorted({*variables, *[e.head for e in self.order if e.kind == "symbol"]})
         used = {head: reading.symbols[head] for head in heads}
         self.of: dict[int, str] = {}
@@ -86,12 +68,15 @@ class Names:
             f"the graph did not keep the {n} of {head}" for head, n, v in dict.fromkeys(unknown) if v is LEFT_OUT
         ]
         self.notes: list[str] = [*meanings({e.head for e in calls}), *left_out]
+        hidden = [name for name, symbol in self.symbols.items() if symbol.kind == "hidden"]
+        if hidden:
+            self.notes.append(f"{', '.join(hidden)}: inside of an in-place call, as recorded")
         self._parts = 0
 
     def free(self, name: str, several: bool = False) -> str:
         """A name that nothing else has: numbered if *several* want it, or it is taken."""
         chosen, number = (f"{name}1", 1) if several else (name, 0)
-        while chosen in self._taken or chosen in rows or chosen in _RESERVED or public(chosen) is not None:
+        while chosen in self._taken or chosen in RESERVED or chosen in rows or public(chosen) is not None:
             number += 1
             chosen = f"{name}{number}"
         self._taken.add(chosen)

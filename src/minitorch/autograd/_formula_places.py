@@ -36,6 +36,8 @@ def index_put(back: bool, reading: Any, args: Any, params: Params, layouts: Layo
         return None
     if back:
         args = (reading.algebra.constant(0, *layouts[0]), *args)
+    if args[1].kind == "number":  # for as many places as there are
+        args = (args[0], reading.algebra.constant(args[1].number, (), args[1].dtype))
     added = (("accumulate", True),) if back or params["accumulate"] is True else ()
     made: Expression = reading.algebra.call("put_at", (*args, *tensors), (places, *added), *layouts[0])
     return made
@@ -80,14 +82,16 @@ def embedded(back: bool, reading: Any, args: Any, params: Params, layouts: Layou
 
 
 def strided(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
-    """``as_strided`` of a tensor that lies in row-major order at the beginning of its memory."""
+    """``as_strided`` of a tensor that lay in row-major order at the beginning of its memory."""
     (x,), (size, stride, offset) = args, params["origin"]
     rows = tuple([math.prod(size[d + 1 :]) for d in range(len(size))])
-    if x.kind != "symbol" or offset or any([n > 1 and a != b for n, a, b in zip(size, stride, rows)]):
+    if offset or any([n > 1 and a != b for n, a, b in zip(size, stride, rows)]):
         return None
+    if x.kind != "symbol":  # which has the memory that it has
+        x = reading.algebra.call("contiguous", args, (), x.shape, x.dtype)
     options: Any = ("_size", params["size"]), ("_stride", params["stride"])
     options += (("_offset", params["offset"]),) if params["offset"] else ()
-    made: Expression = reading.algebra.call("as_strided", args, options, *layouts[0])
+    made: Expression = reading.algebra.call("as_strided", (x,), options, *layouts[0])
     return made
 
 

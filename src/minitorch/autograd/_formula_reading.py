@@ -18,13 +18,15 @@ from .._choices import Number as ChosenNumber
 from .._dtypes import dtype
 from .._inplace import Take
 from .._modes import Observer, differ_since, observers
-from .._op import Row
+from .._op import Row, rows
 from .._records import name_of, op_name
 from .._tape import AccumulateGrad, Output
 from .._views import path_to, root_of
 from ._expressions import Algebra, Expression, Number
-from ._formula_calls import CALLS, DEFAULTS, NORMALIZING, of_choice, statistics_of
-from ._formula_in_place import called_in_place, row_in_place, saved_params
+from ._formula_calls import CALLS, DEFAULTS, NORMALIZING, statistics_of
+from ._formula_choices import NAMES, REPLACING, of_choice
+from ._formula_functions import RESERVED, name_of_call, public
+from ._formula_in_place import as_given, called_in_place, row_in_place, saved_params
 from ._formula_places import replaced
 from ._formula_rows import RESHAPES, read
 from ._formula_text import LEFT_OUT, UNKNOWN, Opaque, Ref, identifier
@@ -72,7 +74,8 @@ class Watch(Observer):
 class Symbol:
     """A name in a formula, and the tensor that it stands for (None where the graph did not keep it).
 
-    *kind* is "variable", "constant", "index" or "gradient"; *name* what the user called it.
+    *kind* is "variable", "constant", "index", "gradient", "direction" or "hidden" (inside of an in-place call); *name* what the
+    user called it.
     """
 
     def __init__(self, kind: str, tensor: Any, name: str | None) -> None:
@@ -97,6 +100,7 @@ class Reading:
         self._unfollowed: set[int] = set()
         self.symbols: list[Symbol] = []
         self.functions: dict[str, Any] = {}
+        self._own: dict[Any, str] = {}
         self.arrays: set[tuple[str, str]] = set()
         self.uses: Counter[Any] = Counter()
         self._values: dict[int, tuple[Expression, int]] = {}
@@ -121,8 +125,10 @@ class Reading:
         if tensor._node is None and (leaf := self._leaves.get(_place(array))) is not None:
             return self.detached(self.expression_of(leaf))
         known, since = self._values.get(id(array), (None, -1))
-        if alias is not None and alias.parent is not None and self._stale.get(id(alias.edits), -1) > since:
-            return self._taken_again(tensor)
+        if alias is not None and self._stale.get(id(alias.edits), -1) > since:
+            if alias.parent is not None:
+                return self._taken_again(tensor)
+            known = self._memory.get(_place(array), known)  # what was written into a detached twin
         if known is not None:
             return known
         found = self._made.get(_key(tensor._node)) or self._memory.get(_place(array))
@@ -130,6 +136,19 @@ class Reading:
             found = self._outside(tensor)
         self._set(array, found)
         return found
+
+    def recorded(self, tensor: Any) -> bool:
+        """Whether a tensor is a result, or a constant, of what was read; a view is where what it shows is."""
+        array, node = tensor._array, tensor._node
+        known = _key(node) in self._made or (
+            node is None and (id(array) in self._values or _place(array) in self._memory)
+        )
+        if not known:
+            return root_of(tensor) is not tensor and self.recorded(root_of(tensor))
+        e = self.expression_of(tensor)
+        return (
+            e.kind != "symbol" or self.symbols[e.head].kind != "variable" or self.symbols[e.head].tensor is not tensor
+        )
 
     def detached(self, e: Expression) -> Expression:
         """An expression as a constant, where it has variables."""
@@ -205,7 +224,7 @@ class Reading:
             made = self._custom(row, call, outputs)
         elif "generator" in row.params or getattr(row, "draws", False):
             for out in outputs:
-                self.symbol("constant", out, None)
+                self._set(out._array, self.symbol("constant", out, None), out._node)
             return
         elif isinstance(row, Choice):
             made = self._chosen(row, call)
@@ -219,6 +238,8 @@ class Reading:
                 self._read_aside(row, args, call.params, call.node)
         for out, e in zip(outputs, made):
             self._set(out._array, e, call.made if len(outputs) == 1 else out._node)
+        if isinstance(row, Choice) and row.name in REPLACING:
+            self._write(call.inputs[0], made[0])
         if call.node is None:
             self._note_unfollowed(call)
 
@@ -231,26 +252,28 @@ class Reading:
         if (results := written(self, row, args, params, layouts)) is not None:
             return results
         shown, refs = self._shown(row, params, len(args))
+        name = name_of_call(row.name, (*args, *refs), shown)
         if len(layouts) == 1 and not row.outputs:
             (layout,) = layouts
             if refs:
-                return [self.algebra.call(row.name, (*args, *refs), shown, *layout)]
+                return [self.algebra.call(name, (*args, *refs), shown, *layout)]
             if row.elementwise and (value := _folded(row, args, params)) is not None:
                 return [self.algebra.constant(value, *layout)]
             made = read(row, args, params, *layout)
-            return [self.algebra.call(row.name, args, shown, *layout) if made is None else made]
-        call = self.algebra.call(row.name, (*args, *refs), shown)
+            return [self.algebra.call(name, args, shown, *layout) if made is None else made]
+        call = self.algebra.call(name, (*args, *refs), shown)
         return [self.algebra.item(call, index, *layout) for index, layout in enumerate(layouts)]
 
     def _chosen(self, row: Choice, call: Any) -> list[Expression]:
         """What a choice makes of values: a call, that makes it again."""
-        name, params = identifier(row.name), dict(zip(row.params, call.params))
+        name, params = NAMES.get(row.name, identifier(row.name)), dict(zip(row.params, call.params))
         args = [self.expression_of(t) for t in call.inputs if t is not None]
         layouts = [_layout(out._array) for out in call.outputs]
         if (found := of_choice(self, row.name, args, params, layouts)) is not None:
             return [found]
-        self.functions[name] = _chooser(row)
         shown, refs = self._shown(row, params, len(args))
+        name = name_of_call(name, (*args, *refs), shown)
+        self.functions[name] = _chooser(row)
         if len(layouts) == 1:
             return [self.algebra.call(name, (*args, *refs), shown, *layouts[0])]
         made = self.algebra.call(name, (*args, *refs), shown)
@@ -340,19 +363,23 @@ class Reading:
 
     def _custom(self, function: Any, call: Any, outputs: Any) -> list[Expression]:
         """A custom Function's outputs."""
-        inputs, followed = call.inputs, call.node is not None
-        name = function.__name__
-        self.functions[name] = getattr(function, "apply", function)
-        args = [self.taken(t, followed) for t in inputs if isinstance(t, _runtime.Tensor)]
-        others = [t for t in inputs if not isinstance(t, _runtime.Tensor)]
-        if others:
-            order = [None if isinstance(t, _runtime.Tensor) else t for t in inputs]
-            self.functions[name] = _with_others(self.functions[name], order)
+        name = self.function(function.__name__, getattr(function, "apply", function), function)
+        args, params = as_given(self, call)
         layouts = [_layout(out._array) for out in outputs]
         if len(outputs) == 1:
-            return [self.algebra.call(name, args, (), *layouts[0])]
-        made = self.algebra.call(name, args)
+            return [self.algebra.call(name, args, params, *layouts[0])]
+        made = self.algebra.call(name, args, params)
         return [self.algebra.item(made, i, *layout) for i, layout in enumerate(layouts)]
+
+    def function(self, name: str, call: Any, key: Any) -> str:
+        """The name by which texts call a function of the user's: numbered, if something else has its own."""
+        if key not in self._own:
+            chosen, number = name, 0
+            while chosen in self.functions or chosen in rows or chosen in RESERVED or public(chosen) is not None:
+                number += 1
+                chosen = f"{name}{number}"
+            self._own[key], self.functions[chosen] = chosen, call
+        return self._own[key]
 
     # -- writes
     def _read_in_place(self, call: Any) -> None:
@@ -438,10 +465,10 @@ class Reading:
         row = getattr(node, "row", None)
         if row is None:
             args = [self._at(edge, (), layouts[0][1]) for edge in node.edges]
-            self.functions[node.function.__name__] = getattr(node.function, "apply", None)
-            made = [self.algebra.call(node.function.__name__, args, (), *layouts[0])]
+            name = self.function(node.function.__name__, getattr(node.function, "apply", None), node.function)
+            made = [self.algebra.call(name, args, (), *layouts[0])]
             if node.several:
-                call = self.algebra.call(node.function.__name__, args)
+                call = self.algebra.call(name, args)
                 made = [self.algebra.item(call, i, *layout) for i, layout in enumerate(layouts)]
         elif "generator" in row.params:
             made = [self.symbol("constant", None, None, *layout) for layout in layouts]
@@ -573,13 +600,3 @@ def _chooser(choice: Choice) -> Any:
         return choice.call(*tensors, *[given.get(p) for p in choice.params])
 
     return choose
-
-
-def _with_others(function: Any, order: list[Any]) -> Any:
-    """A custom Function of its tensors alone, the other arguments as they were."""
-
-    def called(*tensors: Any) -> Any:
-        given = iter(tensors)
-        return function(*[next(given) if o is None else o for o in order])
-
-    return called

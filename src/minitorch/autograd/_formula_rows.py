@@ -270,6 +270,7 @@ ARITHMETIC: dict[str, Reading] = {
 
 SHAPES: dict[str, Reading] = {
     "alias": _same,
+    "to": _same,  # what is left to do is to give it its dtype
     "clone": _same,
     "contiguous": _same,
     "ordered": _same,
@@ -344,12 +345,6 @@ def read(row: Any, args: tuple[Expression, ...], params: dict[str, Any], shape: 
     """The expression of a call of a row with one result; None where it is just that call."""
     if row.name in RESHAPES:
         made: Expression | None = args[0].algebra.reshaped(args[0], shape)
-    elif row.name == "to":
-        made = (
-            args[0]
-            if dtype == args[0].dtype or (dtype.kind == args[0].dtype.kind == "f" and args[0].kind == "number")
-            else None
-        )
     elif (reading := READINGS.get(row.name)) is not None and dtype is not None:
         made = reading(*args, **params)
     else:

@@ -64,8 +64,8 @@ class PythonWriter:
 
     times_sign, parentheses = "*", ("(", ")")
 
-    def __init__(self, names: dict[Any, str]) -> None:
-        self.names = names
+    def __init__(self, names: dict[Any, str], default: Any = None) -> None:
+        self.names, self.default = names, default
         self.done: dict[int, Written] = {}
         self.named: set[int] = set()
 
@@ -92,13 +92,21 @@ class PythonWriter:
         return Written(self.names[e.head])
 
     def number(self, e: Expression) -> Written:
-        """A number that has a shape, as a tensor."""
+        """A number as a tensor."""
         if e.floats and e.number in FILLED and e.shape:
-            return Written(f"{FILLED[e.number]}({', '.join(map(str, e.shape))})")
-        if e.floats and not e.shape:
-            return Written(f"tensor({self.plain(e.number).text})")
-        kind = "" if e.floats else f", dtype={self.value(e.dtype)}"
-        return Written(f"full({self.value(e.shape)}, {self.plain(e.number).text}{kind})")
+            return Written(f"{FILLED[e.number]}({', '.join(map(str, e.shape))}{self.kind(e.dtype)})")
+        text = self.plain(e.number).text
+        if e.dtype.kind == "b":
+            text = str(bool(e.number))
+        elif e.floats and e.dtype == self.default and "/" not in text and math.isfinite(e.number):
+            text = repr(float(e.number))  # an integer would make a tensor of integers
+        inferred = e.dtype.kind == "b" or e.dtype == np.int64
+        shape = f"full({self.value(e.shape)}, " if e.shape else "tensor("
+        return Written(f"{shape}{text}{'' if inferred else self.kind(e.dtype)})")
+
+    def kind(self, dtype: Any) -> str:
+        """The parameter of a function that makes a tensor, where that is not of the default dtype."""
+        return "" if dtype == self.default else f", dtype={self.value(dtype)}"
 
     def whole(self, e: Expression) -> Written:
         """A number that is all of a value."""
@@ -120,7 +128,9 @@ class PythonWriter:
 
     def total(self, terms: Factors, number: Number) -> Written:
         """The sum of coefficients times expressions, and a number."""
-        terms.sort(key=lambda term: (-degree(term[0]), not self.rank(term[0]), self.of(term[0])))
+        terms.sort(
+            key=lambda term: (term[0].kind == "number", -degree(term[0]), not self.rank(term[0]), self.of(term[0]))
+        )
         parts = [(self.term(a, abs(c)), c < 0) for a, c in terms]
         if number:
             parts.append((self.within(self.plain(abs(number)), MATMUL), number < 0))
@@ -134,12 +144,12 @@ class PythonWriter:
         return (
             1
             if e.serial in self.named
-            else {"symbol": 0, "number": 0, "product": 2, "item": 3, "call": 3, "sum": 4}[e.kind]
+            else {"number": -1, "symbol": 0, "product": 2, "item": 3, "call": 3, "sum": 4}[e.kind]
         )
 
     def term(self, e: Expression, size: Number) -> str:
         if size == 1:
-            return self.of(e, MATMUL)
+            return self.of(e, MATMUL) if e.kind != "number" or e.shape else self.within(self.plain(e.number), MATMUL)
         split = e.kind == "product" and e.number == 1 and self.done[e.serial].binds < ATOM
         return self.times(size, list(zip(e.args, e.params)) if split else [(e, 1)]).text
 
@@ -184,7 +194,7 @@ class PythonWriter:
 
     def power(self, base: Expression, exponent: Number) -> Written:
         if exponent == 1:
-            return self.done[base.serial]
+            return self.done[base.serial] if base.kind != "number" or base.shape else self.plain(base.number)
         if exponent == 0.5:
             return Written(f"sqrt({self.of(base)})")
         return Written(f"{self.of(base, ATOM)}**{self.within(self.plain(exponent), ATOM)}", POWER)
@@ -239,13 +249,16 @@ class PythonWriter:
     def call_windows(self, e: Expression) -> Written:
         return Written(f"{self.of(e.args[0], ATOM)}.unfold{self.listed(self.arguments(e)[1:])}")
 
+    def call_contiguous(self, e: Expression) -> Written:
+        return Written(f"{self.of(e.args[0], ATOM)}.contiguous()")
+
     def call_getitem(self, e: Expression) -> Written:
         return self.subscript(e.args[0], 0, ", ".join(self.places(e, e.args[1:])))
 
     def call_put_at(self, e: Expression) -> Written:
         """``x.index_put((i,), values)``."""
         part, values, *indices = e.args
-        first = self.zeros(part.shape) if part.kind == "number" and not part.number else self.of(part, ATOM)
+        first = self.zeros(part.shape, part.dtype) if part.kind == "number" and not part.number else self.of(part, ATOM)
         places = ", ".join(self.places(e, indices)) + "," * (len(indices) == 1)
         added = ", accumulate=True" * ("accumulate" in dict(e.params))
         return Written(f"{first}.index_put(({places}), {self.of(values)}{added})")
@@ -300,13 +313,15 @@ class PythonWriter:
         return self.scattered("diagonal_scatter", e)
 
     def scattered(self, name: str, e: Expression) -> Written:
-        return Written(f"{self.function(name)}{self.listed([self.zeros(e.shape), *self.arguments(e, 'shape')])}")
+        return Written(
+            f"{self.function(name)}{self.listed([self.zeros(e.shape, e.dtype), *self.arguments(e, 'shape')])}"
+        )
 
     def function(self, name: str) -> str:
         return name
 
-    def zeros(self, shape: tuple[int, ...]) -> str:
-        return f"zeros({', '.join(map(str, shape))})"
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> str:
+        return f"zeros({', '.join(map(str, shape)) or '()'}{self.kind(dtype)})"
 
     def listed(self, arguments: list[str]) -> str:
         left, right = self.parentheses
@@ -429,10 +444,10 @@ class LatexWriter(PythonWriter):
     def function(self, name: str) -> str:
         return LATEX_FUNCTIONS.get(name, rf"\operatorname{{{latex_text(name)}}}")
 
-    def zeros(self, shape: tuple[int, ...]) -> str:
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> str:
         return r"\mathbf{0}"
 
-    call_where = call_to = call_einsum = call_expand = call_reshape = call_windows = plain_call
+    call_where = call_to = call_einsum = call_expand = call_reshape = call_windows = call_contiguous = plain_call
 
     def subscript(self, part: Expression, dim: int, text: str) -> Written:
         return self.below(part, f"{':, ' * (dim % part.ndim)}{text}")

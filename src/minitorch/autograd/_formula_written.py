@@ -247,7 +247,7 @@ def _is_number(e: Expression) -> bool:
 @functools.cache
 def defaults(name: str) -> dict[str, Any]:
     """What a function's parameters are by default."""
-    from ._formula_calls import public
+    from ._formula_functions import public
 
     function = public(name)
     known = inspect.signature(function).parameters if function is not None else {}

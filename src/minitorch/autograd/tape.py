@@ -15,7 +15,7 @@ from .._op import rows
 from .._reach import reachable
 from .._records import name_of_leaf, notes_of, op_name
 from .._size import Size
-from .._tape import AccumulateGrad, Node, Output
+from .._tape import AccumulateGrad, Node, Output, next_position
 from .._views import current_node, root_of
 from ._entries import Entries, Entry, Parent, Saved, array_of, saved_by
 from ._shown import Shown
@@ -74,6 +74,7 @@ class Tape(Shown, Observer):
         self._tokens: list[Any] = []
         self.roots: tuple[int, ...] = ()
         self._roots: tuple[Any, ...] = ()
+        self._end: int | None = None  # the position after what it recorded
         if roots is not None:
             self._read(roots)
 
@@ -275,7 +276,8 @@ class Tape(Shown, Observer):
         Raises
         ------
         RuntimeError
-            If the block is empty, or the graph was freed by ``backward()``.
+            If the block is empty, the graph was freed by ``backward()``, or a result was not recorded on this tape, or was
+            written in place since.
 
         Examples
         --------
@@ -359,12 +361,14 @@ class Tape(Shown, Observer):
 
     # -- recording a block
     def __enter__(self) -> Tape:
+        self._end = None
         self._tokens.append(_recording.set((*_recording.get(), self)))
         observers.insert(0, self)
         return self
 
     def __exit__(self, *exc: object) -> None:
         observers.remove(self)
+        self._end = next_position()
         self._tokens.pop()
         tapes = list(_recording.get())
         if self in tapes:
@@ -440,7 +444,7 @@ class Tape(Shown, Observer):
 
     # -- reading a result
     def _read(self, roots: Any) -> None:
-        self._roots = tuple_of(roots)
+        self._roots, self._end = tuple_of(roots), next_position()
         starts = [_root(root, index) for index, root in enumerate(self._roots)]
         self._nodes = ordered_nodes(starts)
         self._numbers = numbers = {node: index for index, node in enumerate(self._nodes)}
