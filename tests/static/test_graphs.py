@@ -288,7 +288,24 @@ FEEDS: list[Any] = [
         {static.placeholder("x"): 1.0},
         "a value was fed for x, which is another placeholder than the one of that name",
     ),
-    ([x + w], {x: 1.0, 3: 2.0}, "a value was fed for 3, which is a int, no node or name"),
+    ([x + w], {x: 1.0, 3: 2.0}, "a value was fed for 3, which is of class int, no node or name"),
+    (
+        [x + w],
+        {None: 1.0},
+        r"no value was fed for x, w: run\({x: ..., w: ...}\).*; a value was fed for None, which is of",
+    ),
+    (
+        [x + w],
+        {x: 1.0, static.placeholder("other"): 1.0, "y": 2.0},
+        "no value was fed for w: .*; a value was fed for other, which is not needed here; a value was fed for y, which is not",
+    ),
+    ([x + 1], {x: 1.0, x + 1: 2.0}, r"a value was fed for \(x\+1\), which is no placeholder here"),
+    (
+        [x + 1],
+        {x: np.ones(2, np.longdouble)},
+        "x is fed with an array of .*: feed floats of 16 to 64 bits, integers or bools",
+    ),
+    ([x + 1], {x: np.ma.array([1.0])}, "x is fed with a masked array: feed the values"),
     ([p + 1], {p: np.ones((2, 4), np.float32)}, r"p has shape \(any, 3\), but is fed with shape \(2, 4\)"),
     ([p + 1], {p: np.ones(3, np.float32)}, r"p has shape \(any, 3\), but is fed with shape \(3,\)"),
     ([p + 1], {p: np.ones((2, 3))}, r"p has dtype float32, but is fed with float64: convert it"),
@@ -459,3 +476,73 @@ def test_gradients_of_a_function_that_draws_no_more() -> None:
     y = static.apply(torch.nn.functional.dropout, x, 0.5, training=False)
     (g,) = static.gradients(y, [x])
     assert static.Executor(g).run({x: [1.0, 2.0]})[0].tolist() == [1.0, 1.0]
+
+
+def test_other_orders_of_bytes_are_turned() -> None:
+    given = np.arange(6.0, dtype=">f4").reshape(2, 3)
+    for node in (x, p):
+        (found,) = run([node * 2], {node: given})
+        assert found.dtype == np.dtype("=f4")
+        assert found.tolist() == (given * 2).tolist()
+
+
+@pytest.mark.parametrize("outputs", [None, "x", {"y": x}, [x, None], [[x]], [3], torch.ones(2)])
+def test_outputs_that_are_no_nodes(outputs: Any) -> None:
+    with pytest.raises(TypeError, match=r"Executor\(\): outputs must be "):
+        static.Executor(outputs)
+
+
+def test_no_outputs_and_outputs_twice() -> None:
+    assert run([], {}) == []
+    twice = x * 2
+    assert [v.tolist() for v in run([x + 1, twice, twice, x, x], {x: 1.0})] == [2.0, 2.0, 2.0, 1.0, 1.0]
+
+
+def test_programs_are_shown() -> None:
+    program = static.Executor(x + 1).program
+    assert repr(program) == "<Program of 1 instructions>"
+    assert "add" in str(program)
+
+
+def test_memory_of_a_graph() -> None:
+    y = x
+    for _ in range(5):
+        y = y.tanh()
+    given = np.ones((100, 10), np.float32)
+    plan = static.Executor(y).memory_plan({x: given})
+    assert [round(size / given.nbytes) for size in plan] == [5, 2, 2, 2]
+    loop = static.while_loop(lambda v: v.sum() > 0, lambda v: v.tanh() - 1, x)
+    assert static.Executor(loop).memory_plan({x: given}).eager >= given.nbytes
+    with pytest.raises(RuntimeError, match="no value was fed for x"):
+        static.Executor(y).memory_plan()
+
+
+BITS = np.array([1, 2, 5])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda v: v << 1,
+        lambda v: 1 << v,
+        lambda v: v >> 1,
+        lambda v: 8 >> v,
+        lambda v: 3 & v,
+        lambda v: 3 | v,
+        lambda v: 3 ^ v,
+        lambda v: BITS | v,
+        lambda v: +v,
+        lambda v: True & (v > 1),
+    ],
+)
+def test_operators_of_bits_with_the_node_on_either_side(function: Any) -> None:
+    (found,) = run([function(x)], {x: BITS})
+    assert found.tolist() == function(torch.from_numpy(BITS)).tolist()
+
+
+def test_nodes_beside_what_is_no_number() -> None:
+    assert (x == None) is False  # noqa: E711
+    assert (x != "x") is True
+    for wrong in (lambda: x @ 2, lambda: 2 @ x, lambda: x + None, lambda: x * "a", lambda: x - 1j):
+        with pytest.raises(TypeError):
+            wrong()

@@ -490,15 +490,56 @@ def test_parameters_are_called_as_what_a_module_has_itself(tmp_path: Path) -> No
         np.testing.assert_array_equal(found, function(*inputs).detach().numpy())
 
 
+ONES = np.ones((2, 3), np.float32)
+TAKEN: dict[str, Any] = {
+    "a list": ([[1, 2.0, True]] * 2, 2.0),
+    "a number of NumPy": (ONES, np.float32(3)),
+    "an integer": (ONES, 3),
+    "another order of bytes": (ONES.astype(">f4"), np.array(2, ">f4")),
+    "columns first": (np.asfortranarray(ONES), np.array(2, np.float32)),
+    "a view": (np.ones((3, 4), np.float32).T[::2], 1.5),
+    "a tensor": (torch.ones(2, 3), 1.5),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_what_numpy_takes_for_an_array_is_taken(name: str, tmp_path: Path) -> None:
+    module = written(lambda x, n: x * n + 1, (torch.ones(2, 3), torch.tensor(2.0)), path=tmp_path)
+    x, n = TAKEN[name]
+    same(module.forward(x, n), np.asarray(x, np.float32) * np.float32(n) + 1)
+    locked = ONES.copy()
+    locked.setflags(write=False)
+    same(module.forward(locked, n), locked * np.float32(n) + 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "message"),
+    [
+        (np.float64(2), ValueError, "n is float64, but must be uint8: use np.asarray"),
+        (2.0, ValueError, "n is float64, but must be uint8"),
+        (np.array(2), ValueError, "n is int64, but must be uint8"),
+        (300, ValueError, "n must be uint8: Python integer 300 out of bounds"),
+        ("2", TypeError, "n must be an array of numbers, not str of <U1"),
+        (2j, TypeError, "n must be an array of numbers, not complex of complex128"),
+        (np.ma.array(2, np.uint8), TypeError, "n must be an array of numbers, not MaskedArray"),
+        ([[1], [2, 3]], TypeError, "n is no array of numbers: setting an array element with a sequence"),
+        ([1], ValueError, r"n has shape \(1,\), but this was written for \(\)"),
+    ],
+)
+def test_what_is_no_such_array_is_refused(given: Any, kind: Any, message: str, tmp_path: Path) -> None:
+    module = written(lambda x, n: x * n, (torch.ones(2, 3), torch.tensor(2, dtype=torch.uint8)), path=tmp_path)
+    same(module.forward(ONES, 2), ONES * 2)
+    with pytest.raises(kind, match=message):
+        module.forward(ONES, given)
+
+
 # -- what is refused ---------------------------------------------------------------------------------------------------
 def test_inputs_that_it_was_not_written_for(tmp_path: Path) -> None:
     module = written(lambda x: x + 1, (torch.ones(2, 3),), path=tmp_path)
     with pytest.raises(ValueError, match=r"forward\(\): x has shape \(3, 3\), but this was written for \(2, 3\)"):
         module.forward(np.ones((3, 3), np.float32))
-    with pytest.raises(ValueError, match=r"forward\(\): x is float64, but must be float32: use .astype"):
+    with pytest.raises(ValueError, match=r"forward\(\): x is float64, but must be float32: use np.asarray"):
         module.forward(np.ones((2, 3)))
-    with pytest.raises(TypeError, match=r"forward\(\): x must be an ndarray, not list"):
-        module.forward([[1.0, 2.0, 3.0]] * 2)
     module = written(lambda x: x + 1, (torch.ones(2, 3),), (torch.ones(4),), path=tmp_path)
     same(module.forward(np.ones(4, np.float32)), np.full(4, 2, np.float32))
     with pytest.raises(ValueError, match=r"(?s)nothing is written for.*for \(2, 3\).*for \(4,\)"):
@@ -569,13 +610,35 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path, monkeypatch: pytes
 
 def test_paths_and_programs_that_are_not_there(tmp_path: Path) -> None:
     program = static.compile(nn.Linear(2, 2), quiet=True)
-    with pytest.raises(RuntimeError, match="there is no program of Linear: call it on an example first"):
+    with pytest.raises(
+        RuntimeError, match="there is no program of Linear: it was not traced yet: call it on an example first"
+    ):
         program.to_python(tmp_path / "model.py")
     program(torch.ones(1, 2))
     with pytest.raises(ValueError, match=r"the path must end in .py, but is '.*model.txt'"):
         program.to_python(tmp_path / "model.txt")
     with pytest.raises(RuntimeError, match="Parent directory"):
         program.to_python(tmp_path / "nowhere" / "model.py")
+
+
+class Counting(nn.Module):
+    """Counts its calls."""
+
+    calls = 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        return x * self.calls
+
+
+@pytest.mark.parametrize("calls", [1, 2, 3, 4])
+def test_why_there_is_no_program_is_said_from_the_first_call_on(calls: int, tmp_path: Path) -> None:
+    program = static.compile(Counting(), quiet=True)
+    for _ in range(calls):
+        program(torch.ones(2))
+    for ask in (lambda: program.to_python(tmp_path / "model.py"), program.memory_plan, program.explain_passes):
+        with pytest.raises(RuntimeError, match=r"no program of Counting: .*a call changes self\.calls, which is no"):
+            ask()
 
 
 def test_arguments_of_several_structures(tmp_path: Path) -> None:

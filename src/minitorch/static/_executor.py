@@ -15,6 +15,7 @@ from .._runtime import wrap
 from ..ops.from_data import tensor
 from ._compile import Compiled
 from ._instructions import NotOneTruth
+from ._memory import MemoryPlan
 from ._nodes import Leaf, Node, Placeholder, of_new
 from ._vertices import Vertex
 
@@ -37,7 +38,7 @@ class Executor:
     placeholders : list of Node
         What is to be fed.
     program : Program
-        The instructions; ``print(executor.program.source)`` shows them as Python.
+        The instructions; ``print(executor.program)`` shows them as Python.
 
     Raises
     ------
@@ -58,12 +59,14 @@ class Executor:
     """
 
     def __init__(self, outputs: Any) -> None:
-        if not isinstance(outputs, (Vertex, Iterable)):
+        if not isinstance(outputs, (Vertex, Iterable)) or isinstance(outputs, (str, Mapping)):
             raise TypeError(f"Executor(): outputs must be a node or a list of nodes, not {type(outputs).__name__}")
         self.outputs: list[Any] = [outputs] if isinstance(outputs, Vertex) else list(outputs)
         for output in self.outputs:
             if not isinstance(output, Vertex):
-                raise TypeError(f"Executor(): outputs must be nodes, not {type(output).__name__}")
+                remedy = "; gradients(..., allow_unused=True) gives None where nothing leads to: leave it out"
+                said = type(output).__name__ + remedy * (output is None)
+                raise TypeError(f"Executor(): outputs must be nodes, not {said}")
             if output.scope is not None:
                 raise RuntimeError(
                     f"Executor(): {output} belongs to the body of {output.scope.name}; run what the loop gives"
@@ -136,7 +139,7 @@ class Executor:
                 raise RuntimeError(f"{node} is fed with {value.dtype}, but only floats have gradients: feed floats")
             registers[slot] = value
         if len(feed) > len(self._feeds):
-            self._surplus(feed)
+            raise self._mismatch(feed)
         try:
             facts = tuple([((a := registers[slot]).dtype, a.ndim > 0) for slot in self._slots])
             code = self.program.facts.get(facts)
@@ -192,10 +195,45 @@ class Executor:
         from ._graph_function import GraphFunction
 
         self.run(feed_dict)  # which says what is wrong with what is fed
+        GraphFunction(self.placeholders, self._compiled).write(path, self._tensors(feed_dict), dynamic_axes)
+
+    def memory_plan(self, feed_dict: Mapping[Any, Any] | None = None) -> MemoryPlan:
+        """The most bytes that computed values take at a time, for feeds of these shapes.
+
+        An Executor frees each value after its last use, as eager code does that keeps no name for it, and uses no memory
+        again; so ``eager``, ``freed`` and ``reused`` are equal.  ``history`` is what eager code takes that computes the same
+        of leaves that require grad, and keeps what a way back would read.
+
+        Parameters
+        ----------
+        feed_dict : mapping
+            As for ``run``.
+
+        Returns
+        -------
+        MemoryPlan
+
+        Examples
+        --------
+        >>> import minitorch as torch
+        >>> from minitorch import static
+        >>> x = static.placeholder("x")
+        >>> y = x
+        >>> for _ in range(10):
+        ...     y = y.tanh()
+        >>> [round(size / 4000) for size in static.Executor(y).memory_plan({x: torch.ones(1000)})]
+        [10, 2, 2, 2]
+        """
+        from ._graph_function import GraphFunction
+
+        self.run(feed_dict)
+        return GraphFunction(self.placeholders, self._compiled).memory_plan(self._tensors(feed_dict))
+
+    def _tensors(self, feed_dict: Mapping[Any, Any] | None) -> list[Any]:
+        """What is fed, in the placeholders' order."""
         feed: Mapping[Any, Any] = {} if feed_dict is None else feed_dict
         given = [feed[node] if node in feed else feed[node.label] for node in self.placeholders]
-        tensors = [wrap(_array(node, value, node.dtype)) for node, value in zip(self.placeholders, given)]
-        GraphFunction(self.placeholders, self._compiled).write(path, tensors, dynamic_axes)
+        return [wrap(_array(node, value, node.dtype)) for node, value in zip(self.placeholders, given)]
 
     def _check_parameters(self) -> None:
         """Refuse a parameter whose dtype has changed since the graph was made."""
@@ -208,35 +246,44 @@ class Executor:
         """What is fed under a placeholder's name."""
         if node.label in feed:
             return feed[node.label]
-        missing = [str(n) for n, *_ in self._feeds if n not in feed and n.label not in feed]
-        self._surplus(feed)
-        raise RuntimeError(
-            f"no value was fed for {', '.join(missing)}: run({{{missing[0]}: ...}}), by the node or by its name"
-        )
+        raise self._mismatch(feed)
 
-    def _surplus(self, feed: Mapping[Any, Any]) -> None:
-        known = {node for node, *_ in self._feeds}
-        for key in feed:
-            if key not in known and not (isinstance(key, str) and key in self._by_name):
-                names = ", ".join(self._by_name) or "none"
-                what = (
-                    "is no placeholder"
-                    if isinstance(key, Vertex) and not isinstance(key, Placeholder)
-                    else "is not needed"
-                )
-                what = what if isinstance(key, (Vertex, str)) else f"is a {type(key).__name__}, no node or name"
-                if isinstance(key, Placeholder) and key.label in self._by_name:
-                    what = "is another placeholder than the one of that name"
-                raise RuntimeError(f"a value was fed for {key}, which {what} here; the placeholders are: {names}")
-        raise_twice = [n for n in self._by_name if n in feed and self._by_name[n] in feed]
-        if raise_twice:
-            raise RuntimeError(f"{raise_twice[0]} was fed twice, by its node and by its name")
+    def _mismatch(self, feed: Mapping[Any, Any]) -> RuntimeError:
+        """The error of feeds that are missing, and of those that are none of this graph."""
+        said = []
+        missing = [str(n) for n, *_ in self._feeds if n not in feed and n.label not in feed]
+        if missing:
+            example = ", ".join([f"{name}: ..." for name in missing])
+            said.append(f"no value was fed for {', '.join(missing)}: run({{{example}}}), by the node or by its name")
+        surplus = [f"a value was fed for {key}, which {what} here" for key in feed if (what := self._surplus(key))]
+        if surplus:
+            said += [*surplus, f"the placeholders are: {', '.join(self._by_name) or 'none'}"]
+        twice = [name for name, node in self._by_name.items() if name in feed and node in feed]
+        said += [f"{name} was fed twice, by its node and by its name" for name in twice]
+        return RuntimeError("; ".join(said))
+
+    def _surplus(self, key: Any) -> str:
+        """What a key of feeds is that is no placeholder of this graph."""
+        if isinstance(key, str):
+            return "" if key in self._by_name else "is not needed"
+        if not isinstance(key, Vertex):
+            return f"is of class {type(key).__name__}, no node or name,"
+        if not isinstance(key, Placeholder):
+            return "is no placeholder"
+        known = self._by_name.get(str(key.label))
+        if known is None:
+            return "is not needed"
+        return "" if known is key else "is another placeholder than the one of that name"
 
 
 def _array(node: Any, value: Any, dtype: Any) -> np.ndarray:
     """What is fed, as an array of the placeholder's dtype; numbers and lists are converted, arrays must fit."""
     if isinstance(value, _runtime.Tensor):
         array = value._array
+    elif isinstance(value, np.ma.MaskedArray):
+        raise RuntimeError(
+            f"{node} is fed with a masked array: feed the values, value.filled(...), and the mask by itself"
+        )
     elif isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
     elif isinstance(value, Vertex):
@@ -249,11 +296,14 @@ def _array(node: Any, value: Any, dtype: Any) -> np.ndarray:
                 f"{node} is fed with {type(value).__name__}: {of_new(error)}; feed an array, a Tensor, a number or a list of "
                 "numbers"
             ) from None
-    if array.dtype.kind not in "biuf":
+    given = array.dtype
+    if given.kind not in "biuf" or given.itemsize > 8:
         raise RuntimeError(
-            f"{node} is fed with an array of {array.dtype}: feed floats, integers or bools"
-            + (" (of complex numbers, real and imaginary parts as two arrays)" if array.dtype.kind == "c" else "")
+            f"{node} is fed with an array of {given}: feed floats of 16 to 64 bits, integers or bools"
+            + (" (of complex numbers, real and imaginary parts as two arrays)" if given.kind == "c" else "")
         )
+    if not given.isnative:
+        array = array.astype(given.newbyteorder("="))
     if dtype is not None and array.dtype != dtype:
         raise RuntimeError(
             f"{node} has dtype {dtype}, but is fed with {array.dtype}: convert it, value.astype({str(dtype)!r})"

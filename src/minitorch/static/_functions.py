@@ -484,6 +484,8 @@ def product(left: Any, right: Any) -> Any:
     """``left @ right``: a product of matrices where both are known to be, else what the ranks say when the graph runs."""
     like = left if isinstance(left, Node) else right
     left, right = operand(left, like, "matmul"), operand(right, like, "matmul")
+    if isinstance(left, Number) or isinstance(right, Number):
+        return NotImplemented
     if left.layout.ndim == right.layout.ndim == 2:
         return made("mm", left, right)
     return apply(linalg.matmul, left, right)

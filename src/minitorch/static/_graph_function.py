@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from .._trace_instructions import Slot
 from ._compile import Compiled
 from ._control_instructions import Control
 from ._control_traced import ControlTrace
+from ._memory import MemoryPlan, memory_plan
 from ._python import PASSES, Block
 from ._traced_code import Plan
 from ._written_module import write_blocks
@@ -35,7 +37,7 @@ class GraphFunction:
         names: list[str] = []
         for node in placeholders:
             name = re.sub(r"\W", "_", str(node.label))
-            name = name if name.isidentifier() else f"_{name}"
+            name = name if name.isidentifier() and not keyword.iskeyword(name) else f"_{name}"
             names.append(name + "_" * names.count(name))
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         self.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])
@@ -48,16 +50,32 @@ class GraphFunction:
         """None."""
         yield from ()
 
-    def __call__(self, *tensors: Any) -> list[Any]:
+    def _registers(self, tensors: Sequence[Any]) -> list[Any]:
         registers = self.compiled.template.copy()
         for (_, slot), tensor in zip(self.compiled.placeholders, tensors):
             registers[slot] = tensor
+        return registers
+
+    def __call__(self, *tensors: Any) -> list[Any]:
+        registers = self._registers(tensors)
         trace = current_trace()
         if trace is None:
             self.compiled.on_tensors(registers)
         else:
             ControlTrace(trace).run(self.compiled, registers)
         return [registers[slot] for slot in self.compiled.results]
+
+    def memory_plan(self, tensors: list[Any]) -> MemoryPlan:
+        """The figures of a run on these: see ``Executor.memory_plan``."""
+        trace = Trace(tensors, lifts="kernels")
+        registers = self._registers(tensors)
+        with no_grad(), trace:
+            self.compiled.on_tensors(registers)
+        plan = Plan(trace, [trace.slot_of(registers[slot]) for slot in self.compiled.results], ())
+        leaves = {s for s in trace.arguments if trace.arrays[s].dtype.kind == "f"}
+        trained = {s for s, tensor in trace.captured.items() if tensor._node is not None}
+        plan_of_run = memory_plan(plan, plan.results, leaves | trained)
+        return plan_of_run._replace(freed=plan_of_run.eager, reused=plan_of_run.eager)
 
     def write(self, path: Any, tensors: list[Any], dynamic_axes: Any) -> None:
         """Write it as a NumPy module; see ``Executor.to_python``."""

@@ -304,6 +304,12 @@ class Program:
         if self._short:
             self.source, self._code = self.written({})
 
+    def __repr__(self) -> str:
+        return f"<Program of {len(self.instructions)} instructions>"
+
+    def __str__(self) -> str:
+        return self.source or "\n".join(map(str, self.instructions))
+
     def written(self, known: dict[int, Fact]) -> tuple[str, Any]:
         """The program as Python, where something is *known* of registers: the source, and the function."""
         writer = Writer(self.instructions, self.frees, {**self._known, **known})

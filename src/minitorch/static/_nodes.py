@@ -130,6 +130,9 @@ class Node(Vertex):
     def __neg__(self) -> Any:
         return made("neg", self)
 
+    def __pos__(self) -> Any:
+        return self
+
     def __abs__(self) -> Any:
         return made("abs", self)
 
@@ -145,11 +148,32 @@ class Node(Vertex):
     def __xor__(self, other: Any) -> Any:
         return made("bitwise_xor", self, other)
 
+    def __rand__(self, other: Any) -> Any:
+        return made("bitwise_and", other, self)
+
+    def __ror__(self, other: Any) -> Any:
+        return made("bitwise_or", other, self)
+
+    def __rxor__(self, other: Any) -> Any:
+        return made("bitwise_xor", other, self)
+
+    def __lshift__(self, other: Any) -> Any:
+        return made("bitwise_left_shift", self, other)
+
+    def __rshift__(self, other: Any) -> Any:
+        return made("bitwise_right_shift", self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return made("bitwise_left_shift", other, self)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return made("bitwise_right_shift", other, self)
+
     def __eq__(self, other: Any) -> Any:
-        return made("eq", self, other)
+        return NotImplemented if other is None or isinstance(other, str) else made("eq", self, other)
 
     def __ne__(self, other: Any) -> Any:
-        return made("ne", self, other)
+        return NotImplemented if other is None or isinstance(other, str) else made("ne", self, other)
 
     def __lt__(self, other: Any) -> Any:
         return made("lt", self, other)

@@ -167,6 +167,7 @@ class Body:
         self._shared = {self.owner(s) for s in outside}  # memory that is written, or that people get
         self._names: dict[Slot, str] = {}
         self._taken: set[str] = set()
+        self._numbers: dict[str, int] = {}  # by name, the last number that was put behind it
         self._written: dict[str, None] = {}  # what comes from outside and is written
         self._inlined: dict[int, bool] = {}  # by the ids of instructions: it is decided once
         self.returned = block.returned
@@ -193,7 +194,7 @@ class Body:
     def begin(self, taken: set[str]) -> None:
         """Start writing; *taken*: names that are not to be hidden."""
         self._taken = {*taken, *vars(builtins), *keyword.kwlist, "W"}
-        self._names, self._hidden = {}, {*taken}
+        self._names, self._hidden, self._numbers = {}, {*taken}, {}
         self.indent = Indent()
 
     @property
@@ -208,9 +209,10 @@ class Body:
             return wish
         wish = re.sub(r"\W+", "_", wish).strip("_") or "value"
         wish = f"_{wish}" if wish[0].isdigit() else wish
-        name, number = wish, 1
+        name = wish
         while name in self._taken:
-            name, number = f"{wish}_{number}", number + 1
+            self._numbers[wish] = number = self._numbers.get(wish, 0) + 1
+            name = f"{wish}_{number}"
         self._taken.add(name)
         return name
 

@@ -66,6 +66,7 @@ class Traced:
         self._latest: tuple[Callable[[Sequence[Any]], list[Any] | None], Variant] | None = None
         self._name = getattr(function, "__name__", type(function).__name__)
         self._tries: dict[Any, int] = {}
+        self._unsettled = ""  # why the last call that was traced gave no program
         self._objects: dict[int, tuple[Any, set[Any]]] = {}
         """By id, the arguments that are other objects than tensors: how they are held, and the keys that have their ids."""
         self._examples: Any = None  # what `trace` was given
@@ -253,6 +254,7 @@ class Traced:
         A first call may fill a cache, so it is looked at again at the next one.
         """
         self._tries[key] = self._tries.get(key, 0) + 1 if reason else 0
+        self._unsettled = reason
         if reason and (surely or self._tries[key] == TRIES):
             raise Refused(reason)
         return not reason
@@ -359,8 +361,16 @@ class Traced:
 
     def _last(self) -> Variant:
         if not self.variants:
-            raise RuntimeError(f"{self._name} was not traced yet: call it first")
+            raise RuntimeError(f"there is no program of {self._name}: {self.why_none()}")
         return self.variants[-1]
+
+    def why_none(self) -> str:
+        """Why there is no program, in words."""
+        if self.notes:
+            return self.notes[-1]
+        if self._unsettled:
+            return f"{self._unsettled} (if that only filled a cache, call it once more)"
+        return "it was not traced yet: call it on an example first"
 
     def memory_plan(self) -> MemoryPlan:
         """The most bytes that the last program allocates at a time, with and without its passes, and that eager code does.

@@ -28,17 +28,34 @@ class OtherInputs(ValueError):
 
 
 def _given(value, name, shape, dtype):
-    """An input, checked, in row-major order."""
-    if not isinstance(value, {np}.ndarray):
-        raise TypeError(f"{function}(): {{name}} must be an ndarray, not {{type(value).__name__}}: use np.asarray(...)")
-    if value.dtype != dtype:
-        raise OtherInputs(f"{function}(): {{name}} is {{value.dtype}}, but must be {{dtype}}: use .astype(np.{{dtype}})")
+    """An input as an array, checked, in row-major order."""
+    if type(value) is not {np}.ndarray or value.dtype != dtype:
+        value = _converted(value, name, dtype)
     if len(value.shape) != len(shape) or any(n != m for n, m in zip(value.shape, shape) if not isinstance(m, str)):
         raise OtherInputs(
             f"{function}(): {{name}} has shape {{value.shape}}, but this was written for {{shape}}: for other "
             "shapes, trace the model on inputs of those shapes too, and write the module again"
         )
-    return {np}.asarray(value.view({np}.dtype(dtype)), order="C")
+    return {np}.asarray(value, order="C").view(dtype)
+
+
+def _converted(given, name, dtype):
+    """Numbers, lists of them, and arrays in another order of bytes, as an array."""
+    try:
+        value = {np}.asarray(given)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{function}(): {{name}} is no array of numbers: {{error}}") from None
+    if value.dtype.kind not in "biuf" or isinstance(given, {np}.ma.MaskedArray):
+        raise TypeError(f"{function}(): {{name}} must be an array of numbers, not {{type(given).__name__}} of {{value.dtype}}")
+    plain = type(given) in (bool, int, float, list, tuple)  # what becomes an array of any dtype that has such numbers
+    kinds = {{"b": "b", "i": "biu", "u": "biu", "f": "biuf"}}[{np}.dtype(dtype).kind] if plain else ""
+    if value.dtype.kind not in kinds and value.dtype.newbyteorder("=") != dtype:
+        remedy = f"np.asarray({{name}}, np.{{dtype}})"
+        raise OtherInputs(f"{function}(): {{name}} is {{value.dtype}}, but must be {{dtype}}: use {{remedy}}")
+    try:
+        return {np}.asarray(given, dtype)
+    except OverflowError as error:
+        raise OtherInputs(f"{function}(): {{name}} must be {{dtype}}: {{error}}") from None
 '''
 _SAME_WAY = '''
 def _same_way(value, seen, kind):
@@ -121,8 +138,7 @@ def variants_of(traced: Any) -> list[Any]:
     """The programs of a traced function, of those for one kind of inputs the last ones."""
     known = [variants for variants in (*traced._variants.values(), *traced._silent.values()) if variants]
     if not known:
-        why = traced.notes[-1] if traced.notes else "call it on an example first, and once more if that filled a cache"
-        raise RuntimeError(f"to_python(): there is no program of {traced._name}: {why}")
+        raise RuntimeError(f"to_python(): there is no program of {traced._name}: {traced.why_none()}")
     found: dict[Any, list[Any]] = {}
     for variants in known:
         for variant in variants:
@@ -180,7 +196,7 @@ class Module:
             {
                 self.name,
                 *[f"{self.name}_{n}" for n in range(1, 1 + len(self.bodies))],
-                *("W", "OtherInputs", "_given", *_HELPERS),
+                *("W", "OtherInputs", "_given", "_converted", *_HELPERS),
                 *[f"_builtin_{n}" for n in builtin],
             }
         )
