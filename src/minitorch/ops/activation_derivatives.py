@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ import numpy as np
 from .._kernels import activation as kernels
 from .._kernels.special import blockwise
 from .._op import op
-from .._runtime import raw
 from ._polynomials import Derivatives, Polynomial, variables
 
 # -- as polynomials ----------------------------------------------------------------------------------------------------
@@ -103,9 +103,13 @@ DERIVATIVES: dict[str, Callable[..., Any]] = {
 """By the name of a row: ``function(F, x, order, **params)``."""
 
 
+_ON_ARRAYS = SimpleNamespace(sigmoid=kernels.sigmoid, exp=np.exp, abs=np.abs, sign=np.sign)
+"""What the derivatives call, on arrays."""
+
+
 def _kernel(name: str, grad: np.ndarray, self: np.ndarray, order: int, **params: Any) -> np.ndarray:
     def write(grad: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
-        np.multiply(grad, DERIVATIVES[name](raw, x, order, **params), out)
+        np.multiply(grad, DERIVATIVES[name](_ON_ARRAYS, x, order, **params), out)
 
     return blockwise(write, grad, self)
 
