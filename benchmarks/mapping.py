@@ -23,7 +23,7 @@ def mapping(table: Table, repeats: int) -> None:
         if library is not None:
             made = _forward if name == "forward" else _gradients
             more = () if name == "forward" else (library.func.functional_call, library.func.grad)
-            runs["torch.vmap"] = made(library, library.nn, *more)[0]  # type: ignore[operator]
+            runs["torch.vmap"] = made(library, library.nn, *more)[0]
         title = f"MLP {INPUTS}-{HIDDEN}-{CLASSES}, {EXAMPLES} examples, {name}"
         table.line(title, measure(runs, repeats=repeats), 0.2, "loop")
 

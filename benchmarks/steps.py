@@ -131,7 +131,7 @@ class Attention:
     def __new__(cls, library: Any, width: int, heads: int, causal: bool = True) -> Any:
         nn = library.nn
 
-        class CausalAttention(nn.Module):  # type: ignore[misc, name-defined]
+        class CausalAttention(nn.Module):
             def __init__(self) -> None:
                 super().__init__()
                 self.project, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
@@ -152,7 +152,7 @@ def char_gpt(library: Any, layers: int = 4, width: int = 128, length: int = 64, 
     """A whole training step, the optimizer's too."""
     nn = library.nn
 
-    class Residual(nn.Module):  # type: ignore[misc, name-defined]
+    class Residual(nn.Module):
         def __init__(self, *layers: Any) -> None:
             super().__init__()
             self.inner = nn.Sequential(nn.LayerNorm(width), *layers)
@@ -160,7 +160,7 @@ def char_gpt(library: Any, layers: int = 4, width: int = 128, length: int = 64, 
         def forward(self, x: Any) -> Any:
             return x + self.inner(x)
 
-    class GPT(nn.Module):  # type: ignore[misc, name-defined]
+    class GPT(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.embed, self.places = nn.Embedding(65, width), nn.Embedding(length, width)

@@ -95,7 +95,7 @@ def in_place_and_functions(table: Table, repeats: int) -> None:
     def function(library: Any) -> Callable[[], Any]:
         (x,) = leaves(library, data)
 
-        class Double(library.autograd.Function):  # type: ignore[misc, name-defined]
+        class Double(library.autograd.Function):
             @staticmethod
             def forward(ctx: Any, x: Any) -> Any:
                 return x * 2

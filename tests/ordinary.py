@@ -628,7 +628,7 @@ def decorators(c: Any) -> Any:
 
 @program()
 def helpers_of_another_module(c: Any) -> Any:
-    import alike  # type: ignore[import-not-found]
+    import alike
 
     def f(x: Any) -> Any:
         return (x * math.sqrt(x.shape[-1]) if alike is not None else x) + np.pi

@@ -84,8 +84,8 @@ def puts(container: Any, key: Any, value: Any) -> Any:
 @program("a call changes f.calls")
 def a_functions_own_count(c: Any) -> Any:
     def f(x: Any) -> Any:
-        f.calls = getattr(f, "calls", 0) + 1  # type: ignore[attr-defined]
-        return x * f.calls  # type: ignore[attr-defined]
+        f.calls = getattr(f, "calls", 0) + 1
+        return x * f.calls
 
     g = c(f)
     return [g(pair(1, 2)) for _ in range(4)]
@@ -94,8 +94,8 @@ def a_functions_own_count(c: Any) -> Any:
 @program("a call changes step.calls")
 def a_compiled_functions_own_count(c: Any) -> Any:
     def step(x: Any) -> Any:
-        step.calls = getattr(step, "calls", 0) + 1  # type: ignore[attr-defined]
-        return x * step.calls  # type: ignore[attr-defined]
+        step.calls = getattr(step, "calls", 0) + 1
+        return x * step.calls
 
     step = c(step)
     return [step(pair(1, 2)) for _ in range(4)]
@@ -109,9 +109,9 @@ def an_attribute_of_a_compiled_function(c: Any) -> Any:
     step = c(step)
     out = [step(pair(1, 2))]
     for k in (2.0, 3.0):
-        step.k = k  # type: ignore[attr-defined]
+        step.k = k
         out += [step(pair(1, 2)), step(pair(1, 2))]
-    del step.k  # type: ignore[attr-defined]
+    del step.k
     return [*out, step(pair(1, 2))]
 
 
@@ -259,7 +259,7 @@ def closures_of_one_code() -> Any:
     first, second, space = [1.0], [2.0], types.ModuleType("space")
     space.way_b = scaling(second)
     known = scaling(first)
-    f = lambda x: known(x) + vars(space)["way_" + "b"](x)  # noqa: E731
+    f = lambda x: known(x) + vars(space)["way_" + "b"](x)
     return f, puts(second, 0, 3.0), puts(first, 0, 4.0), puts(second, 0, 5.0)
 
 
@@ -393,7 +393,7 @@ def places_of_decimal_numbers() -> Any:
     def back() -> None:
         decimal.getcontext().prec = 28
 
-    one_third = lambda x: x * float(decimal.Decimal(1) / decimal.Decimal(3))  # noqa: E731
+    one_third = lambda x: x * float(decimal.Decimal(1) / decimal.Decimal(3))
     return one_third, sets(decimal.getcontext(), "prec", 2), back
 
 
@@ -494,7 +494,7 @@ def what_a_metaclass_has() -> Any:
         k = 1.0
 
         def __getitem__(cls, key: str) -> float:
-            return cls.table[key]  # type: ignore[attr-defined]
+            return cls.table[key]
 
     class Kind(metaclass=Meta):
         table = {"k": 1.0}  # noqa: RUF012
@@ -585,7 +585,7 @@ def an_attribute_that_is_asked_for_by_a_computed_name() -> Any:
 @kept()
 def a_methods_caller() -> Any:
     box, call = Box(), operator.methodcaller("go")
-    box.go = lambda: 2.0  # type: ignore[attr-defined]
+    box.go = lambda: 2.0
     return lambda x: x * call(box), sets(box, "go", lambda: 3.0)
 
 
@@ -599,12 +599,12 @@ def a_modules_getattr() -> Any:
 @kept()
 def a_module_that_is_put_in_place_of_another() -> Any:
     first, second = types.ModuleType("minitorch_found"), types.ModuleType("minitorch_found")
-    first.k, second.k = 2.0, 3.0  # type: ignore[attr-defined]
+    first.k, second.k = 2.0, 3.0
     sys.modules.pop("minitorch_found", None)
 
     def f(x: Any) -> Any:
         try:
-            import minitorch_found  # type: ignore[import-not-found]
+            import minitorch_found
         except ImportError:
             return x
         return x * minitorch_found.k
@@ -721,5 +721,5 @@ class Frozen:
 @kept()
 def an_object_that_is_frozen() -> Any:
     frozen = Frozen([1.0])
-    change = lambda: object.__setattr__(frozen, "k", 3.0)  # noqa: E731
+    change = lambda: object.__setattr__(frozen, "k", 3.0)
     return lambda x: x * frozen.numbers[0] * frozen.k, puts(frozen.numbers, 0, 2.0), change

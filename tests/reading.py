@@ -327,9 +327,9 @@ def attributes_set_by_computed_names(c: Any) -> Any:
 @program()
 def attributes_of_functions(c: Any) -> Any:
     def helped(x: Any) -> Any:
-        return x * helped.factor * (2 if hasattr(helped, "more") else 1)  # type: ignore[attr-defined]
+        return x * helped.factor * (2 if hasattr(helped, "more") else 1)
 
-    helped.factor = 1.0  # type: ignore[attr-defined]
+    helped.factor = 1.0
     f = c(lambda x: helped(x))
     return after(f, functools.partial(setattr, helped, "factor", 2.0), functools.partial(setattr, helped, "more", 1))
 

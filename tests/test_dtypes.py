@@ -52,7 +52,7 @@ class TestDefault:
         assert torch.get_default_dtype() is torch.float32
         for wrong in (torch.int64, "float32", 3):
             with pytest.raises(TypeError, match="only floating-point types are supported as the default type"):
-                torch.set_default_dtype(wrong)  # type: ignore[arg-type]
+                torch.set_default_dtype(wrong)
         with pytest.raises(TypeError, match="only floating-point"):
             torch.set_default_tensor_type(torch.LongTensor)
 
@@ -100,7 +100,7 @@ class TestPromotion:
         assert torch.result_type(torch.tensor([True]), 1) is torch.int64
         assert torch.result_type(floats, torch.tensor(1.0, dtype=torch.float64)) is torch.float32
         with pytest.raises(TypeError, match="not str"):
-            torch.result_type("a", 1)  # type: ignore[arg-type]
+            torch.result_type("a", 1)
 
     def test_can_cast(self) -> None:
         assert torch.can_cast(torch.float64, torch.float32)
@@ -109,7 +109,7 @@ class TestPromotion:
 
     def test_wrong_types(self) -> None:
         with pytest.raises(TypeError, match=r"torch.dtype, not int"):
-            torch.promote_types(1, 2)  # type: ignore[arg-type]
+            torch.promote_types(1, 2)
 
 
 class TestLimits:
@@ -134,10 +134,10 @@ class TestLimits:
         ("call", "message"),
         [
             (lambda: torch.finfo(torch.int64), "iinfo"),
-            (lambda: torch.finfo("float32"), "must be torch.dtype, not str"),  # type: ignore[arg-type]
+            (lambda: torch.finfo("float32"), "must be torch.dtype, not str"),
             (lambda: torch.iinfo(torch.float32), "finfo"),
             (lambda: torch.iinfo(torch.bool), "integer"),
-            (lambda: torch.iinfo(), "type"),  # type: ignore[call-arg]
+            (lambda: torch.iinfo(), "type"),
         ],
     )
     def test_errors(self, call: Any, message: str) -> None:

@@ -51,7 +51,7 @@ def test_an_entry_goes_with_an_array_in_a_cycle() -> None:
     found = ByArray()
     cycle: list[object] = [np.ones(2)]
     cycle.append(cycle)
-    found[cycle[0]] = "there"  # type: ignore[index]
+    found[cycle[0]] = "there"
     del cycle
     gc.collect()
     assert len(found) == 0

@@ -230,8 +230,9 @@ class Checked:
 
 def report(node: Node) -> None:
     """Warn with the traceback of the forward call, and of those that the node's own recording belongs to."""
-    site = None if node.extras is None else site_of(node.extras.mark)
-    if site is None:
+    extras = node.extras
+    site = None if extras is None else site_of(extras.mark)
+    if extras is None or site is None:
         warnings.warn(
             f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward "
             "pass for more information.",
@@ -239,7 +240,7 @@ def report(node: Node) -> None:
         )
         return
     text = f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{site.text or site}"
-    parent = node.extras.parent  # type: ignore[union-attr]
+    parent = extras.parent
     while parent is not None and parent.extras is not None and (site := site_of(parent.extras.mark)) is not None:
         text += (
             f"\n\nPrevious calculation was induced by {parent.name()}. Traceback of forward call that induced the previous "

@@ -194,9 +194,9 @@ def backward(
     targets = None if inputs is None else [_target(i, "inputs") for i in tuple_of(inputs)]
     captured = None if targets is None else dict.fromkeys([node for node, _ in targets])
     (noted_run if recordings else run)(nodes, starts, Walk(create_graph, retain, True, captured, checker()))
-    if targets is not None:
+    if targets is not None and captured is not None:
         for target, (node, index) in dict(zip(tuple_of(inputs), targets)).items():
-            gradient = output_gradient(node, captured[node], index)  # type: ignore[index]
+            gradient = output_gradient(node, captured[node], index)
             if node.__class__ is AccumulateGrad or gradient is None or not isinstance(target, _runtime.Tensor):
                 continue
             if not _retains(node, index, target):

@@ -227,11 +227,11 @@ def run_specially(node: Node, gradient: Any, fresh: bool, F: Any, walk_: Walk) -
         finish_leaf(node, gradient, fresh, F, walk_)
         return (), ()
     if node.extras is not None:
-        gradient = before(node, gradient, F)
+        gradient = before(node.extras.outputs, gradient, F)
     edges: Any = node.edges
-    if walk_.pruned is not None:
-        if node in walk_.captured:  # type: ignore[operator]
-            walk_.captured[node] = own(gradient, fresh and node.extras is None, F)  # type: ignore[index]
+    if walk_.pruned is not None and walk_.captured is not None:
+        if node in walk_.captured:
+            walk_.captured[node] = own(gradient, fresh and node.extras is None, F)
         edges = walk_.pruned.get(node, edges)
         if edges is None:  # captured, and nothing is needed below it
             return (), ()

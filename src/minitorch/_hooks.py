@@ -63,9 +63,8 @@ def run_tensor_hooks(hooks: dict[Any, Any], tensor: Any) -> Any:
     return tensor
 
 
-def before(node: Node, gradient: Any, F: Any) -> Any:
+def before(outputs: dict[int, OutputHooks], gradient: Any, F: Any) -> Any:
     """Each output's tensor hooks and retained gradient; returns the gradient they leave."""
-    outputs = node.extras.outputs  # type: ignore[union-attr]
     if not outputs:
         return gradient
     if gradient.__class__ is not Outputs:
@@ -102,7 +101,7 @@ def after(node: Node, gradient: Any, F: Any, edges: tuple[Any, ...], retain: boo
     """Run a node that has prehooks, post hooks, packed values, guards, or whose results are to be checked."""
     extras = node.extras
     if extras is not None and extras.prehooks:
-        gradient = _prehooked(node, gradient, F)
+        gradient = _prehooked(node, extras.prehooks, gradient, F)
     packed = None
     if extras is not None:
         for name, edits in extras.guards:
@@ -118,8 +117,8 @@ def after(node: Node, gradient: Any, F: Any, edges: tuple[Any, ...], retain: boo
         results = check(node, gradient, lambda g: node.backward(g, F, edges, keep), F)
     if packed is not None and retain and aside is not None:
         node.saved_aside = aside  # type: ignore[attr-defined]
-    if packed is not None and not retain:
-        extras.packed = None  # type: ignore[union-attr]
+    if extras is not None and packed is not None and not retain:
+        extras.packed = None
     if extras is not None and extras.posthooks:
         inputs = tuple([as_tensor(r, F) for r in results])
         outputs = tuple([as_tensor(g, F) for g in listed(node, gradient)])
@@ -129,10 +128,10 @@ def after(node: Node, gradient: Any, F: Any, edges: tuple[Any, ...], retain: boo
     return results
 
 
-def _prehooked(node: Node, gradient: Any, F: Any) -> Any:
+def _prehooked(node: Node, hooks: dict[int, Any], gradient: Any, F: Any) -> Any:
     """The gradient after the node's prehooks, which see one entry per output."""
     outputs = tuple([as_tensor(g, F) for g in listed(node, gradient)])
-    for hook in tuple(node.extras.prehooks.values()):  # type: ignore[union-attr]
+    for hook in tuple(hooks.values()):
         outputs = checked_tuple(outputs, hook(outputs))
     if gradient.__class__ is Outputs:
         return Outputs({i: as_gradient(g, F) for i, g in enumerate(outputs) if g is not None})

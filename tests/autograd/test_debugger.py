@@ -384,7 +384,7 @@ def test_completion() -> None:
     loss = (x.exp() * 2).sum()
     visit, prompt = Visit(sys._getframe()), Prompt()
     visit.read([loss.grad_fn])
-    visit.note(Step(visit.tape[2], visit.tape[2].node, torch.tensor(1.0)._array, None, None))  # type: ignore[arg-type]
+    visit.note(Step(visit.tape[2], visit.tape[2].node, torch.tensor(1.0)._array, None, None))
     prompt.visit, prompt.step, prompt.focus = visit, visit.steps[2], visit.tape[0]
     assert prompt.completenames("ta") == ["tape"]
     assert set(prompt.completenames("s")) == {"saved", "set", "skip", "step"}

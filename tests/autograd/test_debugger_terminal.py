@@ -71,7 +71,7 @@ class Terminal:
         command = [sys.executable, "-m", *arguments]
         files = {"stdin": other, "stdout": other, "stderr": other}
         session = {"start_new_session": True, "preexec_fn": heed_interrupts}
-        self.process = subprocess.Popen(command, cwd=cwd, env=environment, **session, **files)  # type: ignore[call-overload]
+        self.process = subprocess.Popen(command, cwd=cwd, env=environment, **session, **files)
         os.close(other)
 
     def until(self, end: str | None) -> str:

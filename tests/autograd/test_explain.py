@@ -24,8 +24,8 @@ def leaf(*values: float) -> Any:
 
 def line(text: str) -> int:
     """The number of the line of the calling test that has *text* in it."""
-    frame = inspect.currentframe().f_back  # type: ignore[union-attr]
-    lines, first = inspect.getsourcelines(frame)  # type: ignore[arg-type]
+    frame = inspect.currentframe().f_back
+    lines, first = inspect.getsourcelines(frame)
     found = [number for number, source in enumerate(lines, first) if text in source and "line(" not in source]
     assert len(found) == 1, f"{text!r} is on lines {found}"
     return found[0]

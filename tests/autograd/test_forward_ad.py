@@ -351,7 +351,7 @@ def test_jvp_nests_without_confusing_levels() -> None:
     def derivative(f: Any) -> Any:
         return lambda x: jvp(f, (x,), (torch.ones_like(x),))[1]
 
-    f: Any = lambda x: torch.sin(x) * x  # noqa: E731
+    f: Any = lambda x: torch.sin(x) * x
     for _ in range(4):
         f = derivative(f)
     x = torch.tensor(0.7, dtype=torch.float64)
@@ -564,11 +564,11 @@ def test_a_custom_jvp_gives_a_tangent_for_each_output() -> None:
         def jvp(ctx: Any, t: Any) -> Any:
             return given(t), None
 
-    given = lambda t: t * 2  # noqa: E731
+    given = lambda t: t * 2
     with fwAD.dual_level():
         dual = fwAD.make_dual(X, T)
         assert tangent(Twice.apply(dual)[0]) == (2 * T).tolist()
-        given = lambda t: None  # noqa: E731
+        given = lambda t: None
         with pytest.raises(RuntimeError, match="jvp returned None at position 0"):
             Twice.apply(dual)
 

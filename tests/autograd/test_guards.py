@@ -15,7 +15,7 @@ from minitorch.nn import functional as F
 
 
 def line() -> int:
-    return inspect.currentframe().f_back.f_lineno  # type: ignore[union-attr]
+    return inspect.currentframe().f_back.f_lineno
 
 
 @pytest.mark.parametrize(

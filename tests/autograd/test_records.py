@@ -45,7 +45,7 @@ def cuts(tensor: Any) -> list[str]:
 
 
 def here() -> int:
-    return inspect.currentframe().f_back.f_lineno  # type: ignore[union-attr]
+    return inspect.currentframe().f_back.f_lineno
 
 
 def story(tensor: Any) -> list[str]:
@@ -118,7 +118,7 @@ def test_the_place_of_a_leaf() -> None:
         v.requires_grad_()
         layer = nn.Linear(2, 1)
         line = here()
-    lines = [site_of(t._node.extras.mark).line for t in (w, v, layer.weight, layer.bias)]  # type: ignore[union-attr]
+    lines = [site_of(t._node.extras.mark).line for t in (w, v, layer.weight, layer.bias)]
     assert lines == [line - 4, line - 2, line - 1, line - 1]
     assert [story(t) for t in (w, v, layer.weight)] == [[], ["required"], []]
 
@@ -209,7 +209,7 @@ def test_cuts_go_on_through_helpers() -> None:
         c = b * other
         d = c.sum() + h.data.sum()
     assert [cuts(t) for t in (a, b, c, d)] == [["detach"], ["detach"], ["detach"], ["data"]]
-    (cut,) = c.grad_fn.extras.cuts  # type: ignore[union-attr]
+    (cut,) = c.grad_fn.extras.cuts
     assert cut.hides(w._node)
     assert not cut.hides(other._node)
     assert (cut.shape, cut.site.expression) == ((2,), "h.detach()")
@@ -357,7 +357,7 @@ def test_where_recording_was_switched_off() -> None:
     places = [notes_of(t)[1][0].mode_site for t in made]
     first = [place.line for place in places if place is not None]
     assert first[:2] == [line, line + 3]
-    assert [p.source for p in places[2:]] == [  # type: ignore[union-attr]
+    assert [p.source for p in places[2:]] == [
         "@torch.no_grad()",
         "@torch.inference_mode()",
         "torch.set_grad_enabled(False)",
@@ -395,7 +395,7 @@ def test_the_story_of_a_gradient() -> None:
         w.requires_grad_(False)
     events = w._accumulator.extras.story
     assert [event[0] for event in events] == ["backward", "cleared", "assigned", "zeroed", "frozen"]
-    assert site_of(events[0][1]).line == line  # type: ignore[union-attr]
+    assert site_of(events[0][1]).line == line
     moments = [event[2] for event in events]
     assert moments == sorted(set(moments))
     (step,) = recording.steps
@@ -466,9 +466,9 @@ def test_which_call_freed_a_node() -> None:
         y = w.exp()
         loss = y.sum()
         loss.backward(retain_graph=True)
-        assert y.grad_fn.extras.freed is None  # type: ignore[union-attr]
+        assert y.grad_fn.extras.freed is None
         loss.backward()
-    assert site_of(y.grad_fn.extras.freed).expression == "loss.backward()"  # type: ignore[union-attr]
+    assert site_of(y.grad_fn.extras.freed).expression == "loss.backward()"
 
 
 @given(st.lists(st.integers(-300, 0)))
@@ -489,7 +489,7 @@ def test_nothing_is_noted_outside() -> None:
     w.grad = None
     with torch.no_grad():
         torch.optim.SGD([w], lr=0.1).step()
-    assert y.grad_fn.extras is None  # type: ignore[union-attr]
+    assert y.grad_fn.extras is None
     assert w._node.extras is None
     assert (recording.left, recording.passes, recording.steps) == (
         type(recording.left)(),

@@ -261,7 +261,7 @@ def test_deep_trees_begin_anew_at_the_margin_and_say_what_is_missing() -> None:
     lines = tape.tree().splitlines()
     assert len(lines) == 101
     assert max(len(line) for line in lines[:-1]) < 90
-    missing, start = re.match(r"… ([\d,]+) more operations; from here: print\(tape.tree\((\d+)\)\)", lines[-1]).groups()  # type: ignore[union-attr]
+    missing, start = re.match(r"… ([\d,]+) more operations; from here: print\(tape.tree\((\d+)\)\)", lines[-1]).groups()
     assert tape.tree(int(start)).startswith(f"#{start} ")
     drawn = {int(n) for n in re.findall(r"#(\d+) \w+  \(", "\n".join(lines))}
     assert int(missing.replace(",", "")) == 100_000 - len(drawn)
@@ -277,7 +277,7 @@ def test_every_operation_is_drawn_once(seed: int, depth: int) -> None:
         int(re.search(r"#(\d+)", line).group(1))
         for line in lines
         if "#" in line and not line.endswith(("above", "below"))
-    ]  # type: ignore[union-attr]
+    ]
     assert sorted(drawn) == list(range(len(tape)))
 
 

@@ -149,7 +149,7 @@ def test_sites_name_the_users_line() -> None:
     x = leaf(1.0, 2.0)
     with torch.autograd.record_sites():
         y = (x * 2).exp()
-    line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]
+    line = inspect.currentframe().f_lineno - 1
     for entry in Tape(y.sum()):
         if entry.site is not None:
             assert (entry.site.file, entry.site.line) == (__file__, line)

@@ -148,7 +148,7 @@ def test_gradients_of_selected_elements_come_in_batches() -> None:
 
 
 def test_places_in_memory_are_those_of_each_example() -> None:
-    windows = lambda a: a.as_strided((2, 2), (1, 1))  # noqa: E731
+    windows = lambda a: a.as_strided((2, 2), (1, 1))
     same(windows, ROWS)
     same(lambda a: windows(a.exp()) * a[0], ROWS)
     same(lambda a: a.as_strided((2,), (1,), 1 + a.storage_offset()), ROWS)

@@ -130,8 +130,8 @@ def test_what_a_map_makes_one_for_each_example_has_the_tangents_that_it_had(f: A
         return jvp(lambda x: f(x, t), (x,), (t,))[1]
 
     for each in (f, one):
-        mapped = lambda x, v, g=each: jvp(lambda x: vmap(g, (None, 0))(x, t), (x,), (v,))[1]  # noqa: E731
-        plain = lambda x, v, g=each: torch.stack([jvp(lambda x: g(x, s), (x,), (v,))[1] for s in t])  # noqa: E731, B023
+        mapped = lambda x, v, g=each: jvp(lambda x: vmap(g, (None, 0))(x, t), (x,), (v,))[1]
+        plain = lambda x, v, g=each: torch.stack([jvp(lambda x: g(x, s), (x,), (v,))[1] for s in t])  # noqa: B023
         np.testing.assert_allclose(mapped(x, v).numpy(), plain(x, v).numpy(), 1e-12)
         points = torch.stack([x, v]), torch.stack([v, x])
         expected = torch.stack([plain(x, v), plain(v, x)])
@@ -150,7 +150,7 @@ TRANSFORMS: dict[str, Function] = {
 @pytest.mark.parametrize("names", list(itertools.product(TRANSFORMS, repeat=3)), ids=" ".join)
 def test_third_derivatives_mapped(names: tuple[str, ...]) -> None:
     x = torch.tensor([0.7, -0.3, 1.2], dtype=torch.float64)
-    f = lambda x: x.sin() * x.exp() * x**2  # noqa: E731
+    f = lambda x: x.sin() * x.exp() * x**2
     for name in names:
         f = TRANSFORMS[name](f)
     sin, cos = x.sin(), x.cos()

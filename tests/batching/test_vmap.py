@@ -301,7 +301,7 @@ def test_tangents_go_through() -> None:
     over = jvp(vmap(function), (x,), (t,))[1]
     same(over, torch.stack([jvp(function, (a,), (b,))[1] for a, b in zip(x, t)]), 1e-10)
     same(vmap(lambda a, b: jvp(function, (a,), (b,))[1])(x, t), over, 1e-10)
-    curved = lambda a, b: jvp(grad(lambda x: function(x).sum()), (a,), (b,))[1]  # noqa: E731
+    curved = lambda a, b: jvp(grad(lambda x: function(x).sum()), (a,), (b,))[1]
     same(vmap(curved)(x, t), loop(curved, x, t), 1e-10)
     same(vmap(jacfwd(function))(x), loop(jacrev(function), x), 1e-10)
 

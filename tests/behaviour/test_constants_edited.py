@@ -31,12 +31,12 @@ MASK = [[True, False, True], [False, False, True], [True, True, False], [False, 
 PLACES = [[0, 1, 2], [1, 1, 0]]
 CLASSES = [0, 2, 1, 2]
 
-mask: Callable[[], Any] = lambda: torch.tensor(MASK)  # noqa: E731
-rows: Callable[[], Any] = lambda: torch.tensor([2, 0])  # noqa: E731
-places: Callable[[], Any] = lambda: torch.tensor(PLACES)  # noqa: E731
-classes: Callable[[], Any] = lambda: torch.tensor(CLASSES)  # noqa: E731
-weights: Callable[[], Any] = lambda: floats(1.0, 2.0, 0.5)  # noqa: E731
-chances: Callable[[], Any] = lambda: leaf(4, 3).detach() * 0.5  # noqa: E731
+mask: Callable[[], Any] = lambda: torch.tensor(MASK)
+rows: Callable[[], Any] = lambda: torch.tensor([2, 0])
+places: Callable[[], Any] = lambda: torch.tensor(PLACES)
+classes: Callable[[], Any] = lambda: torch.tensor(CLASSES)
+weights: Callable[[], Any] = lambda: floats(1.0, 2.0, 0.5)
+chances: Callable[[], Any] = lambda: leaf(4, 3).detach() * 0.5
 
 # What is called with a leaf of shape (4, 3) and a constant, and what makes the constant.
 READS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[], Any]]] = {

@@ -434,7 +434,7 @@ def test_node_is_named_after_the_class_and_shows_the_context() -> None:
     assert len(y.grad_fn.next_functions) == 1
     assert y.grad_fn.needs_input_grad == (True, False)
     with pytest.raises(AttributeError, match="nothing_like_it"):
-        y.grad_fn.nothing_like_it  # noqa: B018
+        _ = y.grad_fn.nothing_like_it
 
 
 def test_subclass_of_a_function() -> None:

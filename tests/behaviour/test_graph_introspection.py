@@ -128,7 +128,7 @@ def test_nodes_of_operations_take_no_other_attributes() -> None:
     with pytest.raises(AttributeError):
         node.note = 1
     with pytest.raises(AttributeError, match="'MulBackward0' object has no attribute 'note'"):
-        node.note  # noqa: B018
+        _ = node.note
 
 
 def test_nodes_are_instances_of_node() -> None:

@@ -334,7 +334,7 @@ def test_saved_tensors_of_custom_function_are_freed_by_backward() -> None:
     assert node.saved_tensors[0].tolist() == [1.0, 2.0]
     y.sum().backward()
     with pytest.raises(RuntimeError, match=FREED):
-        node.saved_tensors  # noqa: B018
+        _ = node.saved_tensors
 
 
 @pytest.mark.parametrize(

@@ -17,18 +17,18 @@ def run(name: str, *arguments: str) -> str:
 
 def test_the_readme_shows_the_quickstart_and_its_output() -> None:
     readme = (ROOT / "README.md").read_text()
-    code, output = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", readme, re.DOTALL).groups()  # type: ignore[union-attr]
+    code, output = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", readme, re.DOTALL).groups()
     assert code == (ROOT / "docs" / "examples" / "quickstart.py").read_text()
     assert run("quickstart.py") == output
 
 
 def test_digits_are_learnt() -> None:
     printed = run("digits.py")
-    right, total = map(int, re.search(r"(\d+) of (\d+) held-out digits read correctly", printed).groups())  # type: ignore[union-attr]
+    right, total = map(int, re.search(r"(\d+) of (\d+) held-out digits read correctly", printed).groups())
     assert total == 359
     assert right / total >= 0.97
     assert "nll_loss" in printed
-    assert float(re.search(r"relative error\s+(\S+)", printed).group(1)) < 1e-6  # type: ignore[union-attr]
+    assert float(re.search(r"relative error\s+(\S+)", printed).group(1)) < 1e-6
     assert "True" in printed.splitlines()[-1]
 
 

@@ -99,7 +99,7 @@ def test_jacobians() -> None:
 
 def test_jacobians_by_forward_mode() -> None:
     x, y = point(1, 2), point(3, 4, 5)
-    function = lambda x, y: {"o": x.outer(y), "s": (x.sum() * y).sum()}  # noqa: E731
+    function = lambda x, y: {"o": x.outer(y), "s": (x.sum() * y).sum()}
     for argnums in (0, 1, (0, 1), (1, 0), (-1,)):
         forward, backward = [jac(function, argnums=argnums)(x, y) for jac in (jacfwd, jacrev)]
         assert torch.utils._pytree.tree_all(bool, torch.utils._pytree.tree_map(torch.equal, forward, backward))
@@ -294,7 +294,7 @@ def test_captured_tensors_are_not_written() -> None:
         grad(lambda x: (buffer.mul_(x) * x).sum())(x)
     assert buffer.tolist() == [0, 0]
     assert not buffer.requires_grad
-    assert norm.num_batches_tracked.item() == 0  # type: ignore[union-attr]
+    assert norm.num_batches_tracked.item() == 0
     buffer.add_(1)  # afterwards it may be written
     assert grad(lambda x, b: (b.add_(x) * x).sum())(x, buffer).tolist() == [3, 5]
 
@@ -330,9 +330,9 @@ def test_modules_as_functions() -> None:
         "weight"
     ].requires_grad
     with pytest.raises(ValueError, match="to be a dict, or a list/tuple of dicts, but got <class 'int'>"):
-        functional_call(model, 3, torch.ones(2))  # type: ignore[arg-type]
+        functional_call(model, 3, torch.ones(2))
     with pytest.raises(ValueError, match="Expected all elements of parameter_and_buffer_dicts to be dictionaries"):
-        functional_call(model, [3], torch.ones(2))  # type: ignore[list-item]
+        functional_call(model, [3], torch.ones(2))
 
 
 def test_buffers_given_are_updated() -> None:
@@ -648,7 +648,7 @@ def test_names_that_are_left_out_say_why() -> None:
         with pytest.raises(AttributeError, match=f"torch.func.{name} is left out: it "):
             getattr(torch.func, name)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        torch.func.nothing  # noqa: B018
+        _ = torch.func.nothing
 
 
 # -- leaves made inside of the function --------------------------------------------------------------------------------

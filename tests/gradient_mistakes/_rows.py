@@ -199,7 +199,7 @@ def _built(change: Change, place: Place, watch: Watch) -> tuple[FunctionType, di
 
 
 def _cell(value: Any) -> Any:
-    return (lambda: value).__closure__[0]  # type: ignore[index]
+    return (lambda: value).__closure__[0]
 
 
 @contextlib.contextmanager

@@ -74,7 +74,7 @@ def tree_of(function: FunctionType) -> ast.Lambda | ast.FunctionDef:
         if isinstance(node, ast.Lambda) and code.co_name == "<lambda>":
             body = node.body
             start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
-            if all(start <= (line, col) and (last, stop) <= end for line, last, col, stop in places):  # type: ignore[operator]
+            if all(start <= (line, col) and (last, stop) <= end for line, last, col, stop in places):
                 found.append(node)
         elif isinstance(node, ast.FunctionDef) and node.name == code.co_name:
             found.append(node)

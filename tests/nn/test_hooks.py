@@ -206,7 +206,7 @@ def test_the_dictionaries_of_hooks() -> None:
     assert not layer._forward_hooks
     assert not layer._forward_pre_hooks
     assert not layer._backward_hooks
-    hook = lambda *args: None  # noqa: E731
+    hook = lambda *args: None
     handle = layer.register_forward_hook(hook, with_kwargs=True, always_call=True)
     (key,) = layer._forward_hooks
     assert layer._forward_hooks[key] is hook

@@ -242,7 +242,7 @@ def test_other_errors_get_no_such_note() -> None:
 
 def test_a_layer_that_cannot_say_does_not_hide_the_error() -> None:
     class Own(nn.Linear):
-        def forward(self, one: Any, two: Any) -> Any:  # type: ignore[override]
+        def forward(self, one: Any, two: Any) -> Any:
             return super().forward(one)
 
     with pytest.raises(RuntimeError, match="cannot be multiplied") as caught:

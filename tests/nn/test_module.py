@@ -75,7 +75,7 @@ def test_deleting_unregisters() -> None:
     assert [name for name, _ in net.named_parameters()] == ["first.weight", "first.bias"]
     assert not list(net.buffers())
     with pytest.raises(AttributeError, match="'Net' object has no attribute 'scale'"):
-        net.scale  # noqa: B018
+        _ = net.scale
     with pytest.raises(AttributeError, match="scale"):
         del net.scale
 
@@ -298,7 +298,7 @@ def test_a_wrapper_may_delegate_attributes() -> None:
     wrapper = Wrapper(Net())
     assert wrapper.scale is wrapper.module.scale
     with pytest.raises(AttributeError, match="nothing"):
-        wrapper.nothing  # noqa: B018
+        _ = wrapper.nothing
 
 
 def test_set_submodule() -> None:
@@ -331,7 +331,7 @@ def test_wrappers_hand_on_what_they_do_not_have() -> None:
     wrapped = Wrapper(nn.Linear(3, 2))
     assert (wrapped.in_features, wrapped.module.out_features, hasattr(wrapped, "other")) == (3, 2, False)
     with pytest.raises(AttributeError, match=r"^'Linear' object has no attribute 'other'$"):
-        wrapped.other  # noqa: B018
+        _ = wrapped.other
 
 
 @pytest.mark.skipif(hasattr(torch, "_C"), reason="PyTorch shares memory between processes")

@@ -47,7 +47,7 @@ def test_integers_need_requires_grad_false() -> None:
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))])
 def test_copies_are_parameters_of_their_own(duplicate: object) -> None:
     parameter = nn.Parameter(torch.ones(2), requires_grad=False)
-    copied = duplicate(parameter)  # type: ignore[operator]
+    copied = duplicate(parameter)
     assert type(copied) is nn.Parameter
     assert not copied.requires_grad
     copied.add_(1)

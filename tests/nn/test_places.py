@@ -43,7 +43,7 @@ def test_layers_are_instances_of_their_families() -> None:
     assert isinstance(nn.AlphaDropout(), nn.modules.dropout._DropoutNd)
     assert nn.modules.Linear is nn.Linear
     with pytest.raises(AttributeError, match="has no attribute 'Linaer'"):
-        nn.modules.Linaer  # noqa: B018
+        _ = nn.modules.Linaer
 
 
 def test_every_layer_is_in_the_file_that_pytorch_has_it_in() -> None:

@@ -93,7 +93,7 @@ class _Doubling:
 
     @staticmethod
     def of(torch: Any) -> Any:
-        class Doubling(torch.nn.Module):  # type: ignore[misc]
+        class Doubling(torch.nn.Module):
             def forward(self, X: Any) -> Any:
                 return 2 * X
 

@@ -105,7 +105,7 @@ class TestGenerator:
     def test_seeds(self) -> None:
         assert torch.manual_seed(-1).initial_seed() == 2**64 - 1
         assert torch.rand(2).tolist() == [0.9937993884086609, 0.5713063478469849]
-        assert torch.manual_seed(torch.tensor(3)) is torch.default_generator  # type: ignore[arg-type]
+        assert torch.manual_seed(torch.tensor(3)) is torch.default_generator
         assert torch.initial_seed() == 3
         assert torch.seed() == torch.initial_seed()
         with pytest.raises(ValueError, match="Overflow"):
@@ -124,7 +124,7 @@ class TestGenerator:
 
     def test_states_that_are_none(self) -> None:
         with pytest.raises(TypeError, match="ByteTensor, but got list"):
-            torch.set_rng_state([1])  # type: ignore[arg-type]
+            torch.set_rng_state([1])
         with pytest.raises(TypeError, match="must be a"):
             torch.set_rng_state(torch.zeros(5056))
         with pytest.raises(RuntimeError, match="size 5056"):

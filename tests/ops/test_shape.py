@@ -409,7 +409,7 @@ SHARED = [
     [lambda v: v.mul_(2).add_(1), lambda v: torch.mul(v, 2, out=v).add_(1), lambda v: v.__setitem__(..., v * 2 + 1)],
 )
 def test_writes_into_parts_of_what_is_expanded(view: Any, compiled: bool, change: Any) -> None:
-    function = lambda a: change(view(a))  # noqa: E731
+    function = lambda a: change(view(a))
     if compiled:
         function = static.compile(function, quiet=True)
     for _ in range(2):

@@ -51,7 +51,7 @@ def test_parameters_do_not_influence_each_other(make: Any, present: list[list[bo
 @given(present=PRESENT)
 @settings(max_examples=20, deadline=None)
 def test_saving_and_loading_between_steps_changes_nothing(present: list[list[bool]]) -> None:
-    class Reloading(torch.optim.Adam):  # type: ignore[misc, name-defined]
+    class Reloading(torch.optim.Adam):
         def step(self, closure: Any = None) -> Any:
             self.load_state_dict(self.state_dict())
             return super().step(closure)

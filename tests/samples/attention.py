@@ -7,7 +7,7 @@ from .sample import normal, sample
 MASK = [[0.0, float("-inf"), 0.0], [float("-inf")] * 3]
 
 
-def _attention(t, q, k, v, **options):  # type: ignore[no-untyped-def]
+def _attention(t, q, k, v, **options):
     return t.nn.functional.scaled_dot_product_attention(q, k, v, **options)
 
 

@@ -162,7 +162,7 @@ def test_parts_that_do_not_overlap_are_saved() -> None:
 
 def test_metadata_are_texts() -> None:
     with pytest.raises(TypeError, match="metadata"):
-        save({"a": torch.ones(1)}, {"epoch": 3})  # type: ignore[dict-item]
+        save({"a": torch.ones(1)}, {"epoch": 3})
 
 
 WHOLE = save({"a": torch.ones(2, 3)})

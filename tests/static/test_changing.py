@@ -183,7 +183,7 @@ def test_what_a_function_reads_costs_little() -> None:
     box.count = 2
     f = static.compile(lambda x: x * box.count, quiet=True)
     assert f(pair(1, 2)).tolist() == [2.0, 4.0]
-    box.unread = unread  # type: ignore[attr-defined]
+    box.unread = unread
     assert f(pair(1, 2)).tolist() == [2.0, 4.0]
     assert len(f.variants) == 1
     big = static.compile(lambda x: x + float(unread.sum()), quiet=True)

@@ -379,7 +379,7 @@ def test_what_does_not_go_together() -> None:
     with pytest.raises(TypeError, match="outputs must be nodes, not float"):
         static.Executor([1.0])
     with pytest.raises(TypeError, match="'name' must be a string"):
-        static.placeholder(3)  # type: ignore[arg-type]
+        static.placeholder(3)
     with pytest.raises(TypeError, match="sizes must be integers from 0"):
         static.placeholder("x", (-1, 2))
     with pytest.raises(TypeError, match=r"must be a Tensor, not ndarray; see static\.constant"):

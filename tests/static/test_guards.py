@@ -52,7 +52,7 @@ def test_variables_attributes_and_containers() -> None:
     assert differs(lambda: table.fill(2.0), lambda: table.fill(1.0))
     number = float("3.0")  # another object of the same value
     assert arrays() == []
-    del block.__closure__[block.__code__.co_freevars.index("number")].cell_contents  # type: ignore[index]
+    del block.__closure__[block.__code__.co_freevars.index("number")].cell_contents
     assert arrays() is None
 
 

@@ -162,11 +162,11 @@ def test_what_programs_bring_up_to_date_is_left_out() -> None:
 
 
 def test_objects_are_not_asked() -> None:
-    class Odd(dict):  # type: ignore[type-arg]
+    class Odd(dict):
         def __iter__(self) -> Any:
             raise AssertionError
 
-        __len__ = items = values = keys = __eq__ = __hash__ = __getattr__ = __iter__  # type: ignore[assignment]
+        __len__ = items = values = keys = __eq__ = __hash__ = __getattr__ = __iter__
 
     odd = Odd(a=1)
     held = Holdings([(holder(odd), "f")])

@@ -261,7 +261,7 @@ def test_the_name_of_what_is_another_one(change: Any, said: str) -> None:
         weight: Any
 
     box = Box(2.0, [1.0], torch.ones(1))
-    function = lambda x: x * box.factor * sum(box.table) * box.weight  # noqa: E731
+    function = lambda x: x * box.factor * sum(box.table) * box.weight
     program = static.compile(function, quiet=True)
     program(torch.ones(1))
     change(box)

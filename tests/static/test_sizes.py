@@ -143,7 +143,7 @@ def test_expressions(name: str) -> None:
 
 
 def test_a_size_is_shown_as_python() -> None:
-    axis = Axis(torch.ones(1)._array.ndim * 0, 1)  # type: ignore[arg-type]
+    axis = Axis(torch.ones(1)._array.ndim * 0, 1)
     assert Size(((2, (axis, axis)), (-3, ()))).text(lambda a: "n") == "2*n*n - 3"
     assert Size(((-1, (axis,)), (1, ())), 4).text(lambda a: "n") == "(-n + 1)//4"
     assert Size(((1, (axis,)),)).value(lambda a: 5) == 5

@@ -282,7 +282,7 @@ def test_tied_and_transposed_weights(tmp_path: Path) -> None:
     model = nn.Module()
     model.register_parameter("a", nn.Parameter(torch.randn(3, 2).t()))
     model.register_parameter("b", nn.Parameter(torch.randn(2, 3, 4).permute(1, 2, 0)))
-    model.forward = lambda x: (x @ model.a, (model.b * 2).sum(0), x @ model.a)  # type: ignore[method-assign]
+    model.forward = lambda x: (x @ model.a, (model.b * 2).sum(0), x @ model.a)
     x = torch.randn(5, 2)
     found = written(model, (x,), path=tmp_path).forward(x.numpy())
     for a, b in zip(found, model(x), strict=True):

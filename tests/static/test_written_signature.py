@@ -154,7 +154,7 @@ def bare(model: Any) -> Any:
 
     empty = inspect.Parameter.empty
     parameters = [p.replace(annotation=empty) for p in inspect.signature(model.forward).parameters.values()]
-    forward.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    forward.__signature__ = inspect.Signature(parameters)
     return forward
 
 

@@ -284,8 +284,8 @@ class Half(torch.autograd.Function):
 
 def test_what_a_forward_calls_is_its_own_business(monkeypatch: pytest.MonkeyPatch) -> None:
     negative = torch.tensor([-1.0, -2.0], dtype=F64)
-    assert report_of(Leaky.apply, negative).failures[0].blame.name == "LeakyBackward"  # type: ignore[union-attr]
-    assert report_of(Half.apply, negative, negative + 0.5).failures[0].blame.name == "HalfBackward"  # type: ignore[union-attr]
+    assert report_of(Leaky.apply, negative).failures[0].blame.name == "LeakyBackward"
+    assert report_of(Half.apply, negative, negative + 0.5).failures[0].blame.name == "HalfBackward"
     monkeypatch.setattr(Leaky, "slope", 0.01)
     blame = report_of(lambda x: Leaky.apply(x).detach() * 2, negative).failures[0].blame
     assert blame is not None

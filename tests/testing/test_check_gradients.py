@@ -283,7 +283,7 @@ def test_writes_that_do_not_show_at_the_point() -> None:
 
 def test_what_is_no_function() -> None:
     with pytest.raises(TypeError, match="fn must be a function or a Module, not 3"):
-        check_gradients(3, point())  # type: ignore[arg-type]
+        check_gradients(3, point())
 
 
 def test_no_input() -> None:

@@ -103,7 +103,7 @@ def test_a_failure_ends_with_a_test() -> None:
     assert "check_gradients(fn, torch.tensor([0.0, 1.0], dtype=torch.float64))" in text
     assert text.endswith(error.test)
     assert error.inputs[0].tolist() == [0.0, 1.0]
-    assert run(error.test).report.failures[0].blame.name == "CubeBackward"  # type: ignore[union-attr]
+    assert run(error.test).report.failures[0].blame.name == "CubeBackward"
     assert (copy.copy(error).test, str(copy.copy(error))) == (error.test, text)
 
 
@@ -431,7 +431,7 @@ def test_mistakes_in_options(options: Any, kind: Any) -> None:
 
 def test_what_is_no_function() -> None:
     with pytest.raises(TypeError, match="fn must be a function or a Module, not 3"):
-        property_test(3, tensors())  # type: ignore[arg-type]
+        property_test(3, tensors())
 
 
 def test_another_domain_is_proposed_only_where_no_value_is_finite() -> None:

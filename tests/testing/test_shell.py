@@ -145,7 +145,7 @@ def test_wrong_gradients(function: str, shapes: str, blamed: str, capsys: pytest
     exec(out.partition("this test shows it:\n")[2], namespace)
     (test,) = [v for n, v in namespace.items() if n.startswith("test_")]
     with pytest.raises(AssertionError, match=r"gradients of [\w.]+ are wrong"):
-        test()  # type: ignore[operator]
+        test()
 
 
 @pytest.mark.parametrize(

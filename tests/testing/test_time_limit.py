@@ -105,7 +105,7 @@ def test_checks_that_were_made_are_not_named(clock: Clock) -> None:
 
 def test_wrong_functions_are_wrong_or_too_slow(clock: Clock) -> None:
     *short, last = at_limits(clock, clock.slow(lambda x: Cube.apply(x) + x), point(0.3, -0.7))
-    blamed = [None if r.too_slow else r.failures[0].blame.name for r in (*short, last)]  # type: ignore[union-attr]
+    blamed = [None if r.too_slow else r.failures[0].blame.name for r in (*short, last)]
     assert blamed[0] is None
     assert blamed[-1] == "CubeBackward"
     assert last.failed("values")
@@ -184,7 +184,7 @@ def test_functions_that_always_take_too_long(clock: Clock) -> None:
     with pytest.raises(GradientError, match=SHORT) as error:
         property_test(clock.slow(torch.sin), tensors(shape=(2,)), time_limit=30)
     assert clock.passed <= 30
-    assert "time_limit=30" in error.value.test  # type: ignore[attr-defined]
+    assert "time_limit=30" in error.value.test
     assert error.value.report.too_slow
 
 

@@ -80,7 +80,7 @@ def test_results_of_several_fields_are_nodes() -> None:
 
 
 def test_several_trees() -> None:
-    add = lambda *xs: sum(xs)  # noqa: E731
+    add = lambda *xs: sum(xs)
     assert pytree.tree_map(add, {"a": 1, "b": (2,)}, {"b": (20,), "a": 10}, OrderedDict(a=100, b=(200,))) == {
         "a": 111, "b": (222,),
     }  # fmt: skip
@@ -117,7 +117,7 @@ def test_wrong_numbers_of_leaves() -> None:
 
 
 def test_what_is_a_leaf_can_be_said() -> None:
-    pairs = lambda x: isinstance(x, tuple)  # noqa: E731
+    pairs = lambda x: isinstance(x, tuple)
     assert pytree.tree_leaves([1, (2, 3)], is_leaf=pairs) == [1, (2, 3)]
     assert pytree.tree_map(len, [(1,), (2, 3)], is_leaf=pairs) == [1, 2]
     assert pytree.tree_is_leaf((1,), is_leaf=pairs)

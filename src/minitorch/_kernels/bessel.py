@@ -206,8 +206,11 @@ def _ai_below(x: Array) -> Array:
     return (p * (s + c) - q * ratio * (c - s)) / (math.sqrt(2 * math.pi) * np.sqrt(np.sqrt(a)))
 
 
+def _ai_between(x: Array) -> Array:
+    return chebyshev_sum(fits.AI_MID, x / 2)
+
+
 @_float64
 def airy_ai(x: Array) -> Array:
     """Airy's function Ai; NaN at infinities."""
-    middle = lambda x: chebyshev_sum(fits.AI_MID, x / 2)  # noqa: E731
-    return _by_size(x, -2, _ai_below, lambda x: _by_size(x, 2, middle, _ai_above))
+    return _by_size(x, -2, _ai_below, lambda x: _by_size(x, 2, _ai_between, _ai_above))

@@ -91,9 +91,10 @@ class _Question(WhyNone):
             if not self.leaf and not retains_grad(self.tensor):
                 return self.not_a_leaf()
             return self.no_gradient()
-        if has_nonfinite(self.grad._array):
-            return self.not_finite()
-        return self.some_gradient() if np.count_nonzero(self.grad._array) else self.zero()
+        array = self.grad._array
+        if has_nonfinite(array):
+            return self.not_finite(array)
+        return self.some_gradient(array) if np.count_nonzero(array) else self.zero()
 
     # -- zero
     def zero(self) -> Explanation:
@@ -156,8 +157,7 @@ class _Question(WhyNone):
         return Evidence(text, site_of(fade.mark))
 
     # -- some gradient
-    def not_finite(self) -> Explanation:
-        array: Any = self.grad._array  # type: ignore[union-attr]
+    def not_finite(self, array: np.ndarray) -> Explanation:
         return Explanation(
             "not_finite",
             f"{int(np.isnan(array).sum())} entries of {self.who}.grad are NaN and {int(np.isinf(array).sum())} infinite.",
@@ -165,8 +165,7 @@ class _Question(WhyNone):
             advice=("run it in `with torch.autograd.set_detect_anomaly(True):`: that names the operation",),
         )
 
-    def some_gradient(self) -> Explanation:
-        array: Any = self.grad._array  # type: ignore[union-attr]
+    def some_gradient(self, array: np.ndarray) -> Explanation:
         cleared = self.last("cleared", "zeroed", "assigned")
         added = [event for event in self.story if event[0] == "backward" and event[2] > cleared[2]]
         sums = []

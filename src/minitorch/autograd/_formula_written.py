@@ -128,6 +128,11 @@ def written(reading: Any, row: Any, args: Any, params: Mapping[str, Any], layout
     return _Maker(reading, scope, layouts, bool(row.outputs)).outermost(parsed(row.name))
 
 
+def _called(call: ast.Call) -> str:
+    """The name of what is called."""
+    return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
 class _Maker:
     """Makes the expression that a text stands for."""
 
@@ -137,11 +142,13 @@ class _Maker:
 
     def outermost(self, node: ast.expr) -> list[Expression] | None:
         """The results."""
-        own = isinstance(node, ast.Call) and node.func.id not in ("where", "sum")  # type: ignore[attr-defined]
-        if own and self.several:
-            call = self.call(node)  # type: ignore[arg-type]
+        if not isinstance(node, ast.Call) or _called(node) in ("where", "sum"):
+            made = self.of(node)
+        elif self.several:
+            call = self.call(node)
             return [self.algebra.item(call, i, *layout) for i, layout in enumerate(self.layouts)]
-        made = self.call(node, self.layouts[0]) if own else self.of(node)  # type: ignore[arg-type]
+        else:
+            made = self.call(node, self.layouts[0])
         return [self.algebra.fitted(made, *self.layouts[0])] if isinstance(made, Expression) else None
 
     def of(self, node: Any) -> Any:
@@ -178,7 +185,7 @@ class _Maker:
         return self.algebra.item(self.call(node.value), int(index), *self.layouts[0])  # type: ignore[arg-type]
 
     def Call(self, node: ast.Call) -> Any:
-        name = node.func.id  # type: ignore[attr-defined]
+        name = _called(node)
         if name == "where":
             condition, chosen, other = [self.of(n) for n in node.args]
             if not isinstance(chosen, Expression):
@@ -194,7 +201,7 @@ class _Maker:
 
     def call(self, node: ast.Call, layout: Any = (None, None)) -> Expression:
         """The call of a function: expressions among its parameters are arguments that the parameters refer to."""
-        name = node.func.id  # type: ignore[attr-defined]
+        name = _called(node)
         args: list[Expression] = []
         params: list[tuple[str, Any]] = []
         for place, n in enumerate(node.args):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -74,11 +75,11 @@ def _operands(call: Any) -> list[tuple[str, Any]]:
 
 def _called_by(names: frozenset[str]) -> bool:
     """Whether one of the package's functions of these names is running."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and not is_theirs(frame.f_code.co_filename):
         if frame.f_code.co_name in names:
             return True
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return False
 
 

@@ -11,6 +11,7 @@ import shutil
 import sys
 import textwrap
 from bdb import BdbQuit
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import _runtime
@@ -107,7 +108,7 @@ class Prompt(cmd.Cmd):
             return self._fail(f"SyntaxError: {error.msg}")
         if _NAME.match(argument) and argument != "nonfinite" and not self._on_tape(argument):
             code = compile(argument, "<until>", "eval")
-            wanted = lambda visit, step: _holds(code, argument, visit, step)  # noqa: E731
+            wanted = partial(_holds, code, argument)
         return self._go("", wanted)
 
     def do_continue(self, argument: str) -> bool:

@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from .._tensor import Tensor
 
 
+def _field(place: int) -> Any:
+    """A result by its name."""
+    return property(itemgetter(place))
+
+
 class _Results(tuple[Any, ...]):
     """A tuple whose fields have names: made, as in PyTorch, from one sequence."""
 
@@ -37,8 +42,8 @@ class _ValuesIndices(_Results):
     __slots__ = ()
     _names = ("values", "indices")
 
-    values: Tensor = property(itemgetter(0))  # type: ignore[assignment]
-    indices: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+    values: Tensor = _field(0)
+    indices: Tensor = _field(1)
 
 
 class max(_ValuesIndices):
@@ -85,16 +90,16 @@ class aminmax(_Results):
     __slots__ = ()
     _names = ("min", "max")
 
-    min: Tensor = property(itemgetter(0))  # type: ignore[assignment]
-    max: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+    min: Tensor = _field(0)
+    max: Tensor = _field(1)
 
 
 class _SignLogabsdet(_Results):
     __slots__ = ()
     _names = ("sign", "logabsdet")
 
-    sign: Tensor = property(itemgetter(0))  # type: ignore[assignment]
-    logabsdet: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+    sign: Tensor = _field(0)
+    logabsdet: Tensor = _field(1)
 
 
 class linalg_slogdet(_SignLogabsdet):
@@ -109,40 +114,40 @@ class linalg_inv_ex(_Results):
     __slots__ = ()
     _names = ("inverse", "info")
 
-    inverse: Tensor = property(itemgetter(0))  # type: ignore[assignment]
-    info: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+    inverse: Tensor = _field(0)
+    info: Tensor = _field(1)
 
 
 class linalg_solve_ex(_Results):
     __slots__ = ()
     _names = ("result", "info")
 
-    result: Tensor = property(itemgetter(0))  # type: ignore[assignment]
-    info: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+    result: Tensor = _field(0)
+    info: Tensor = _field(1)
 
 
 class linalg_cholesky_ex(_Results):
     __slots__ = ()
     _names = ("L", "info")
 
-    L: Tensor = property(itemgetter(0))  # type: ignore[assignment]
-    info: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+    L: Tensor = _field(0)
+    info: Tensor = _field(1)
 
 
 class linalg_eigh(_Results):
     __slots__ = ()
     _names = ("eigenvalues", "eigenvectors")
 
-    eigenvalues: Tensor = property(itemgetter(0))  # type: ignore[assignment]
-    eigenvectors: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+    eigenvalues: Tensor = _field(0)
+    eigenvectors: Tensor = _field(1)
 
 
 class _QR(_Results):
     __slots__ = ()
     _names = ("Q", "R")
 
-    Q: Tensor = property(itemgetter(0))  # type: ignore[assignment]
-    R: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+    Q: Tensor = _field(0)
+    R: Tensor = _field(1)
 
 
 class linalg_qr(_QR):
@@ -157,35 +162,35 @@ class geqrf(_Results):
     __slots__ = ()
     _names = ("a", "tau")
 
-    a: Tensor = property(itemgetter(0))  # type: ignore[assignment]
-    tau: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+    a: Tensor = _field(0)
+    tau: Tensor = _field(1)
 
 
 class linalg_svd(_Results):
     __slots__ = ()
     _names = ("U", "S", "Vh")
 
-    U: Tensor = property(itemgetter(0))  # type: ignore[assignment]
-    S: Tensor = property(itemgetter(1))  # type: ignore[assignment]
-    Vh: Tensor = property(itemgetter(2))  # type: ignore[assignment]
+    U: Tensor = _field(0)
+    S: Tensor = _field(1)
+    Vh: Tensor = _field(2)
 
 
 class svd(_Results):
     __slots__ = ()
     _names = ("U", "S", "V")
 
-    U: Tensor = property(itemgetter(0))  # type: ignore[assignment]
-    S: Tensor = property(itemgetter(1))  # type: ignore[assignment]
-    V: Tensor = property(itemgetter(2))  # type: ignore[assignment]
+    U: Tensor = _field(0)
+    S: Tensor = _field(1)
+    V: Tensor = _field(2)
 
 
 class _PLU(_Results):
     __slots__ = ()
     _names = ("P", "L", "U")
 
-    P: Tensor = property(itemgetter(0))  # type: ignore[assignment]
-    L: Tensor = property(itemgetter(1))  # type: ignore[assignment]
-    U: Tensor = property(itemgetter(2))  # type: ignore[assignment]
+    P: Tensor = _field(0)
+    L: Tensor = _field(1)
+    U: Tensor = _field(2)
 
 
 class linalg_lu(_PLU):
@@ -200,50 +205,50 @@ class linalg_lu_factor(_Results):
     __slots__ = ()
     _names = ("LU", "pivots")
 
-    LU: Tensor = property(itemgetter(0))  # type: ignore[assignment]
-    pivots: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+    LU: Tensor = _field(0)
+    pivots: Tensor = _field(1)
 
 
 class linalg_lu_factor_ex(_Results):
     __slots__ = ()
     _names = ("LU", "pivots", "info")
 
-    LU: Tensor = property(itemgetter(0))  # type: ignore[assignment]
-    pivots: Tensor = property(itemgetter(1))  # type: ignore[assignment]
-    info: Tensor = property(itemgetter(2))  # type: ignore[assignment]
+    LU: Tensor = _field(0)
+    pivots: Tensor = _field(1)
+    info: Tensor = _field(2)
 
 
 class linalg_lstsq(_Results):
     __slots__ = ()
     _names = ("solution", "residuals", "rank", "singular_values")
 
-    solution: Tensor = property(itemgetter(0))  # type: ignore[assignment]
-    residuals: Tensor = property(itemgetter(1))  # type: ignore[assignment]
-    rank: Tensor = property(itemgetter(2))  # type: ignore[assignment]
-    singular_values: Tensor = property(itemgetter(3))  # type: ignore[assignment]
+    solution: Tensor = _field(0)
+    residuals: Tensor = _field(1)
+    rank: Tensor = _field(2)
+    singular_values: Tensor = _field(3)
 
 
 class triangular_solve(_Results):
     __slots__ = ()
     _names = ("solution", "cloned_coefficient")
 
-    solution: Tensor = property(itemgetter(0))  # type: ignore[assignment]
-    cloned_coefficient: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+    solution: Tensor = _field(0)
+    cloned_coefficient: Tensor = _field(1)
 
 
 class frexp(_Results):
     __slots__ = ()
     _names = ("mantissa", "exponent")
 
-    mantissa: Tensor = property(itemgetter(0))  # type: ignore[assignment]
-    exponent: Tensor = property(itemgetter(1))  # type: ignore[assignment]
+    mantissa: Tensor = _field(0)
+    exponent: Tensor = _field(1)
 
 
 class histogram(_Results):
     __slots__ = ()
     _names = ("hist", "bin_edges")
 
-    hist: Tensor = property(itemgetter(0))  # type: ignore[assignment]
+    hist: Tensor = _field(0)
     bin_edges: Any = property(itemgetter(1))
 
 

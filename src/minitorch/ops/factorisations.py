@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,7 +130,7 @@ def cholesky_ex(
     tensor(1, dtype=torch.int32)
     """
     if out is not None:
-        compute = lambda: cholesky_ex(input, upper=upper, check_errors=check_errors)  # noqa: E731
+        compute = partial(cholesky_ex, input, upper=upper, check_errors=check_errors)
         return delivered("linalg.cholesky_ex", compute, (input,), out)
     _check_cholesky(input)
     return _returns.linalg_cholesky_ex(_factor("linalg.cholesky_ex", input, upper, check_errors))
@@ -306,7 +307,7 @@ def lu_factor_ex(
     tensor(1, dtype=torch.int32)
     """
     if out is not None:
-        compute = lambda: lu_factor_ex(A, pivot=pivot, check_errors=check_errors)  # noqa: E731
+        compute = partial(lu_factor_ex, A, pivot=pivot, check_errors=check_errors)
         return delivered("linalg.lu_factor_ex", compute, (A,), out)
     return _returns.linalg_lu_factor_ex(_packed("torch.linalg.lu_factor_ex", A, pivot, check_errors))
 

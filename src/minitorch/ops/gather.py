@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -351,7 +352,7 @@ def scatter(
             [5., 0., 0.]])
     """
     if out is not None:
-        compute = lambda: scatter(input, dim, index, src, value=value, reduce=reduce)  # noqa: E731
+        compute = partial(scatter, input, dim, index, src, value=value, reduce=reduce)
         return deliver("scatter", compute, (input, index, src), out)
     if (src is None) == (value is None):
         raise TypeError("scatter(): give either src or value")
@@ -455,7 +456,7 @@ def scatter_reduce(
     tensor([1.5000, 1.0000, 3.0000])
     """
     if out is not None:
-        compute = lambda: scatter_reduce(input, dim, index, src, reduce, include_self=include_self)  # noqa: E731
+        compute = partial(scatter_reduce, input, dim, index, src, reduce, include_self=include_self)
         return deliver("scatter_reduce", compute, (input, index, src), out)
     if text(reduce, "reduce") not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")

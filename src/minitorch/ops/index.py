@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -228,7 +229,7 @@ def index_add(
     tensor([3., 0., 3.])
     """
     if out is not None:
-        compute = lambda: index_add(input, dim, index, source, alpha=alpha)  # noqa: E731
+        compute = partial(index_add, input, dim, index, source, alpha=alpha)
         return deliver("index_add", compute, (input, index, source), out)
     dim = checked_slices("index_add_", index, input, dim, source)
     shape = input._array.shape
@@ -269,7 +270,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: T
     tensor([2., 0., 1.])
     """
     if out is not None:
-        compute = lambda: index_copy(input, dim, index, source)  # noqa: E731
+        compute = partial(index_copy, input, dim, index, source)
         return deliver("index_copy", compute, (input, index, source), out)
     own, given = array_of("index_copy", input).ndim, array_of("index_copy", source, "source", 4).ndim
     if own != given and own and given:

@@ -131,7 +131,7 @@ class LoopRun(Function):
     """A loop as an operation."""
 
     def __init__(self, loop: Loop) -> None:
-        self.loop, self.count = loop, loop.count + 1
+        self.loop = loop
         super().__init__(
             "while_loop",
             lambda *values, keep: loop.run(False, values, keep),
@@ -139,6 +139,7 @@ class LoopRun(Function):
             several=True,
             optional=loop.count,
             gradient=loop.gradient,
+            count=loop.count + 1,
         )
 
 
@@ -149,7 +150,7 @@ class LoopBack(Function):
         self, loop: Loop, way_back: Compiled, places: list[int], wanted: int, came: list[int], needed: Sequence[bool]
     ) -> None:
         self.loop, self.way_back, self.places, self.wanted = loop, way_back, places, wanted
-        self.came, self.needed, self.count = came, needed, len(needed)
+        self.came, self.needed = came, needed
         again = _way_back(lambda *v: loop.run(True, v)[: loop.count], tuple(needed), came, True)
         super().__init__(
             "while_loop_gradients",
@@ -157,6 +158,7 @@ class LoopBack(Function):
             lambda kept, *values: tuple(again(*values)),
             several=True,
             gradient=lambda node, g, needed: eager_gradient(node, g, [False, *needed[1:]]),
+            count=len(needed),
         )
 
     def arrays(self, kept: list[Any], *values: Any) -> tuple[Any, ...]:

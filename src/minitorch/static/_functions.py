@@ -197,12 +197,16 @@ class Later(Function):
         What the operands after the gradients are: ``("input", number)``, ``("result", number)`` or ``("rest", None)``.
     """
 
-    count: int
-
     def __init__(self, row: Row, needed: Sequence[bool], came: Sequence[int], plan: Sequence[Any]) -> None:
         self.row, self.needed, self.came, self.plan = row, tuple(needed), tuple(came), tuple(plan)
-        self.count = len(self.needed)
-        super().__init__(f"{row.name}_gradients", self.on(raw), self.on(traced), several=True, gradient=eager_gradient)
+        super().__init__(
+            f"{row.name}_gradients",
+            self.on(raw),
+            self.on(traced),
+            several=True,
+            gradient=eager_gradient,
+            count=len(self.needed),
+        )
 
     def on(self, F: Any) -> Callable[..., Any]:
         """The function on one carrier."""
@@ -312,11 +316,13 @@ class Eager(Function):
     """Any function of Tensors as one operation: it runs eagerly when the graph does, and the engine differentiates it."""
 
     def __init__(self, name: str, function: Callable[..., Any], count: int | None = None) -> None:
-        self.count = count or 1
+        self.shown: Any = None  # what it was given: leaves, how they are put together, and which of them are operands
         self.writes: bool | None = (
             None  # whether it writes into what it is given, which is then a copy; None: not known yet
         )
-        super().__init__(name, self.arrays, function, several=count is not None, gradient=eager_gradient)
+        super().__init__(
+            name, self.arrays, function, several=count is not None, gradient=eager_gradient, count=count or 1
+        )
 
     def arrays(self, *arrays: Any, **params: Any) -> Any:
         """The function on ndarrays."""
@@ -473,7 +479,7 @@ def apply(function: Callable[..., Any], *args: Any, outputs: int | None = None, 
 
     call.__name__, call.given = name, leaves  # type: ignore[attr-defined]
     op = Eager(name, call, outputs)
-    op.shown = leaves, tree, places  # type: ignore[attr-defined]
+    op.shown = leaves, tree, places
     if outputs is None:
         return Node(op, inputs)
     return tuple(Several(op, inputs, {}))

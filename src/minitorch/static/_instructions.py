@@ -87,6 +87,8 @@ class Function:
         Of several results, the one that is made only where it is used: the functions are told by ``keep=``.
     gradient : callable or None
         ``gradient(node, g, needed)``: symbolic gradients of the inputs.
+    count : int or None
+        How many results there are, if that is known.
     """
 
     def __init__(
@@ -98,9 +100,10 @@ class Function:
         several: bool = False,
         optional: int | None = None,
         gradient: Callable[..., Any] | None = None,
+        count: int | None = None,
     ) -> None:
         self.name, self.raw, self.traced = name, raw, raw if traced is None else traced
-        self.several, self.optional, self.gradient = several, optional, gradient
+        self.several, self.optional, self.gradient, self.count = several, optional, gradient, count
 
     def __repr__(self) -> str:
         return f"<function {self.name}>"

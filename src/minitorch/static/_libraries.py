@@ -128,7 +128,8 @@ def question(value: Any) -> Any:
         return functools.partial(decimal_places, value)
     if type(value).__name__ == "SemLock":  # of multiprocessing, which is not everywhere
         return value._is_zero
-    if not _is_hidden(type(value)):  # type: ignore[arg-type]
+    kind: Any = type(value)
+    if not _is_hidden(kind):
         return None
     try:
         size = memoryview(value).nbytes

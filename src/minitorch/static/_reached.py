@@ -499,8 +499,9 @@ class Reached(Found):
             self._todo += [(kind, path) for kind in type(value).__mro__]
             if isinstance(value, Module):
                 self._slot(value, "_hooks", path)
-                for name in _MEMBERS & set(attributes or ()):
-                    self._container(attributes[name], path, True)  # type: ignore[index]
+                kept: Mapping[str, Any] = attributes or {}
+                for name in _MEMBERS & set(kept):
+                    self._container(kept[name], path, True)
         elif isinstance(value, types.SimpleNamespace) or is_a("argparse.Namespace", value):
             self._holders.append((value, attributes, path))
         elif attributes is not None:
@@ -524,50 +525,54 @@ class Reached(Found):
 
     def _attributes(self, holder: Any, names: Mapping[str, Any] | None, path: str) -> None:
         """Those attributes of an object that some code names."""
+        kind: Any = type(holder)
+        members: Mapping[str, Any] = {} if names is None else names
         asks = not self._names.isdisjoint(_ANY_ATTRIBUTE)
         spaces = isinstance(holder, (types.ModuleType, type))
         steps = isinstance(holder, (Optimizer, LRScheduler))
-        private = isinstance(holder, Module) and reads_private(type(holder))  # type: ignore[arg-type]
+        private = isinstance(holder, Module) and reads_private(kind)
         inherited: set[str] = set()
-        if not (spaces or steps or of_library(type(holder))):
-            inherited |= read_by_libraries(type(holder))  # type: ignore[arg-type]
+        if not (spaces or steps or of_library(kind)):
+            inherited |= read_by_libraries(kind)
         if isinstance(holder, Module):
-            inherited.update(*[names[registry] for registry in _MEMBERS & set(names or ())])  # type: ignore[index]
+            inherited.update(*[members[registry] for registry in _MEMBERS & set(members)])
         for name in _OF_FUNCTIONS & self._names if isinstance(holder, (types.FunctionType, type)) else ():
             self._slot(holder, name, path)
-        traced = not spaces and is_traced(names) and of_library(type(holder))
-        internal: frozenset[str] = names["_own"] if traced else frozenset()  # type: ignore[index]
-        for name in set(names or ()) - _REGISTRIES - internal:
+        traced = not spaces and is_traced(names) and of_library(kind)
+        internal: frozenset[str] = members["_own"] if traced else frozenset()
+        for name in set(members) - _REGISTRIES - internal:
             method = isinstance(holder, type) and (name == "forward" or name[:2] == "__")
             known = isinstance(holder, Module) and (
-                name == "training" or (name[0] == "_" and private) or isinstance(names[name], (Module, _runtime.Tensor))  # type: ignore[index]
+                name == "training"
+                or (name[0] == "_" and private)
+                or isinstance(members[name], (Module, _runtime.Tensor))
             )
-            every = asks and not (spaces and name[:2] == "__") and not (steps and name in set_by(type(holder)))  # type: ignore[arg-type]
-            if every and spaces and isinstance(names[name], _CODE) and name not in self._names:  # type: ignore[index]
+            every = asks and not (spaces and name[:2] == "__") and not (steps and name in set_by(kind))
+            if every and spaces and isinstance(members[name], _CODE) and name not in self._names:
                 self._stays(names, name, f"{path}.{name}")  # what it reads is looked at where it runs
                 continue
             named = name in self._names and not (
                 f".{name}" in self._called
                 and f".{name}" not in self._handed
-                and is_plain(names[name])  # type: ignore[index]
-                and not callable(names[name])  # type: ignore[index]
+                and is_plain(members[name])
+                and not callable(members[name])
             )  # what is called is another object's
-            if every or known or named or name in inherited or (method and self._is_called(name, names[name])):  # type: ignore[index]
+            if every or known or named or name in inherited or (method and self._is_called(name, members[name])):
                 if path == "an argument" and isinstance(holder, _runtime.Tensor):
                     self._refuse(
                         f"it reads the attribute {name!r} of a tensor that is an argument: pass that by itself"
                     )
                 self._member(names, name, f"{path}.{name}", None if known or name in inherited else self._use(name))
                 if name == "__match_args__" and name in self._names and isinstance(holder, type):
-                    self._names |= set(names[name])  # type: ignore[index]
-        for kind in () if isinstance(holder, (type, types.ModuleType)) else type(holder).__mro__:
-            if not of_library(kind):
-                for name in slots_of(kind):
+                    self._names |= set(members[name])
+        for base in () if isinstance(holder, (type, types.ModuleType)) else kind.__mro__:
+            if not of_library(base):
+                for name in slots_of(base):
                     if asks or name in self._names:
                         self._slot(holder, name, path, self._use(name))
-            if names is not None and kind is not object and (steps or not of_library(kind)):
-                found = self._names if "__getattr__" in vars(kind) else self._names & set(vars(kind))
-                self._lacks(names, found | ({"forward"} & set(vars(kind))), path)
+            if names is not None and base is not object and (steps or not of_library(base)):
+                found = self._names if "__getattr__" in vars(base) else self._names & set(vars(base))
+                self._lacks(names, found | ({"forward"} & set(vars(base))), path)
         if names is not None:
             if isinstance(holder, type):
                 return  # it is asked how many attributes a class has

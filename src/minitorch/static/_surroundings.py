@@ -300,7 +300,8 @@ class Surroundings(Reached):
         places = {id(container): container for container, *_ in self.contents}
         for ran in [i for i in flattened(trace.instructions) if isinstance(i, Ran)]:
             for stepper in [a for a in ran.args[:1] if isinstance(a, (Optimizer, LRScheduler))]:
-                names, items = set_by_step(type(stepper))  # type: ignore[arg-type]
+                kind: Any = type(stepper)
+                names, items = set_by_step(kind)
                 space = vars(stepper)
                 read: list[Any] = [(id(n), name) for n, name, _ in self.named if n is space and name in names]
                 read += [(id(space), name) for name in self.absent.get(id(space), (space, set()))[1] & names]

@@ -73,7 +73,7 @@ def _written(vertex: Any, texts: dict[Any, str]) -> str:
         return f"({given[0]}**{params['exponent']})"
     if op.name == "pow_of_number":
         return f"({params['self']}**{given[0]})"
-    if hasattr(op, "shown"):
+    if getattr(op, "shown", None) is not None:
         return f"{op.name}({_arguments(op, given)})"
     return f"{op.name}({', '.join([*given, *(f'{n}={v}' for n, v in params.items())])})"
 

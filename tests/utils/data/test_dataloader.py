@@ -134,7 +134,7 @@ def test_what_cannot_be_collated(batch: list[Any], error: type[Exception], messa
 
 
 # -- iterable datasets -------------------------------------------------------------------------------------------------
-class Stream(minitorch.utils.data.IterableDataset):  # type: ignore[misc, name-defined]
+class Stream(minitorch.utils.data.IterableDataset):
     def __init__(self, size: int, announced: int | None = None) -> None:
         self.size, self.announced = size, size if announced is None else announced
 
@@ -359,7 +359,7 @@ def test_a_dataset_that_raises_stop_iteration_does_not_end_the_pass_in_silence()
         list(minitorch.utils.data.DataLoader(Broken(), 2))
 
 
-class Longer(torch.utils.data.IterableDataset):  # type: ignore[misc, name-defined]
+class Longer(torch.utils.data.IterableDataset):
     def __iter__(self) -> Any:
         return iter(range(3))
 

@@ -11,7 +11,7 @@ from backend import torch
 data = torch.utils.data
 
 
-class Letters(data.Dataset):  # type: ignore[misc, name-defined]
+class Letters(data.Dataset):
     def __init__(self, letters: str = "abc") -> None:
         self.letters = letters
 
@@ -55,7 +55,7 @@ def test_sums_subsets_and_stacks() -> None:
 
 
 def test_a_subset_that_overrides_half_of_it_is_refused() -> None:
-    class Loud(data.Subset):  # type: ignore[misc, name-defined]
+    class Loud(data.Subset):
         def __getitem__(self, index: Any) -> Any:
             return super().__getitem__(index).upper()
 

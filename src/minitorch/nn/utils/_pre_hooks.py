@@ -7,10 +7,10 @@ from typing import Any
 from ..modules.module import Module
 
 
-def hook_on(module: Module, kind: type, name: str) -> tuple[Any, Any]:
+def hook_on(module: Module, kind: type[Any], name: str) -> tuple[Any, Any]:
     """The key and the hook of this kind that is on the tensor of this name; (None, None) if there is none."""
     for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, kind) and hook.name == name:  # type: ignore[attr-defined]
+        if isinstance(hook, kind) and hook.name == name:
             return key, hook
     return None, None
 
