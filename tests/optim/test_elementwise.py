@@ -89,3 +89,30 @@ def test_the_learning_rate_of_each_step_counts() -> None:
 
     assert stepped(anew=False) == stepped(anew=True)
     assert [sign for _, sign in stepped(anew=False)][3:5] == [True, False]
+
+
+@pytest.mark.parametrize("kind", ["in order", "transposed", "expanded", "every other", "other data"])
+@pytest.mark.parametrize("decay", [0.0, 0.5])
+def test_gradients_of_small_parameters_may_lie_in_memory_in_any_way(kind: str, decay: float) -> None:
+    gradients = {
+        "in order": torch.arange(12.0).reshape(3, 4),
+        "transposed": torch.arange(12.0).reshape(4, 3).t(),
+        "expanded": torch.arange(4.0).expand(3, 4),
+        "every other": torch.arange(24.0).reshape(3, 8)[:, ::2],
+        "other data": torch.arange(12.0).reshape(3, 4),
+    }
+    gradient = gradients[kind]
+    parameters = [torch.zeros(4, 3).t(), torch.full((2,), 1.0), torch.full((3, 4), 2.0)]
+    parameters = [p.requires_grad_() for p in parameters]
+    optimizer = torch.optim.SGD(parameters, lr=0.5, weight_decay=decay)
+    expected = [p.detach().clone() for p in parameters]
+    for _ in range(3):
+        parameters[0].grad, parameters[2].grad = gradient, gradient.clone()
+        parameters[1].grad = torch.tensor([1.0, -2.0])
+        if kind == "other data":
+            parameters[2].grad.data = gradient.to(torch.int32)
+        optimizer.step()
+        for value, g in zip(expected, (gradient, torch.tensor([1.0, -2.0]), gradient)):
+            value -= 0.5 * (g + decay * value)
+    for p, value in zip(parameters, expected):
+        assert torch.equal(p.detach(), value)

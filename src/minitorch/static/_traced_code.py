@@ -147,9 +147,9 @@ def _too_late(left: Left) -> str:
 
 class Writer:
     """The lines of a program and the names that they use; ``program(A, C)`` takes the arrays of arguments and of what was
-    captured, and returns those of the results, or the number of a guard that fails.  Where it calls what changes more than
-    tensors, it is a generator: it yields that with its arguments, is sent what it returned, and yields what others return;
-    what it calls last it may yield with the results."""
+    captured, and returns those of the results, or the number of a guard that fails.  What changes more than tensors is not
+    called here: what is called last is returned with its arguments and the results.  Where the program ``goes_on`` after such a
+    call, it is a generator, which yields that with its arguments, is sent what it returned, and yields what others return."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.trace = plan, plan.trace
@@ -168,7 +168,8 @@ class Writer:
         for arguments, names in (("A", self.trace.arguments), ("C", tuple(self.trace.captured))):
             if names:
                 self.lines.append(f"    {', '.join([self.slot(s) for s in names])}, = {arguments}")
-        self._stepping = any([isinstance(i, Ran) for i in plan.instructions])
+        calls = [number for number, i in enumerate(plan.instructions) if isinstance(i, Ran)]
+        self.goes_on = any([not self.ends(number) for number in calls])
         effects, looped, drawn = False, range(0), False
         self.begins_again = False  # whether a guard may fail after numbers were drawn, which are to be drawn again then
         self.first_effect: int | None = None
@@ -193,7 +194,7 @@ class Writer:
                 self.lines.append("    " + " = ".join([self.slot(s) for s in dict.fromkeys(dead)]) + " = None")
                 dead = []
         if not self.ends(len(plan.instructions) - 1):
-            self.lines.append(f"    {'yield' if self._stepping else 'return'} {self.results()}")
+            self.lines.append(f"    {self.leaves()} {self.results()}")
         self.source = "\n".join(self.lines) + "\n"
         name = f"<traced program {id(self):#x}>"
         linecache.cache[name] = (len(self.source), None, self.source.splitlines(True), name)
@@ -219,6 +220,10 @@ class Writer:
         """Whether an instruction is a call after which nothing is to be done but to return the results."""
         last = self.plan.instructions[number] if self.plan.instructions else None
         return number == len(self.plan.instructions) - 1 and isinstance(last, Ran) and not last.outputs
+
+    def leaves(self) -> str:
+        """How the program is left."""
+        return "yield" if self.goes_on else "return"
 
     def touched(self, instruction: Any) -> list[Slot]:
         """The slots that it reads or writes."""
@@ -302,13 +307,13 @@ class Writer:
             yield from self.ran(number, instruction)
         elif isinstance(instruction, Sized):
             yield f"if {self.slot(instruction.slot)}.shape != {instruction.value.shape}:"
-            yield f"    {'yield' if self._stepping else 'return'} {number}"
+            yield f"    {self.leaves()} {number}"
         elif isinstance(instruction, Left) and instruction.returns is not None:
             yield f"n{len(self.numbers)} = {instruction.returns.__name__}({self.slot(instruction.slot)}.item())"
             self.numbers.append(instruction.path)
         elif isinstance(instruction, Left):
             yield f"if not same({self.slot(instruction.slot)}, {self.name(instruction.value, 'seen')}):"
-            yield f"    {'yield' if self._stepping else 'return'} {number}"
+            yield f"    {self.leaves()} {number}"
 
     def written(self, instruction: Written) -> Iterator[str]:
         """A write; of memory from outside its version is counted, once in a run."""
@@ -348,7 +353,7 @@ class Writer:
             args, kwargs = instruction.given(())
             run = partial(instruction.function, *args, **kwargs)
         tensors = "".join([f"{self.slot(s)}, " for s in slots])
-        call = f"yield {self.name(run, 'run')}, ({tensors}), {self.results() if self.ends(number) else None}"
+        call = f"{self.leaves()} {self.name(run, 'run')}, ({tensors}), {self.results() if self.ends(number) else None}"
         yield f"{results}, = {call}" if results else call
 
     def called(self, number: int, ins: Called) -> Iterator[str]:

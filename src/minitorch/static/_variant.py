@@ -72,7 +72,6 @@ class Variant:
         self.recorded = any([t._node is not None for t in results])
         if self.recorded and any(map(self._trains, instructions)):
             self.recorded = any([_leads_back(t) for t in results])
-        self._steps = any([isinstance(i, Ran) for i in self.plan.instructions])
         self._places = [places.get(slot) for slot in slots]
         self.runs = 0
         self._marks = inference_mode_on.get()
@@ -233,7 +232,7 @@ class Variant:
     def _found(self, arrays: list[Any], captured: list[Any]) -> Any:
         """What the program gives; what it calls is called outside of the quiet context, which that may enter itself."""
         program: Any = (self._program, arrays, captured)
-        if self._steps:
+        if self._writer.goes_on:
             program = (next, self._program(arrays, captured))
         try:  # as ``silent`` does, in half the time
             found = quiet(*program)
