@@ -31,6 +31,12 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "blocks of 16": lambda x: nn.functional.pad(x, (0, 0, 0, -len(x) % 16)),
     "from 0 to 1": lambda x: x * torch.linspace(0, 1, len(x)).unsqueeze(1),
     "between decimals": lambda x: x * torch.linspace(-0.3, 0.7, x.shape[0]).unsqueeze(1),
+    "pairs": lambda x: x.sum(0) + torch.zeros(len(x) * (len(x) - 1) // 2, 1),
+    "triples": lambda x: torch.zeros(len(x) * (len(x) - 1) * (len(x) - 2) // 6).sum() + x,
+    "a mean over pairs": lambda x: x.sum(0) / (len(x) * (len(x) + 1)),
+    "an even part": lambda x: x[: len(x) // 2 * 2] + 1,
+    "what remains behind": lambda x: torch.cat([x, torch.zeros(len(x) % 4, 3)]) * 2,
+    "two more than thirds": lambda x: x.sum() + torch.zeros(len(x) // 3 + 2),
     "up to the size": lambda x: x * torch.linspace(1, len(x), 2 * len(x) + 1)[: len(x)].unsqueeze(1),
 }
 SIZES = (1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 20, 21, 22, 33, 40, 95, 96, 200)
@@ -164,3 +170,32 @@ def test_what_an_export_refuses_has_a_remedy(tmp_path: Path) -> None:
         torch.onnx.export(lambda x: x * torch.rand(2), (torch.ones(2),), str(tmp_path / "drawn.onnx"))
     torch.onnx.export(lambda x: x.sum().flip(0), (torch.ones(2),), str(tmp_path / "flipped.onnx"))
     assert [file.name for file in tmp_path.iterdir()] == ["flipped.onnx"]
+
+
+# -- from a size on ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("least", "example_of"), [(4, 7), (20, 30), (20, 64)])
+def test_what_does_something_else_at_small_sizes_is_written_from_some_size_on(
+    least: int, example_of: int, tmp_path: Path
+) -> None:
+    def function(x: Any) -> Any:
+        return x * 2 if len(x) > least else x + 1
+
+    static.trace(function, example(example_of)).to_python(tmp_path / "many.py", dynamic_axes={"x": {0: "n"}})
+    module = runpy.run_path(str(tmp_path / "many.py"))
+    for size in (least + 1, example_of, 200):
+        assert module["function"](example(size).numpy()).tolist() == function(example(size)).tolist()
+    for size in (least, least - 1, 0):
+        with pytest.raises(
+            module["OtherInputs"],
+            match=rf"n is {size}, but this was written for {least + 1} or more: at size {least} it does add\(\)",
+        ):
+            module["function"](example(size).numpy())
+    pytest.importorskip("onnx")
+    with pytest.raises(torch.onnx.OnnxExporterError, match="cannot vary"):
+        torch.onnx.export(function, example(example_of), tmp_path / "many.onnx", dynamic_axes={"x": {0: "n"}})
+
+
+def test_what_changes_again_and_again_is_no_bound(tmp_path: Path) -> None:
+    program = static.trace(lambda x: x * 2 if len(x) % 5 == 0 else x + 1, example(9))
+    with pytest.raises(RuntimeError, match="cannot vary: at size"):
+        program.to_python(tmp_path / "many.py", dynamic_axes={"x": {0: "n"}})

@@ -178,7 +178,7 @@ class Builder:
         if size not in self._sizes:
             total: Value | None = None
             for coefficient, axes in size.terms:
-                factors = [self._axis(axis) for axis in axes]
+                factors = [self.size(axis) if isinstance(axis, Size) else self._axis(axis) for axis in axes]
                 if coefficient != 1 or not factors:
                     factors.append(self.ints([coefficient]))
                 term = factors[0]

@@ -87,7 +87,7 @@ def general_of(function: Any, block: Block, axes: Mapping[int, Mapping[int, str]
         )
     args, kwargs = tree_unflatten([wrap(block.examples[x]) if isinstance(x, Slot) else x for x in leaves], spec)
     try:
-        return generalise(lambda a, k: function(*a, **k), [args, kwargs], axes)
+        return generalise(lambda a, k: function(*a, **k), [args, kwargs], axes, from_below=True)
     except CannotGeneralise as error:
         raise RuntimeError(f"to_python(): with these dynamic_axes, {error}") from error
 
@@ -178,7 +178,9 @@ class SizedBody(Body):
                 self._sizes[name] = self.own(name)
                 yield f"{self._sizes[name]} = {self._names[slot]}.shape[{axis}]"
                 if self.least.get(name, 0) > 0:
-                    yield f'_at_least("{name}", {self._sizes[name]}, {self.least[name]})'
+                    known = self.general.least.get(name)
+                    below = _quoted(known.said if known and known.size >= self.least[name] else "")
+                    yield f'_at_least("{name}", {self._sizes[name]}, {self.least[name]}, {below})'
                 if bound := self.general.bounds.get(name):
                     yield f'_at_most("{name}", {self._sizes[name]}, {bound.most}, {_quoted(bound.said)})'
 
@@ -343,8 +345,9 @@ class Trial:
                 )
         for name in dict.fromkeys([name for of in self.axes.values() for name in of.values()]):
             traced = {self.body.general.sizes(one)[name] for one in self.body.general.passes}
-            small = [size for size in range(min(SMALL, max(traced)), -1, -1) if size not in traced]
-            self.body.least[name] = next((size + 1 for size in small if not self.right_at(name, size)), 0)
+            least = self.body.general.least[name].size if name in self.body.general.least else 0
+            small = [size for size in range(min(SMALL, max(traced)), least - 1, -1) if size not in traced]
+            self.body.least[name] = next((size + 1 for size in small if not self.right_at(name, size)), least)
 
     def right_at(self, name: str, size: int) -> bool:
         """Whether it gives at a size what the block gives there."""

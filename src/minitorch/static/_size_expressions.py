@@ -27,8 +27,8 @@ class Size:
 
     Attributes
     ----------
-    terms : tuple of (int, tuple of Axis)
-        A coefficient and the sizes that it is multiplied with; the constant, if any, has none.
+    terms : tuple of (int, tuple of (Axis or Size))
+        A coefficient and the sizes that it is multiplied with, those of axes or quotients; the constant, if any, has none.
     divisor, modulus : int
         What it is divided by, and what the remainder of that is taken by; 0 where none is.
     low, high : int or None
@@ -39,7 +39,7 @@ class Size:
 
     def __init__(
         self,
-        terms: tuple[tuple[int, tuple[Axis, ...]], ...],
+        terms: tuple[tuple[int, tuple[Axis | Size, ...]], ...],
         divisor: int = 1,
         modulus: int = 0,
         low: int | None = None,
@@ -51,14 +51,15 @@ class Size:
     @property
     def axes(self) -> list[Axis]:
         """The sizes that it is made of."""
-        return list(dict.fromkeys([axis for _, axes in self.terms for axis in axes]))
+        factors = [factor for _, factors in self.terms for factor in factors]
+        return list(dict.fromkeys([a for f in factors for a in (f.axes if isinstance(f, Size) else [f])]))
 
     def value(self, size: Callable[[Axis], int]) -> int:
         """What it is for given sizes."""
         total = 0
-        for coefficient, axes in self.terms:
-            for axis in axes:
-                coefficient *= size(axis)
+        for coefficient, factors in self.terms:
+            for factor in factors:
+                coefficient *= factor.value(size) if isinstance(factor, Size) else size(factor)
             total += coefficient
         total //= self.divisor
         total = total % self.modulus if self.modulus else total
@@ -73,7 +74,8 @@ class Size:
         """It as an expression of Python, in which sizes have the names that *name* gives them."""
         said = ""
         for coefficient, axes in self.terms:
-            factors = [str(abs(coefficient))] * (abs(coefficient) != 1 or not axes) + [name(axis) for axis in axes]
+            factors = [str(abs(coefficient))] * (abs(coefficient) != 1 or not axes)
+            factors += [f"({axis.text(name)})" if isinstance(axis, Size) else name(axis) for axis in axes]
             sign = "-" if coefficient < 0 else "+" if said else ""
             said += (f" {sign} " if said else sign) + "*".join(factors)
         divided = f"//{self.divisor}" * (self.divisor != 1) + f"%{self.modulus}" * (self.modulus != 0)
@@ -244,12 +246,17 @@ class Fit:
         for size, products in self.products(near):  # a * s * t * u + b
             if (line := _line(values, products)) and (line[1] == 0 or len(size.terms[0][1]) < 3):
                 return Size(((line[0], size.terms[0][1]), (line[1], ())))
-        sizes = [(size.terms[0][1][0], v) for size, v in self.products(near) if len(size.terms[0][1]) == 1]
+        sizes: list[tuple[Any, Any]] = [
+            (size.terms[0][1][0], v) for size, v in self.products(near) if len(size.terms[0][1]) == 1
+        ]
         for (s, v), (t, w) in itertools.combinations(sizes, 2):  # s + t + a, s - t + a
             for sign in (1, -1):
                 rest = {value - a - sign * b for value, a, b in zip(values, v, w)}
                 if len(rest) == 1:
                     return Size(((1, (s,)), (sign, (t,)), (rest.pop(), ())))
+        for s, v in sizes:
+            if divided and (polynomial := _polynomial(values, s, v)):
+                return polynomial
         sizes = [(s, v) for s, v in sizes if divided]
         for s, v, divisor, sign in [
             (*size, k, sign) for size in sizes for k in _periods(size[1], 32) for sign in (1, -1)
@@ -269,7 +276,43 @@ class Fit:
             for b in range(modulus):  # what remains, such as what a multiple lacks
                 if all([value == (sign * a + b) % modulus for value, a in zip(values, v)]):
                     return Size(((sign, (s,)), (b, ())), 1, modulus)
-        return None
+        return _of_quotient(values, sizes)
+
+
+def _of_quotient(values: Sequence[int], sizes: Sequence[tuple[Axis, Sequence[int]]]) -> Size | None:
+    """A multiple of a size, and of a quotient that is rounded down: ``n//2*2``, ``n + n%4``."""
+    for s, v in sizes:
+        for divisor in range(2, min(max(v) // 4, 16) + 1):  # four periods are seen
+            for b, factor in itertools.product(range(divisor), (0, 1, 2, -1)):
+                quotients = [(a + b) // divisor for a in v]
+                line = _line([value - factor * a for value, a in zip(values, v)], quotients)
+                if line and line[0]:
+                    quotient = Size(((1, (s,)), (b, ())), divisor)
+                    return Size(((factor, (s,)), (line[0], (quotient,)), (line[1], ())))
+    return None
+
+
+def _polynomial(values: Sequence[int], axis: Axis, sizes: Sequence[int]) -> Size | None:
+    """A polynomial of second or third degree in a size, whose values are whole: ``(s*s - s) // 2``."""
+    points = dict(zip(sizes, values))
+    for degree in (2, 3):
+        if len(points) < degree + 3:  # so that at least two confirm it
+            return None
+        chosen = sorted(points)[: degree + 1]
+        terms: list[Any] = [Fraction(0)] * (degree + 1)
+        for s in chosen:  # as Lagrange does
+            others = [Fraction(1)]
+            for t in chosen:
+                if t != s:
+                    others = [b - t * a for a, b in zip([*others, Fraction(0)], [Fraction(0), *others])]
+            scale = points[s] / math.prod([Fraction(s - t) for t in chosen if t != s])
+            terms = [a + scale * b for a, b in zip(terms, others)]
+        divisor = math.lcm(*[term.denominator for term in terms])
+        found = [(int(term * divisor), (axis,) * power) for power, term in enumerate(terms)]
+        size = Size(tuple(found[::-1]), divisor)
+        if divisor <= math.factorial(degree) * 16 and size.values({axis: sizes}) == tuple(values):
+            return size
+    return None
 
 
 def _periods(sizes: Sequence[int], most: int) -> range:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,6 +50,24 @@ class Bound(NamedTuple):
     most: int
     said: str
     differs: bool
+
+
+class Least(NamedTuple):
+    """From which size of an axis on a program is what a block does.
+
+    Attributes
+    ----------
+    differs : int
+        The largest size at which it does something else.
+    size : int
+        The smallest one that is larger and was tried.
+    said : str
+        What is otherwise at the former.
+    """
+
+    differs: int
+    size: int
+    said: str
 
 
 # -- traces ------------------------------------------------------------------------------------------------------------
@@ -178,7 +196,7 @@ class VaryingBlock:
     """A function, its arguments, and the names of those of their axes that may vary."""
 
     def __init__(
-        self, function: Callable[..., Any], args: Sequence[Any], axes: Mapping[int, Mapping[int, str]]
+        self, function: Callable[..., Any], args: Sequence[Any], axes: Mapping[int, Mapping[int, str]], from_below: bool
     ) -> None:
         self.function = function
         self.leaves, self.spec = tree_flatten(tuple(args))
@@ -187,6 +205,8 @@ class VaryingBlock:
         self.axes = {n: {a % self.tensors[n].dim(): name for a, name in of.items()} for n, of in axes.items() if of}
         self.names: dict[str, int] = {}
         self.bounds: dict[str, Bound] = {}
+        self.least: dict[str, Least] = {}
+        self.from_below = from_below
         self._numbers: Numbers | None = None
         for number, of in self.axes.items():
             for axis, name in of.items():
@@ -227,7 +247,7 @@ class VaryingBlock:
         like: Pass | None = None
         problem = ""
         for tried in dict.fromkeys([*near, size // 4, *range(size + 2, size + 5), *range(size - 1, size - 5, -1)]):
-            if tried < 2:
+            if tried < 2 or self._below(name, tried):
                 continue
             try:
                 new = self.traced({**others, name: tried})
@@ -237,7 +257,7 @@ class VaryingBlock:
             if like is None or new.signature == like.signature:
                 like, found[tried] = like or new, new
             else:
-                raise CannotGeneralise(f"the axis {name!r} cannot vary: at size {tried} {difference(like, new)}")
+                self._differs(name, tried, difference(like, new), found)
             if len(found) == _TRACES:
                 break
         if len(found) < 3 or like is None:
@@ -249,15 +269,31 @@ class VaryingBlock:
     def small(self, name: str, others: Mapping[str, int], found: Mapping[int, Pass]) -> list[Pass]:
         """The block at the small sizes of an axis at which it can be run."""
         like, passes = next(iter(found.values())), []
+        same = {*found}
         for tried in [size for size in _SMALL if size not in found]:
+            if self._below(name, tried):
+                break
             try:
                 new = self.traced({**others, name: tried})
             except Exception:
                 continue
-            if new.signature != like.signature:
-                raise CannotGeneralise(f"the axis {name!r} cannot vary: at size {tried} {difference(like, new)}")
-            passes.append(new)
+            if new.signature == like.signature:
+                passes.append(new)
+                same.add(tried)
+            else:
+                self._differs(name, tried, difference(like, new), same)
         return passes
+
+    def _below(self, name: str, size: int) -> bool:
+        """Whether it is known to do something else at a size, or a larger one that is smaller than the example's."""
+        return name in self.least and size <= self.least[name].differs
+
+    def _differs(self, name: str, size: int, said: str, same: Iterable[int]) -> None:
+        """It does something else at a size: where that is smaller than those at which it does the *same*, and the program may
+        be one for larger sizes only, it bounds the axis."""
+        if not self.from_below or size > min(same):
+            raise CannotGeneralise(f"the axis {name!r} cannot vary: at size {size} {said}")
+        self.least[name] = Least(size, min(same), f"at size {size} {said}")
 
     def beyond(self, name: str, others: Mapping[str, int], found: Mapping[int, Pass]) -> list[Pass]:
         """The block at sizes of an axis at which it may do another thing, by the numbers that its code names, and at some
@@ -267,12 +303,13 @@ class VaryingBlock:
         passes: list[Pass] = []
         failed: dict[int, Exception] = {}
         best, last = largest, 0
+        same: list[int] = []
         waiting = worth_trying(self._numbers.found if self._numbers else {})
         while waiting or (
             max(failed, default=0) > best and last != 2 * best
         ):  # which has the divisors that it may need
             tried = last = waiting.pop(0) if waiting else 2 * best
-            if tried in found or tried in _SMALL or not cost.affords(tried):
+            if tried in found or tried in _SMALL or self._below(name, tried) or not cost.affords(tried):
                 continue
             try:
                 new = self.traced({**others, name: tried})
@@ -282,9 +319,13 @@ class VaryingBlock:
                 if new.signature != like.signature:
                     said = f"at size {tried} {difference(like, new)}"
                     if tried < largest:
-                        raise CannotGeneralise(f"the axis {name!r} cannot vary: {said}")
+                        self._differs(name, tried, said.partition(f"{tried} ")[2], [*found, *same])
+                        continue
                     self.bounds[name] = Bound(best, said, True)
                     return passes
+                same.append(tried)
+                if name in self.least:
+                    self.least[name] = self.least[name]._replace(size=min(tried, self.least[name].size))
                 passes.append(new)
                 cost.add(tried, new.nbytes)
                 best = max(best, tried)

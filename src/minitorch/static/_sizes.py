@@ -43,7 +43,7 @@ from ._size_expressions import (
     attributes,
     is_plain,
 )
-from ._size_passes import Bound, CannotGeneralise, Pass, VaryingBlock, difference
+from ._size_passes import Bound, CannotGeneralise, Least, Pass, VaryingBlock, difference
 
 
 class General:
@@ -63,14 +63,20 @@ class General:
         `Spaced`, `Diagonal` or `Triangle` one, or `Varying`.
     bounds : dict of str to Bound
         Up to which sizes it is what the block does, of those axes where that is known.
+    least : dict of str to Least
+        From which sizes on.
     paths : dict of int to str
         By the number of an instruction, the module that it is of.
     """
 
     def __init__(
-        self, passes: list[Pass], axes: Mapping[int, Mapping[int, str]], bounds: Mapping[str, Bound] | None = None
+        self,
+        passes: list[Pass],
+        axes: Mapping[int, Mapping[int, str]],
+        bounds: Mapping[str, Bound] | None = None,
+        least: Mapping[str, Least] | None = None,
     ) -> None:
-        self.passes, self.bounds, self._fit = passes, bounds or {}, Fit()
+        self.passes, self.bounds, self.least, self._fit = passes, bounds or {}, least or {}, Fit()
         self.trace, self.results = passes[0].trace, passes[0].results
         self.shapes: dict[Slot, tuple[Any, ...]] = {}
         self.constants: dict[Slot, Any] = {}
@@ -213,11 +219,16 @@ class General:
         if len({a.ndim for a in arrays}) > 1 or len({a.dtype for a in arrays}) > 1:
             return Varying(tuple(arrays))
         shape = tuple([self._fit.of(sizes, near) for sizes in zip(*[a.shape for a in arrays])])
-        if any([size is None for size in shape]) or not all([a.size for a in arrays]):
+        full = [a for a in arrays if a.size]
+        if any([size is None for size in shape]) or not full:
             return Varying(tuple(arrays))
-        if all([(a == a.flat[0]).all() for a in arrays]):
-            value = self.general(tuple([a.flat[0].item() for a in arrays]), near)
+        if all([(a == a.flat[0]).all() for a in full]):
+            items = [a.flat[0].item() for a in full]
+            alone = len(full) == len(arrays) or all([alike(items[0], item) for item in items])
+            value = self.general(tuple(items), near) if alone else Varying(())
             return Varying(tuple(arrays)) if isinstance(value, Varying) else Filled(shape, value, first.dtype)
+        if len(full) < len(arrays):
+            return Varying(tuple(arrays))
         if first.ndim == 1 and all([len(a) > 1 for a in arrays]):
             return self._counted(arrays, shape[0], near)
         if first.ndim == 2:
@@ -278,6 +289,7 @@ def generalise(
     args: Sequence[Any],
     axes: Mapping[int, Mapping[int, str]] | None = None,
     expand: Callable[[Pass], None] | None = None,
+    from_below: bool = False,
 ) -> General:
     """Trace a function at several sizes of its arguments, and write down what it does as one program for all of them.
 
@@ -293,6 +305,9 @@ def generalise(
     expand : callable, optional
         What is done to the instructions of each pass before they are compared.
 
+    from_below : bool
+        Whether the program may be one for sizes from some size on, if the block does something else at smaller ones.
+
     Returns
     -------
     General
@@ -302,7 +317,7 @@ def generalise(
     CannotGeneralise
         If the function fails at other sizes, or does other things there.
     """
-    block = VaryingBlock(function, args, axes or {})
+    block = VaryingBlock(function, args, axes or {}, from_below)
     passes = block.traces()
     passes += block.with_other_values(passes[0])
     if expand is not None:
@@ -311,4 +326,4 @@ def generalise(
     for other in passes[1:]:
         if other.signature != passes[0].signature:
             raise CannotGeneralise(f"at other sizes {difference(passes[0], other)}")
-    return General(passes, block.axes, block.bounds)
+    return General(passes, block.axes, block.bounds, block.least)

@@ -76,10 +76,11 @@ def _same_argument(value, name, seen):
         )
 '''
 _AT_LEAST = '''
-def _at_least(name, size, least):
+def _at_least(name, size, least, below):
     """Check a size."""
     if size < least:
-        raise OtherInputs(f"{function}(): {{name}} is {{size}}, but this was written for {{least}} or more")
+        said = f": {{below}}" if below else ""
+        raise OtherInputs(f"{function}(): {{name}} is {{size}}, but this was written for {{least}} or more{{said}}")
 '''
 _AT_MOST = '''
 def _at_most(name, size, most, beyond):
