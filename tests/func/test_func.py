@@ -623,6 +623,19 @@ def test_modules_with_backward_hooks_are_transformed() -> None:
     assert seen == [(1,)]
 
 
+def test_modules_with_backward_hooks_have_hessians() -> None:
+    model, x = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1)).double(), point(0.3, -1)
+    plain, batch = hessian(lambda x: model(x).sum()), torch.stack([x, 2 * x])
+    expected, each = plain(x), torch.vmap(plain)(batch)
+    seen: list[Any] = []
+    model[1].register_full_backward_hook(lambda m, gi, go: seen.append(go[0].shape))
+    model[1].register_full_backward_pre_hook(lambda m, go: (2 * go[0],))  # what a hook does is differentiated, too
+    assert torch.allclose(plain(x), 2 * expected, 1e-12)
+    assert seen == [(3,)]
+    assert torch.allclose(torch.vmap(plain)(batch), 2 * each, 1e-12)
+    assert torch.allclose(jacrev(jacrev(lambda x: model(x).sum()))(x), 2 * expected, 1e-12)
+
+
 def test_backward_hooks_of_modules_do_not_see_maps_and_forward_mode() -> None:
     model, seen = torch.nn.Linear(2, 1).double(), []
     model.register_full_backward_hook(lambda m, gi, go: seen.append(go[0].shape))

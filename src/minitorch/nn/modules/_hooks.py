@@ -202,6 +202,10 @@ class BackwardHookFunction(Function):
         return gradients
 
     @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        return tuple([None if t is None else t.view_as(t) for t in tangents])
+
+    @staticmethod
     def vmap(info: Any, in_dims: Any, *tensors: Any) -> Any:
         """The same of whole batches; hooks run on an example, as all that a map does."""
         return tensors, in_dims
