@@ -15,7 +15,7 @@ import numpy as np
 
 from . import _runtime
 from ._codegen import constants
-from ._modes import observers
+from ._modes import no_grad, observers
 from ._records import show, tell_before, tell_parts
 
 choices: dict[str, Choice] = {}
@@ -98,7 +98,8 @@ def replace(tensor: Any, choose: Any, *inputs: Any, **params: Any) -> None:
         tell_before(tensor)
     found = choose(tensor, *inputs, **params)
     if observers:
-        tell_parts("written", tensor, _runtime.wrap(found))
+        with no_grad():  # whose history stays as it is
+            tell_parts("written", tensor, _runtime.wrap(found))
     tensor._array[...] = found
 
 

@@ -71,6 +71,7 @@ def scattered(reduce: str, include_self: bool) -> dict[str, Case]:
 
 
 CASES: dict[str, Case] = {
+    "embedding that renormalizes": (lambda x, i: F.embedding(i, x.clone(), max_norm=0.5), (3, 2), (places(4),)),
     "a product with zeros": (
         lambda x, i, m: minitorch.ones(3, dtype=x.dtype).scatter_reduce(0, i, x * m, "prod"), (4,),
         (np.stack([[0, 0, 1, 2]] * EXAMPLES), ZEROS)),
@@ -185,6 +186,15 @@ def test_a_second_derivative_is_refused_where_any_example_has_several_zeros_at_o
         vmap(second)(refused)
     first = vmap(grad(lambda x: minitorch.ones(2).scatter_reduce(0, index, x, "prod").sum()))(refused)
     assert first.tolist() == [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+def test_choices_of_other_shapes_in_some_examples_are_refused() -> None:
+    bags = minitorch.tensor([[[0, 1]], [[1, 1]]])
+    with pytest.raises(RuntimeError, match="vmap: bags have another shape in some examples than in others"):
+        vmap(lambda i: F.embedding_bag(i, minitorch.ones(3, 2), padding_idx=0))(bags)
+    with pytest.raises(RuntimeError, match="vmap: repeats have another shape"):
+        vmap(lambda r: minitorch.ones(2).repeat_interleave(r))(minitorch.tensor([[1, 2], [2, 2]]))
 
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop")

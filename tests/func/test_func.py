@@ -624,7 +624,10 @@ def test_modules_with_backward_hooks_are_transformed() -> None:
 
 
 def test_modules_with_backward_hooks_have_hessians() -> None:
-    model, x = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1)).double(), point(0.3, -1)
+    model, x = (
+        torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1)).double(),
+        point(0.3, -1),
+    )
     plain, batch = hessian(lambda x: model(x).sum()), torch.stack([x, 2 * x])
     expected, each = plain(x), torch.vmap(plain)(batch)
     seen: list[Any] = []

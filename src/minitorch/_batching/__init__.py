@@ -104,7 +104,14 @@ def looped(batch: Batch) -> Any:
         params = {name: tree_map(one, value) for name, value in batch.params.items()}
         out = call(batch.row, tensors, params)
         results.append(tuple(out) if isinstance(out, (tuple, list)) else (out,))
-    return tuple([call("stack", list(column), {"dim": 0}) for column in zip(*results)])
+    columns = list(zip(*results))
+    for column in columns if batch.row.name in STACKED else ():
+        if len(shapes := {t._array.shape for t in column}) > 1:
+            raise RuntimeError(
+                f"vmap: {batch.row.name} have another shape in some examples than in others, {sorted(shapes)}, which vmap does "
+                "not support: give examples bags, repeats or lengths of the same sizes, or loop over them"
+            )
+    return tuple([call("stack", list(column), {"dim": 0}) for column in columns])
 
 
 def _part(tensor: Any, number: int) -> Any:
