@@ -108,8 +108,8 @@ def looped(batch: Batch) -> Any:
     for column in columns if batch.row.name in STACKED else ():
         if len(shapes := {t._array.shape for t in column}) > 1:
             raise RuntimeError(
-                f"vmap: {batch.row.name} have another shape in some examples than in others, {sorted(shapes)}, which vmap does "
-                "not support: give examples bags, repeats or lengths of the same sizes, or loop over them"
+                f"stack expects each tensor to be equal size, but under vmap {batch.row.name} of the examples have the shapes "
+                f"{sorted(shapes)}: give them the same sizes, or loop over the examples"
             )
     return tuple([call("stack", list(column), {"dim": 0}) for column in columns])
 
