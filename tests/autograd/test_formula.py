@@ -125,6 +125,61 @@ def test_tensors(function: Any, lines: list[str]) -> None:
     assert texts == lines
 
 
+DATA = torch.tensor([[1.0, 2.0], [0.5, -1.0], [2.0, 0.5]], dtype=torch.float64)
+DATA.name = "X"
+
+
+def test_reading_of_matrices_elements_and_quotients() -> None:
+    x, y, A = leaf(0.5, "x"), leaf(1.5, "x_1"), leaf([[1.0, 2.0], [3.0, 5.0]], "A")
+    formula = written(lambda: (x**2 + 1) / (x - y), order=2)
+    assert formula["dy/dx"] == "2*x/(x - x_1) - y/(x - x_1)"
+    assert "d2y/dx_1dx_1" in [line.name for line in formula.lines]
+    assert r"\frac{\partial^2 y}{\partial x_{1}^2}" in formula.latex
+    assert written(lambda: torch.trace(A.mT @ A))["dy/dA"] == "2*A"
+    assert written(lambda: A[0, 1] * A[1, 0])["y"] == "A[0, 1]*A[1, 0]"
+    assert written(lambda: A[:, 1][0] * 2)["y"] == "2*A[0, 1]"
+    assert written(lambda: A[0][:1] * 2)["y"] == "2*A[0][:1]"
+    latex = written(lambda: A[0].norm() + torch.linalg.vector_norm(A, 1) * x.expand(2, 2)).latex
+    assert r"\left\lVert A_{[0]} \right\rVert_{2}" in latex
+    assert r"\rVert_{1}" in latex
+    assert r"A^{-1}" in written(lambda: torch.linalg.inv(A).sum()).latex
+    assert r"2 \, \left(\sum A\right) \, \mathbf{1}" in written(lambda: A.sum() ** 2).latex
+
+
+READS: dict[str, tuple[Any, list[str]]] = {
+    "a variance": (lambda w: w.var(), ["y = var(w)", "dy/dw = w - mean(w)"]),
+    "a deviation": (lambda w: w.std(), ["y = std(w)", "dy/dw = where(std(w) != 0, 1/(2*std(w)), 0)*(w - mean(w))"]),
+    "a choice": (lambda w: torch.where(w > 0.15, w**2, -w).sum(),
+                 ["y = sum(where(w > 0.15, w**2, -w))", "dy/dw = where(w > 0.15, 2*w, -1)"]),
+    "a choice in vectors": (lambda w: torch.where(w > 0.15, w**2, -w),
+                            ["y = where(w > 0.15, w**2, -w)", "dL/dw = where(w > 0.15, 2*g*w, -g)"]),
+    "elements": (lambda w: w[0] * w[1] + w[2] ** 2, ["y = w[0]*w[1] + w[2]**2", "dy/dw = stack([w[1], w[0], 2*w[2]])"]),
+    "softmax": (lambda w: (w.softmax(0) * w.log_softmax(0)).sum(), [
+        "t1 = softmax(w, dim=0)", "t2 = log_softmax(w, dim=0)", "y = sum(t1*t2)", "dy/dw = t1*(t2 - y)",
+    ]),
+    "logsumexp": (lambda w: w.logsumexp(0), ["y = logsumexp(w, dim=0)", "dy/dw = exp(w - y)"]),
+    "an outer product": (lambda w: (w[:, None] * w[None, :]).sum(),
+                         ["y = sum(w.reshape((1, 3))*w.reshape((3, 1)))", "dy/dw = (2*sum(w)).expand((3,))"]),
+    "a diagonal": (lambda w: torch.trace(w[:, None] * DATA.T[:1]), [
+        "y = trace(X.mT[:1]*w.reshape((3, 1)))", "dy/dw = sum(X.mT[:1]*eye(3), dim=1)",
+    ]),
+    "a quotient": (lambda w: (w.exp() / 1.2345).sum(), ["y = sum(exp(w))/1.2345", "dy/dw = exp(w)/1.2345"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READS)
+def test_reading(name: str) -> None:
+    function, lines = READS[name]
+    formula = written(function, leaf([0.1, 0.4, 0.2], "w"))
+    assert [without_dtype(line) for line in str(formula).splitlines() if line[0] != "#"] == lines
+    moved = leaf([0.7, -0.4, 0.25], "w")
+    result, names = function(moved), {"w": moved}
+    g = torch.tensor(1.0).double() if not result.ndim else torch.tensor([1.0, 0.5, 2.0]).double()
+    found = formula.evaluate(**names, **({"g": g} if result.ndim else {}))
+    close(found["y"], result)
+    close(list(found.values())[-1], *grad(result, moved, g))
+
+
 def test_a_layer() -> None:
     x, W, b = leaf([[1.0, 2.0], [0.5, -1.0]], "x"), leaf([[1.0, -1.0], [0.3, 0.7]], "W"), leaf([0.1, 0.2], "b")
     formula = written(lambda: (torch.relu(x @ W + b) ** 2).sum())
@@ -181,6 +236,30 @@ def test_names() -> None:
     assert formula.names == {"lambda_": x, "sum1": w, "data_scale": c}
     value = formula.evaluate(**{"data.scale": torch.tensor([1.0, 0.0])})["y"]
     assert value.item() == 3.0
+
+
+@pytest.mark.parametrize(
+    ("name", "identifier"),
+    [("x²", "x2"), ("größe", "größe"), ("日本", "日本"), ("ﬁt", "fit"), ("a b", "a_b"), ("1", "_1"), ("None", "None_"),
+     ("€", "_"), ("__builtins__", "__builtins__"), ("dy/dx", "dy_dx"), ("t", "t"), ("exp", "exp"), ("t1", "t1"), ("L", "L")],
+)  # fmt: skip
+def test_names_that_are_no_identifiers(name: str, identifier: str) -> None:
+    a, b = leaf([0.5, 2.0], name), leaf([1.0, 3.0], "b")
+    formula = written(lambda: (torch.sin(a) * b + a.sum() * torch.sin(a)).sum(), order=2)
+    assert formula.names.keys() >= {identifier, "b"}
+    same_as_typed(formula)
+    given = {identifier: torch.tensor([1.0, 2.0]).double()}
+    assert formula.evaluate(**given)["y"].item() == formula.evaluate(**{name: given[identifier]})["y"].item()
+
+
+def test_shapes_that_are_special() -> None:
+    e, s = leaf([], "e"), leaf(0.3, "s")
+    formula = written(lambda: (e * 2).sum() + s)
+    assert str(formula) == "y = s\ndy/de = full((0,), 2, dtype=float64)\ndy/ds = 1"
+    assert written(lambda: (e * 2).mean())["y"] == "mean(2*e)"
+    same_as_typed(formula)
+    assert written(lambda: torch.ones(3).double()[1] * s)["y"] == "s"
+    assert written(lambda: torch.ones(3, 2).double().T[1:].diagonal() * s)["y"] == "s.expand((1,))"
 
 
 def test_names_of_parameters() -> None:
@@ -1208,7 +1287,9 @@ def test_leaves_named_as_functions_get_numbers() -> None:
     x = leaf([0.3, 1.2, 0.7], "pad")
     formula = Tape(F.pad(x, (1, 0))).formula(order=0)
     assert formula["y"] == "pad(pad1, (1, 0))"
-    assert formula.notes == ["the graph did not keep the value of pad"]
+    assert formula.notes == ["pad1: what is called pad", "the graph did not keep the value of pad"]
+    x.name = "exp"
+    assert Tape(x.sin()).formula(order=0)["y"] == "sin(exp)"
     with pytest.raises(TypeError, match="the value of pad is not known"):
         formula.evaluate()
 

@@ -170,6 +170,12 @@ class Algebra:
             (size,) = sizes
             inner = self._sum([(e, plain(c / size)) for e, c in parts], plain(number / size), dtype)
             return self._product(size, [inner], [1], dtype)
+        if (chosen := self._chosen(parts, dtype)) is not None:
+            return self.sum(
+                [*chosen, (self.constant(number, (), dtype), 1)], 0, broadcast([e for e, _ in parts]), dtype
+            )
+        if not number and (stacked := self._stacked(parts)) is not None:
+            return stacked
         if not number and (common := common_factors([e for e, _ in parts])):
             rest = [(self._divided(e, common), c) for e, c in parts]
             factors = [*common.values(), (self.sum(rest, 0, broadcast([e for e, _ in rest]), dtype), 1)]
@@ -180,6 +186,39 @@ class Algebra:
         args, coefficients = zip(*parts)
         shape = broadcast(args)
         return self._made("sum", None, args, coefficients, number, shape, dtype)
+
+    def _chosen(self, parts: list[tuple[Expression, Number]], dtype: Any) -> list[tuple[Expression, Number]] | None:
+        """With a choice, ``where(c, a, b)``, in place of ``a`` where *c* is true and ``b`` where it is not."""
+        masked = [(part, *found) for part in parts if (found := mask_of(part[0])) is not None]
+        for one, condition, a in masked:
+            for two, opposite, b in masked:
+                if opposite.head == "bitwise_not" and opposite.args[0] is condition:
+                    first, second = [
+                        unexpanded(self.product(c, inner, broadcast([x for x, _ in inner]), dtype))
+                        for (_, c), inner in ((one, a), (two, b))
+                    ]
+                    if first.kind == second.kind == "number":
+                        continue
+                    shape = broadcast([e for e in (condition, first, second) if e.kind != "number"])
+                    made = self._made("call", "where", (condition, first, second), (), None, shape, dtype)
+                    return [*[part for part in parts if part not in (one, two)], (made, 1)]
+        return None
+
+    def _stacked(self, parts: list[tuple[Expression, Number]]) -> Expression | None:
+        """Gradients of all elements of a dimension, each in its place among zeros, as ``stack([...])``."""
+        first = parts[0][0]
+        if any([e.head != "select_backward" or len(e.args) != 1 or e.params[:2] != first.params[:2] for e, _ in parts]):
+            return None
+        (_, shape), (_, dim), _ = first.params
+        dim %= len(shape)
+        found: dict[int, list[tuple[Expression, Number]]] = {}
+        for e, c in parts:
+            found.setdefault(e.params[2][1] % shape[dim], []).append((e.args[0], c))
+        if len(found) < shape[dim]:
+            return None
+        inner = (*shape[:dim], *shape[dim + 1 :])
+        entries = [self.sum(found[place], 0, inner, first.dtype) for place in range(shape[dim])]
+        return self.call("stack", entries, (("*", True), *((("dim", dim),) if dim else ())), shape, first.dtype)
 
     def _divided(self, e: Expression, common: dict[int, tuple[Expression, Number]]) -> Expression:
         """A term without the factors that all terms have."""
@@ -311,6 +350,14 @@ class Algebra:
             return self.fitted(e, shape, e.dtype)
         if e.kind == "call" and e.head == "reshape":
             return self.reshaped(e.args[0], shape)
+        if not e.shape:
+            return self.fitted(e, shape, e.dtype)
+        if e.kind == "call" and e.head in ("sum", "mean") and e.params:  # with or without what it was summed over
+            (x,), dim = e.args, dict(e.params)["dim"]
+            dims = (dim,) if isinstance(dim, int) else dim
+            kept = tuple([1 if d in dims else n for d, n in enumerate(x.shape)])
+            if shape in (kept, tuple([n for d, n in enumerate(x.shape) if d not in dims])):
+                return self._summed(e.head, x, dims, shape, shape == kept)
         if not unexpanded(e).shape and e is not unexpanded(e):
             return self.fitted(unexpanded(e), shape, e.dtype)
         number, small, rest = scalars(e)
@@ -326,6 +373,8 @@ class Algebra:
             return self.constant(e.number, shape, e.dtype)
         if e.kind == "call" and e.head == "mT":
             return e.args[0]
+        if e.head == "eye" and len(set(e.shape)) == 1:
+            return e
         if e.kind == "call" and e.head == "matmul" and e.args[0].ndim > 1 and e.args[1].ndim > 1:
             return self.matmul(self.transposed(e.args[1]), self.transposed(e.args[0]))
         number, small, rest = scalars(e)
@@ -345,6 +394,9 @@ class Algebra:
             number *= own
             factors += small
             inner.append(self.fitted(rest, e.shape, e.dtype))
+        for one, other in (inner, inner[::-1]):
+            if one.head == "eye" and other.shape == shape and len(set(one.shape)) == 1:
+                return self.product(number, [*factors, (other, 1)], shape, dtype)
         made = self._made("call", "matmul", tuple(inner), (), None, shape, dtype)
         return self.product(number, [*factors, (made, 1)], shape, dtype) if dtype.kind == "f" else made
 
@@ -361,6 +413,14 @@ class Algebra:
             return self.constant(0, shape, e.dtype)
         if e.kind == "number":
             return self.constant(e.number * times, shape, e.dtype)
+        if keepdim and len(dims) == e.ndim:
+            return self.fitted(self.sum_over(e, None, False, head), shape, e.dtype)
+        if (inner := unstretched(e)) is not e:
+            own = iter([d for d, n in enumerate(inner.shape) if n != 1])
+            places = {d: next(own) for d, n in enumerate(e.shape) if n != 1}
+            return self.reshaped(self.sum_over(inner, [places[d] for d in summed], False, head), shape)
+        if e.head == "softmax" and head == "sum" and dims == (dict(e.params)["dim"] % e.ndim,):
+            return self.constant(1, shape, e.dtype)
         if uncast(e).head == "one_hot" and dims == (e.ndim - 1,) and head == "sum":
             return self.constant(1, shape, e.dtype)
         number, small, rest = scalars(e) if e.floats else (1, [], e)
@@ -427,6 +487,27 @@ def common_factors(terms: list[Expression]) -> dict[int, tuple[Expression, Numbe
 def unexpanded(e: Expression) -> Expression:
     """What an expanded expression repeats."""
     return e.args[0] if e.kind == "call" and e.head == "expand" else e
+
+
+def mask_of(e: Expression) -> tuple[Expression, list[tuple[Expression, Number]]] | None:
+    """The condition under which an expression is not zero, and the factors that it is then."""
+    factors = list(zip(e.args, e.params)) if e.kind == "product" else [(e, 1)]
+    for place, (a, n) in enumerate(factors):
+        rest, a = [*factors[:place], *factors[place + 1 :]], uncast(a)
+        number = [(e.algebra.constant(e.number, (), e.dtype), 1)] if e.kind == "product" else []
+        if a.dtype is not None and a.dtype.kind == "b":
+            return a, [*number, *rest]
+        if a.head == "where" and n == 1 and a.args[2].kind == "number" and a.args[2].number == 0:
+            return a.args[0], [*number, *rest, (a.args[1], 1)]
+    return None
+
+
+def unstretched(e: Expression) -> Expression:
+    """What an expression is a reshape of that only has other dimensions of size 1."""
+    if e.kind != "call" or e.head != "reshape" or not e.floats:
+        return e
+    before, after = [[n for n in shape if n != 1] for shape in (e.args[0].shape, e.shape)]
+    return e.args[0] if before == after else e
 
 
 def uncast(e: Expression) -> Expression:

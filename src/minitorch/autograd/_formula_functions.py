@@ -224,7 +224,7 @@ USUAL: dict[str, Any] = {
     "inf": math.inf, "nan": math.nan, "sum": reduce.sum, "mean": reduce.mean, "where": choices.where,
     "einsum": einsum.einsum, "one_hot": index.one_hot,
 }  # fmt: skip
-MADE = frozenset(["zeros", "ones", "full", "tensor"])
+MADE = frozenset(["zeros", "ones", "eye", "full", "tensor"])
 DTYPES = frozenset(["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"])
-RESERVED = frozenset([*USUAL, *MADE, *DTYPES])
+RESERVED = frozenset([*USUAL, *MADE, *DTYPES, "sqrt"])
 """Names that texts have a use for, besides those of rows and functions."""

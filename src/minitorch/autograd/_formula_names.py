@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from .._op import rows
 from ._expressions import Expression
-from ._formula_functions import RESERVED, meanings, public
+from ._formula_functions import RESERVED, meanings
 from ._formula_reading import Reading, Symbol
 from ._formula_text import LEFT_OUT, UNKNOWN, Opaque, identifier, inner, latex_name
 
@@ -52,7 +51,8 @@ class Names:
         self, reading: Reading, expressions: list[Expression], roots: list[str | None], variables: Iterable[int]
     ) -> None:
         self.order = reachable(expressions)
-        self._taken = set(reading.functions)
+        self._taken = {*RESERVED, *reading.functions, *[e.head for e in self.order if e.kind == "call"]}
+        self.notes: list[str] = []
         heads = sorted({*variables, *[e.head for e in self.order if e.kind == "symbol"]})
         used = {head: reading.symbols[head] for head in heads}
         self.of: dict[int, str] = {}
@@ -67,7 +67,7 @@ class Names:
         left_out = [
             f"the graph did not keep the {n} of {head}" for head, n, v in dict.fromkeys(unknown) if v is LEFT_OUT
         ]
-        self.notes: list[str] = [*meanings({e.head for e in calls}), *left_out]
+        self.notes += [*meanings({e.head for e in calls}), *left_out]
         hidden = [name for name, symbol in self.symbols.items() if symbol.kind == "hidden"]
         if hidden:
             self.notes.append(f"{', '.join(hidden)}: inside of an in-place call, as recorded")
@@ -76,7 +76,7 @@ class Names:
     def free(self, name: str, several: bool = False) -> str:
         """A name that nothing else has: numbered if *several* want it, or it is taken."""
         chosen, number = (f"{name}1", 1) if several else (name, 0)
-        while chosen in self._taken or chosen in RESERVED or chosen in rows or public(chosen) is not None:
+        while chosen in self._taken:
             number += 1
             chosen = f"{name}{number}"
         self._taken.add(chosen)
@@ -91,7 +91,10 @@ class Names:
 
     def _given(self, symbol: Symbol, all_of_them: list[Symbol]) -> str:
         if symbol.name is not None:
-            return self.free(identifier(symbol.name))
+            name = self.free(identifier(symbol.name))
+            if name != identifier(symbol.name):
+                self.notes.append(f"{name}: what is called {symbol.name}")
+            return name
         alike = [s for s in all_of_them if s.kind == symbol.kind and s.name is None]
         return self.free(_PLAIN[symbol.kind], len(alike) > 1)
 
@@ -128,6 +131,7 @@ def second_derivative(total: str, by: str, then: str, along: str | None, alone: 
     if along is not None:
         first, latex = derivative(total, by, alone)
         return f"d({along}*{first})/d{then}", rf"\frac{{{d}}}{{{d}{z}}}\left({latex_name(along)} \cdot {latex}\right)"
-    if by == then:
+    if by == then and not by[-1].isdigit():
         return f"d2{total}/d{by}2", rf"\frac{{{d.strip()}^2 {y}}}{{{d}{x}^2}}"
-    return f"d2{total}/d{by}d{then}", rf"\frac{{{d.strip()}^2 {y}}}{{{d}{x} \, {d}{z}}}"
+    below = f"{d}{x}^2" if by == then else rf"{d}{x} \, {d}{z}"
+    return f"d2{total}/d{by}d{then}", rf"\frac{{{d.strip()}^2 {y}}}{{{below}}}"

@@ -171,6 +171,8 @@ def scattered(row: str, reading: Any, args: Any, params: Params, layouts: Layout
             return part
     else:
         shown = changed(given, offset=0, dim1=0, dim2=1)
+        if whole.kind == part.kind == "number" and not whole.number and whole.ndim == 2 and not shown:
+            return part.number * reading.algebra.call("eye", (), (("_sizes", whole.shape),), *layouts[0])
     made: Expression = reading.algebra.call(f"{row}_scatter", (whole, part), shown, *layouts[0])
     return made
 

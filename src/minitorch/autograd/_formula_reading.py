@@ -102,6 +102,7 @@ class Reading:
         self.functions: dict[str, Any] = {}
         self._own: dict[Any, str] = {}
         self.arrays: set[tuple[str, str]] = set()
+        self.tuples: set[str] = set()  # rows whose ``dim`` is a tuple
         self.uses: Counter[Any] = Counter()
         self._values: dict[int, tuple[Expression, int]] = {}
         self._memory: dict[Any, Expression] = {}
@@ -245,6 +246,8 @@ class Reading:
 
     def of_row(self, row: Row, args: tuple[Expression, ...], params: dict[str, Any], layouts: Any) -> list[Expression]:
         """A row's outputs, from its inputs."""
+        if row.view and len(args) == 1 and args[0].kind == "number":
+            return [self.algebra.constant(args[0].number, *layout) for layout in layouts]
         if (own := CALLS.get(row.name)) is not None and (found := own(self, args, params, layouts)) is not None:
             self._alive.append(params)
             several = found if isinstance(found, list) else [found]
@@ -286,6 +289,9 @@ class Reading:
         after the *count* that it has."""
         if isinstance(params.get("end"), int) and "shape" in params:  # not 2**63 - 1
             params = {**params, "end": min(params["end"], params["shape"][params["dim"]])}
+        if isinstance(dim := params.get("dim"), tuple) and len(dim) == 1:
+            params = {**params, "dim": dim[0]}
+            self.tuples.add(row.name)
         refs: list[Expression] = []
         usual = DEFAULTS.get(row.name, {})
         shown = [

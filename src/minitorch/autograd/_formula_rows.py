@@ -26,6 +26,8 @@ def compared(head: str, self: Expression, other: Any) -> Expression:
     algebra = self.algebra
     other = other if isinstance(other, Expression) else algebra.constant(other, (), self.dtype)
     shape = np.broadcast_shapes(self.shape, other.shape)
+    if self.kind == "product" and self.floats and other.kind == "number" and other.number == 0 < self.number < math.inf:
+        self = algebra.product(1, zip(self.args, self.params), self.shape, self.dtype)  # 2*x > 0 where x > 0
     if self.kind == other.kind == "number":
         return algebra.constant(getattr(operator, head)(self.number, other.number), shape, np.dtype(bool))
     return in_shape(head, (self, other), shape, np.dtype(bool))
@@ -79,6 +81,8 @@ def summed(e: Expression, dim: Any = None, keepdim: bool = False) -> Expression:
 
 def averaged(e: Expression, dim: Any = None, keepdim: bool = False) -> Expression | None:
     dims = (dim,) if isinstance(dim, int) else dim
+    if dims is None and 0 in e.shape:
+        return e.algebra.call("mean", (e,), (), (), e.dtype)
     return e.algebra.sum_over(e, dims, keepdim, "mean") if e.floats and 0 not in e.shape else None
 
 

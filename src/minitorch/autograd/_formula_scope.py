@@ -30,7 +30,7 @@ class Scope(dict[str, Any]):
 
     def __init__(self, reading: Reading, opaque: Mapping[str, Opaque], default: Any, widest: Any = None) -> None:
         super().__init__(reading.functions)
-        self._arrays, self._default, self._widest = reading.arrays, default, widest
+        self._reading, self._default, self._widest = reading, default, widest
         self.update({name: o.content for name, o in opaque.items()})
 
     def __missing__(self, name: str) -> Any:
@@ -41,9 +41,9 @@ class Scope(dict[str, Any]):
         if name in DTYPES:
             return self._wide(of_numpy(np.dtype(name)))
         if (function := public(name)) is not None:
-            return either(function, called(rows[name], self._arrays)) if name in rows else function
+            return either(function, called(rows[name], self._reading)) if name in rows else function
         if (row := name.removesuffix(OWN)) in rows:
-            return called(rows[row], self._arrays)
+            return called(rows[row], self._reading)
         if found := functions().get(name):
             return found[0]
         raise NameError(f"name {name!r} is not defined")
@@ -55,20 +55,22 @@ class Scope(dict[str, Any]):
         """A function that makes tensors, as it did where the formula was made."""
 
         def made(*args: Any, dtype: Any = None) -> Any:
-            if dtype is None and (make in (creation.zeros, creation.ones) or isinstance(args[-1], float)):
+            if dtype is None and (make in (creation.zeros, creation.ones, creation.eye) or isinstance(args[-1], float)):
                 dtype = self._wide(self._default)
             return make(*args, dtype=dtype)
 
         return made
 
 
-def called(row: Any, arrays: set[tuple[str, str]]) -> Any:
-    """A row as texts call it: parameters that are None are left out, and those of *arrays* are ndarrays to it."""
+def called(row: Any, reading: Reading) -> Any:
+    """A row as texts call it: parameters that are None are left out; some are ndarrays to it, or tuples."""
     absent = dict.fromkeys([p for p, default in row.params.items() if not default])
 
     def call(*args: Any, **params: Any) -> Any:
         given = {name: value.numpy if isinstance(value, dtype) else value for name, value in params.items()}
-        given |= {name: array_in(value) for name, value in params.items() if (row.name, name) in arrays}
+        given |= {name: array_in(value) for name, value in params.items() if (row.name, name) in reading.arrays}
+        if row.name in reading.tuples and isinstance(given.get("dim"), int):
+            given["dim"] = (given["dim"],)
         if row.name in INDEXED:
             given["indices"] = Indices(params["indices"])
         return row.call(*args, **{**absent, **DEFAULTS.get(row.name, {}), **given})

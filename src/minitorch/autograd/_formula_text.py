@@ -8,12 +8,13 @@ from __future__ import annotations
 import keyword
 import math
 import re
+import unicodedata
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._expressions import Expression, Number, unexpanded
+from ._expressions import Expression, Number, plain, unexpanded
 
 CHOICE, SUM, MATMUL, PRODUCT, POWER, ATOM = range(6)
 """How tightly the outermost operation binds."""
@@ -131,7 +132,7 @@ class PythonWriter:
         terms.sort(
             key=lambda term: (term[0].kind == "number", -degree(term[0]), not self.rank(term[0]), self.of(term[0]))
         )
-        parts = [(self.term(a, abs(c)), c < 0) for a, c in terms]
+        parts = [self.signed(a, c) for a, c in terms]
         if number:
             parts.append((self.within(self.plain(abs(number)), MATMUL), number < 0))
         first = next((i for i, part in enumerate(parts) if not part[1]), 0)
@@ -146,6 +147,13 @@ class PythonWriter:
             if e.serial in self.named
             else {"number": -1, "symbol": 0, "product": 2, "item": 3, "call": 3, "sum": 4}[e.kind]
         )
+
+    def signed(self, e: Expression, coefficient: Number) -> tuple[str, bool]:
+        """A term without its sign, and whether that is a minus: its own, too, where it is a product that has no name."""
+        if e.kind == "product" and e.floats and e.number < 0 and e.serial not in self.named:
+            size = abs(coefficient) * -e.number
+            return self.times(size, list(zip(e.args, e.params))).text, coefficient > 0
+        return self.term(e, abs(coefficient)), coefficient < 0
 
     def term(self, e: Expression, size: Number) -> str:
         if size == 1:
@@ -252,6 +260,9 @@ class PythonWriter:
     def call_contiguous(self, e: Expression) -> Written:
         return Written(f"{self.of(e.args[0], ATOM)}.contiguous()")
 
+    def call_eye(self, e: Expression) -> Written:
+        return Written(f"eye({', '.join(map(str, dict.fromkeys(e.shape)))}{self.kind(e.dtype)})")
+
     def call_getitem(self, e: Expression) -> Written:
         return self.subscript(e.args[0], 0, ", ".join(self.places(e, e.args[1:])))
 
@@ -290,8 +301,16 @@ class PythonWriter:
         return Written(f"{self.of(e.args[0], ATOM)}.reshape({self.value(e.shape)})")
 
     def call_select(self, e: Expression) -> Written:
-        params = dict(e.params)
-        return self.subscript(e.args[0], params["dim"], self.value(params["index"], e.args))
+        """``x[i]``, and ``x[i, j]`` of one that is not shown by itself."""
+        (index,), whole = [self.value(dict(e.params)["index"], e.args)], e.args[0]
+        dim = dict(e.params)["dim"] % whole.ndim
+        places = [":"] * dim + [index]
+        while whole.head == "select" and whole.serial not in self.named and len(whole.args) == 1 == len(e.args):
+            params, whole = dict(whole.params), whole.args[0]
+            first = params["dim"] % whole.ndim
+            places += [":"] * (first - len(places))
+            places.insert(first, self.value(params["index"]))
+        return self.subscript(whole, 0, ", ".join(places))
 
     def call_slice(self, e: Expression) -> Written:
         params, (part,) = dict(e.params), e.args
@@ -416,6 +435,25 @@ class LatexWriter(PythonWriter):
     def call_bitwise_and(self, e: Expression) -> Written:
         return Written(r" \land ".join([self.of(a, SUM) for a in e.args]), CHOICE)
 
+    def call_expand(self, e: Expression) -> Written:
+        """What is one number everywhere as a multiple of ones."""
+        if unexpanded(e).shape:
+            return self.plain_call(e)
+        return Written(rf"{self.of(unexpanded(e), PRODUCT)} \, \mathbf{{1}}", PRODUCT)
+
+    def call_eye(self, e: Expression) -> Written:
+        return Written(r"\mathbf{I}")
+
+    def call_vector_norm(self, e: Expression) -> Written:
+        params = {name: value for name, value in e.params if value is not None}
+        if set(params) - {"ord"}:
+            return self.plain_call(e)
+        order = self.plain(plain(params.get("ord", 2))).text.replace("inf", r"\infty")
+        return Written(rf"\left\lVert {self.of(e.args[0])} \right\rVert_{{{order}}}")
+
+    def call_inv(self, e: Expression) -> Written:
+        return Written(self.raised(self.of(e.args[0], ATOM), "-1"))
+
     def call_abs(self, e: Expression) -> Written:
         return Written(rf"\left|{self.of(e.args[0])}\right|")
 
@@ -447,7 +485,7 @@ class LatexWriter(PythonWriter):
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> str:
         return r"\mathbf{0}"
 
-    call_where = call_to = call_einsum = call_expand = call_reshape = call_windows = call_contiguous = plain_call
+    call_where = call_to = call_einsum = call_reshape = call_windows = call_contiguous = plain_call
 
     def subscript(self, part: Expression, dim: int, text: str) -> Written:
         return self.below(part, f"{':, ' * (dim % part.ndim)}{text}")
@@ -474,14 +512,17 @@ def fraction(value: Number) -> tuple[str, str]:
         near = Fraction(value).limit_denominator(100_000)
         if near.denominator > 1 and near.numerator < 1000 and near.numerator / near.denominator == value:
             return str(near.numerator), str(near.denominator)
+        if value and len(inverse := repr(1 / value)) < len(text) - 4 and 1 / float(inverse) == value:
+            return "1", inverse
     return text, "1"
 
 
 def identifier(name: str) -> str:
     """A name as Python takes it; numbers of modules that it begins with go to its end."""
     numbers, rest = re.fullmatch(r"((?:\d+\W)*)(.*)", name, re.DOTALL).groups()  # type: ignore[union-attr]
-    name = re.sub(r"\W", "_", f"{rest}.{numbers.strip('.')}" if numbers else name)
-    return f"_{name}" if not name or name[0].isdigit() else f"{name}_" if keyword.iskeyword(name) else name
+    name = unicodedata.normalize("NFKC", f"{rest}.{numbers.strip('.')}" if numbers else name)  # as Python reads names
+    name = "".join([c if f"_{c}".isidentifier() else "_" for c in name])
+    return f"_{name}" if not name or not name.isidentifier() else f"{name}_" if keyword.iskeyword(name) else name
 
 
 def latex_name(name: str) -> str:
@@ -501,5 +542,5 @@ _LETTERS = "alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi 
 GREEK = frozenset(_LETTERS.split(" "))
 LATEX_FUNCTIONS = {name: rf"\{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "det")}
 LATEX_FUNCTIONS |= {"asin": r"\arcsin", "acos": r"\arccos", "atan": r"\arctan", "maximum": r"\max", "minimum": r"\min"}
-LATEX_FUNCTIONS |= {"sigmoid": r"\sigma", "lgamma": r"\log\Gamma", "digamma": r"\psi"}
+LATEX_FUNCTIONS |= {"trace": r"\operatorname{tr}", "sigmoid": r"\sigma", "lgamma": r"\log\Gamma", "digamma": r"\psi"}
 LATEX_COMPARISONS = {"eq": "=", "ne": r"\ne", "le": r"\le", "ge": r"\ge"}

@@ -279,6 +279,12 @@ class Tape(Shown, Observer):
             If the block is empty, the graph was freed by ``backward()``, or a result was not recorded on this tape, or was
             written in place since.
 
+        Notes
+        -----
+        The identities are those of real numbers wherever both sides exist, as in any algebra program: ``exp(log(x))`` is
+        written ``x`` and ``x*y/y`` is, so a formula may have a value where the function gives NaN or an infinity, and round
+        (or overflow) elsewhere than it. Where the function is finite the two agree within rounding.
+
         Examples
         --------
         >>> import minitorch as torch
