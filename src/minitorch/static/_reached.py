@@ -330,7 +330,7 @@ class Reached(Found):
                     self._used(function.__globals__[name], name, self._uses.get(name))
                 continue
             self._lacks(function.__globals__, [name], "")
-            if name in (provided := function.__builtins__):
+            if name in (provided := getattr(function, "__builtins__", {})):
                 self._stands(builtins if provided is vars(builtins) else provided, name, name)
                 self._todo += [] if name in _ANY_ATTRIBUTE else [(provided[name], name)]
         for name in names.imports:
