@@ -16,7 +16,7 @@ import numpy as np
 from .._args import array_of, dims_of
 from .._op import op
 from .._runtime import deliver
-from . import copies, linalg, pointwise
+from . import copies, linalg, pointwise, products
 from . import reduce as reductions
 from . import shape as shapes
 
@@ -42,7 +42,7 @@ def _contract(self: np.ndarray, other: np.ndarray, *, left: Labels, right: Label
     if not summed:
         return np.multiply(_spread(self, left, kept), _spread(other, right, kept), out=...)
     if self.dtype.kind == "b":
-        linalg._check_dtypes(self, other)
+        products.check_dtypes(self, other)
     if batch:
         product = np.matmul(_arranged(self, left, batch, rows, summed), _arranged(other, right, batch, summed, columns))
     else:

@@ -1,215 +1,39 @@
-"""Matrix products.
-
-The products come in closed trios: ``a @ b``, ``a @ b^T`` and ``a^T @ b`` are each differentiated by the other two, so
-that no formula needs a transposed view.  Suffixes say which operand is transposed: ``nt`` the second, ``tn`` the first.
-"""
+"""Matrix products: the functions, and the rows of those that add something to a product."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import prod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._args import array_of, arrays_of
-from .._dtypes import BOOL
-from .._errors import not_a_tensor, scalar_name
+from .._errors import not_a_tensor
 from .._op import op, rows
 from .._runtime import deliver
-from .._saved import reveal
 from .._types import Number
 from . import _affine, pointwise
 from . import shape as shapes
 from ._affine import scaled
 from .copies import filler
+from .products import (
+    bmm_kernel,
+    bmm_row,
+    check_dtypes,
+    dot_row,
+    folded_mm,
+    folded_mv,
+    matmul_row,
+    mm_kernel,
+    mm_row,
+    mv_kernel,
+    mv_row,
+    vdot_row,
+    vm,
+)
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
-
-
-# -- matrices ----------------------------------------------------------------------------------------------------------
-def _check_dtypes(a: np.ndarray, b: np.ndarray) -> None:
-    """Raise unless the dtypes are equal, and not bool (to be called where they are not one object, or that)."""
-    if a.dtype != b.dtype:
-        raise RuntimeError(
-            f"mat1 and mat2 must have the same dtype, but got {scalar_name(a.dtype)} and {scalar_name(b.dtype)}: "
-            "convert one of them with .to()"
-        )
-    if a.dtype is BOOL and a.size and b.size:
-        raise NotImplementedError("matrix products are not implemented for 'Bool': convert the masks with .to()")
-
-
-def _not_aligned(a: np.ndarray, b: np.ndarray) -> RuntimeError:
-    """The error of ``a @ b`` where the inner sizes differ."""
-    return RuntimeError(
-        f"mat1 and mat2 shapes cannot be multiplied ({prod(a.shape[:-1])}x{a.shape[-1]} and {b.shape[0]}x{b.shape[1]})"
-    )
-
-
-def as_matrix(array: np.ndarray) -> np.ndarray:
-    """All axes but the last made one."""
-    return array.reshape(-1 if array.size else prod(array.shape[:-1]), array.shape[-1])
-
-
-def _mm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
-    """``self @ mat2`` of a matrix, or of more axes than two, and a matrix."""
-    dtype = self.dtype
-    if dtype is not mat2.dtype or dtype is BOOL:
-        _check_dtypes(self, mat2)
-    try:
-        if self.ndim == 2:
-            return self.dot(mat2)
-        out = np.empty((*self.shape[:-1], mat2.shape[1]), dtype)
-        as_matrix(self).dot(mat2, as_matrix(out))
-    except ValueError:
-        raise _not_aligned(self, mat2) from None
-    return out
-
-
-def _mm_nt(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
-    return _mm(self, mat2.T)
-
-
-def _mm_tn(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
-    """The sum over all leading axes of the outer products of their rows."""
-    if self.ndim != 2:
-        self, mat2 = as_matrix(self), as_matrix(mat2)
-    return self.T.dot(mat2)
-
-
-mm_row = op("mm", "MmBackward0", _mm, ("self", "mat2"), tangent="multilinear",
-            self=lambda F, g, mat2: F.mm_nt(g, mat2),
-            mat2=lambda F, g, self: F.mm_tn(self, g))  # fmt: skip
-
-
-def transposed(name: str) -> Callable[[Any], Any]:
-    """What shows a node's saved matrix transposed, as PyTorch's node has it."""
-
-    def get(node: Any) -> Any:
-        matrix = reveal(node, name)
-        return None if matrix is None else shapes.t(matrix)
-
-    return get
-
-
-mm_nt = op("mm_nt", "MmBackward0", _mm_nt, ("self", "mat2"), shows={"mat2": transposed("mat2")}, tangent="multilinear",
-           self=lambda F, g, mat2: F.mm(g, mat2),
-           mat2=lambda F, g, self: F.mm_tn(g, self))  # fmt: skip
-
-mm_tn = op("mm_tn", "MmBackward0", _mm_tn, ("self", "mat2"), shows={"self": transposed("self")}, tangent="multilinear",
-           self=lambda F, g, mat2: F.mm_nt(mat2, g),
-           mat2=lambda F, g, self: F.mm(self, g))  # fmt: skip
-
-_folded_mm = op("folded_mm", "UnsafeViewBackward0", _mm, ("self", "mat2"), hides=("self", "mat2"), tangent="multilinear",
-                self=lambda F, g, mat2: F.mm_nt(g, mat2),
-                mat2=lambda F, g, self: F.mm_tn(self, g))  # fmt: skip
-
-folded_mm_nt = op("folded_mm_nt", "UnsafeViewBackward0", _mm_nt, ("self", "mat2"), hides=("self", "mat2"),
-                  tangent="multilinear",
-                  self=lambda F, g, mat2: F.mm(g, mat2),
-                  mat2=lambda F, g, self: F.mm_tn(g, self))  # fmt: skip
-
-
-# -- matrices and vectors ----------------------------------------------------------------------------------------------
-def _mv(self: np.ndarray, vec: np.ndarray) -> np.ndarray:
-    """``self @ vec``, over the last axis."""
-    if self.dtype is not vec.dtype or self.dtype is BOOL:
-        _check_dtypes(self, vec)
-    try:
-        return self.dot(vec)
-    except ValueError:
-        size = f"{prod(self.shape[:-1])}x{self.shape[-1]}"
-        raise RuntimeError(f"size mismatch, got input ({self.shape[0]}), mat ({size}), vec ({len(vec)})") from None
-
-
-def _mv_t(self: np.ndarray, vec: np.ndarray) -> np.ndarray:
-    """``self^T @ vec``, over all axes but the last; *vec* has those."""
-    return vec.ravel().dot(as_matrix(self))
-
-
-def _vm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
-    if self.dtype is not mat2.dtype or self.dtype is BOOL:
-        _check_dtypes(self, mat2)
-    try:
-        return self.dot(mat2)
-    except ValueError:
-        raise _not_aligned(self, mat2) from None
-
-
-def _dot(self: np.ndarray, tensor: np.ndarray) -> np.ndarray:
-    if self.dtype is not tensor.dtype or self.dtype is BOOL:
-        _check_dtypes(self, tensor)
-    if self.size != tensor.size:
-        raise RuntimeError(
-            "inconsistent tensor size, expected both to have the same number of elements, but got "
-            f"{self.size} and {tensor.size} elements"
-        )
-    return np.asarray(self.dot(tensor))
-
-
-_mv_row = op("mv", "MvBackward0", _mv, ("self", "vec"), tangent="multilinear",
-             self=lambda F, g, vec: F.rows_times(g, vec),
-             vec=lambda F, g, self: F.mv_t(self, g))  # fmt: skip
-
-_folded_mv = op("folded_mv", "UnsafeViewBackward0", _mv, ("self", "vec"), tangent="multilinear",
-                self=lambda F, g, vec: F.rows_times(g, vec),
-                vec=lambda F, g, self: F.mv_t(self, g))  # fmt: skip
-
-op("mv_t", "MvBackward0", _mv_t, ("self", "vec"), tangent="multilinear",
-   self=lambda F, g, vec: F.rows_times(vec, g),
-   vec=lambda F, g, self: F.mv(self, g))  # fmt: skip
-
-op("rows_times", "MulBackward0", lambda self, vec: self[..., None] * vec, ("self", "vec"), tangent="multilinear",
-   self=lambda F, g, vec: F.mv(g, vec),
-   vec=lambda F, g, self: F.mv_t(g, self))  # fmt: skip
-
-vm = op("vm", "SqueezeBackward4", _vm, ("self", "mat2"), tangent="multilinear",
-        self=lambda F, g, mat2: F.mv(mat2, g),
-        mat2=lambda F, g, self: F.rows_times(self, g))  # fmt: skip
-
-_dot_row = op("dot", "DotBackward0", _dot, ("self", "tensor"), tangent="multilinear",
-              self=lambda F, g, tensor: g * tensor,
-              tensor=lambda F, g, self: g * self)  # fmt: skip
-
-_vdot_row = op("vdot", "VdotBackward0", _dot, ("self", "other"), tangent="multilinear",
-               self=lambda F, g, other: g * other,
-               other=lambda F, g, self: g * self)  # fmt: skip
-
-
-# -- batches of matrices -----------------------------------------------------------------------------------------------
-def _bmm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
-    if self.dtype is BOOL:
-        _check_dtypes(self, mat2)
-    try:
-        return np.matmul(self, mat2)
-    except ValueError:
-        expected, got = [*self.shape[:-2], self.shape[-1]], [*mat2.shape[:-2], mat2.shape[-2]]
-        if expected[-1] == got[-1]:
-            raise
-        raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: {expected} but got: {got}."
-        ) from None
-
-
-op("bmm_nt", "BmmBackward0", lambda self, mat2: np.matmul(self, mat2.swapaxes(-1, -2)), ("self", "mat2"),
-   broadcasts=True, tangent="multilinear",
-   self=lambda F, g, mat2: F.matmul(g, mat2),
-   mat2=lambda F, g, self: F.bmm_tn(g, self))  # fmt: skip
-
-op("bmm_tn", "BmmBackward0", lambda self, mat2: np.matmul(self.swapaxes(-1, -2), mat2), ("self", "mat2"),
-   broadcasts=True, tangent="multilinear",
-   self=lambda F, g, mat2: F.bmm_nt(mat2, g),
-   mat2=lambda F, g, self: F.matmul(self, g))  # fmt: skip
-
-_matmul = op("matmul", "UnsafeViewBackward0", _bmm, ("self", "other"), broadcasts=True, hides=("self", "other"),
-             tangent="multilinear",
-             self=lambda F, g, other: F.bmm_nt(g, other),
-             other=lambda F, g, self: F.bmm_tn(self, g))  # fmt: skip
-
-_bmm_row = op("bmm", "BmmBackward0", _bmm, ("self", "mat2"), tangent="multilinear",
-              self=lambda F, g, mat2: F.bmm_nt(g, mat2),
-              mat2=lambda F, g, self: F.bmm_tn(self, g))  # fmt: skip
 
 
 # -- public products ---------------------------------------------------------------------------------------------------
@@ -221,7 +45,7 @@ def _operands(name: str, *given: Any) -> list[np.ndarray]:
     arrays = [tensor._array for tensor in given]
     for array in arrays[1:]:
         if array.dtype is not arrays[0].dtype:
-            _check_dtypes(arrays[0], array)
+            check_dtypes(arrays[0], array)
     return arrays
 
 
@@ -270,15 +94,15 @@ def matmul_operator(input: Any, other: Any) -> Any:
     if right == 2:
         if left == 2:
             return mm_row(input, other)
-        return _folded_mm(input, other) if left > 2 else vm(input, other) if left else _refuse_scalar(left, right)
+        return folded_mm(input, other) if left > 2 else vm(input, other) if left else _refuse_scalar(left, right)
     if right == 1 and left:
-        return _mv_row(input, other) if left == 2 else _dot_row(input, other) if left == 1 else _folded_mv(input, other)
+        return mv_row(input, other) if left == 2 else dot_row(input, other) if left == 1 else folded_mv(input, other)
     if not left or not right:
         _refuse_scalar(left, right)
     _operands("matmul", input, other)
     if left == 1:
-        return shapes.squeeze(_matmul(shapes.unsqueeze(input, 0), other), -2)
-    return _matmul(input, other)
+        return shapes.squeeze(matmul_row(shapes.unsqueeze(input, 0), other), -2)
+    return matmul_row(input, other)
 
 
 def matmul_reflected(input: Any, other: Any) -> Any:
@@ -321,7 +145,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         return deliver("bmm", lambda: bmm(input, mat2), (input, mat2), out)
     a, b = _operands("bmm", input, mat2)
     _check_batches(a, b)
-    return _bmm_row(input, mat2)
+    return bmm_row(input, mat2)
 
 
 def _check_batches(a: np.ndarray, b: np.ndarray) -> None:
@@ -354,7 +178,7 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     a, b = _operands("mv", input, vec)
     if a.ndim != 2 or b.ndim != 1:
         raise RuntimeError(f"mv(): expected a matrix and a vector, but got a {a.ndim}-D and a {b.ndim}-D tensor")
-    return _mv_row(input, vec)
+    return mv_row(input, vec)
 
 
 def _check_vectors(name: str, *arrays: np.ndarray) -> None:
@@ -376,7 +200,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     if out is not None:
         return deliver("dot", lambda: dot(input, tensor), (input, tensor), out)
     _check_vectors("dot", *_operands("dot", input, tensor))
-    return _dot_row(input, tensor)
+    return dot_row(input, tensor)
 
 
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -384,7 +208,7 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     if out is not None:
         return deliver("vdot", lambda: vdot(input, other), (input, other), out)
     _check_vectors("vdot", *_operands("vdot", input, other))
-    return _vdot_row(input, other)
+    return vdot_row(input, other)
 
 
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -421,11 +245,11 @@ def _plus(product: np.ndarray, self: np.ndarray, beta: Number, alpha: Number) ->
 
 
 def _addmm(self: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, *, beta: Number, alpha: Number) -> np.ndarray:
-    return _plus(_mm(mat1, mat2), self, beta, alpha)
+    return _plus(mm_kernel(mat1, mat2), self, beta, alpha)
 
 
 def _addmv(self: np.ndarray, mat: np.ndarray, vec: np.ndarray, *, beta: Number, alpha: Number) -> np.ndarray:
-    return _plus(_mv(mat, vec), self, beta, alpha)
+    return _plus(mv_kernel(mat, vec), self, beta, alpha)
 
 
 def _addr(self: np.ndarray, vec1: np.ndarray, vec2: np.ndarray, *, beta: Number, alpha: Number) -> np.ndarray:
@@ -433,12 +257,12 @@ def _addr(self: np.ndarray, vec1: np.ndarray, vec2: np.ndarray, *, beta: Number,
 
 
 def _baddbmm(self: np.ndarray, batch1: np.ndarray, batch2: np.ndarray, *, beta: Number, alpha: Number) -> np.ndarray:
-    return _plus(_bmm(batch1, batch2), self, beta, alpha)
+    return _plus(bmm_kernel(batch1, batch2), self, beta, alpha)
 
 
 def _addbmm(self: np.ndarray, batch1: np.ndarray, batch2: np.ndarray, *, beta: Number, alpha: Number) -> np.ndarray:
     side_by_side = batch1.swapaxes(0, 1).reshape(batch1.shape[1], batch1.shape[0] * batch1.shape[2])
-    return _plus(_mm(side_by_side, batch2.reshape(side_by_side.shape[1], batch2.shape[2])), self, beta, alpha)
+    return _plus(mm_kernel(side_by_side, batch2.reshape(side_by_side.shape[1], batch2.shape[2])), self, beta, alpha)
 
 
 _addmm_row = op("addmm", "AddmmBackward0", _addmm, ("self", "mat1", "mat2"), broadcasts=True, tangent=_affine.addmm,

@@ -9,7 +9,7 @@ import numpy as np
 from .._args import array_of
 from .._errors import not_a_tensor, scalar_name
 from .._op import op, rows
-from . import _affine, linalg
+from . import _affine, linalg, products
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 def _linear(self: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
     """``self @ weight^T + bias``, over the last axis."""
-    out = linalg._mm(self, weight.T) if self.ndim > 1 else linalg._vm(self, weight.T)
+    out = products.mm_kernel(self, weight.T) if self.ndim > 1 else products.vm_kernel(self, weight.T)
     if bias.dtype is not out.dtype:
-        linalg._check_dtypes(bias, out)
+        products.check_dtypes(bias, out)
     try:
         return np.add(out, bias, out)
     except ValueError:
@@ -39,7 +39,7 @@ def _input_gradient(F: Any, g: Any, weight: Any) -> Any:
 
 
 _matrix_linear = op("linear", "AddmmBackward0", _linear, ("self", "weight", "bias"),
-                    shows={"mat1": "self", "mat2": linalg.transposed("weight"),
+                    shows={"mat1": "self", "mat2": products.transposed("weight"),
                            "alpha": lambda node: 1, "beta": lambda node: 1},
                     hides=("weight", "bias_shape"), tangent=_affine.linear,
                     bias=lambda F, g, bias_shape: F.sum_to(g, shape=bias_shape),
@@ -53,7 +53,7 @@ _folded_linear = op("folded_linear", "ViewBackward0", _linear, ("self", "weight"
                     weight=_weight_gradient)  # fmt: skip
 
 _vector_linear = op("vector_linear", "SqueezeBackward4",
-                    lambda self, weight: linalg._vm(self, weight.T), ("self", "weight"), hides=("self", "weight"),
+                    lambda self, weight: products.vm_kernel(self, weight.T), ("self", "weight"), hides=("self", "weight"),
                     tangent="multilinear",
                     self=lambda F, g, weight: F.vm(g, weight),
                     weight=lambda F, g, self: F.rows_times(g, self))  # fmt: skip
@@ -96,9 +96,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if weight_ndim == 2:
         if bias is None:
             if ndim == 2:
-                return linalg.mm_nt(input, weight)
+                return products.mm_nt(input, weight)
             if ndim:
-                return linalg.folded_mm_nt(input, weight) if ndim > 2 else _vector_linear(input, weight)
+                return products.folded_mm_nt(input, weight) if ndim > 2 else _vector_linear(input, weight)
         elif ndim:
             return _matrix_linear(input, weight, bias) if ndim == 2 else _folded_linear(input, weight, bias)
     if not ndim:
@@ -157,6 +157,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             f"bilinear(): bias size does not match weight size: got {list(bias.shape)} but expected [{outputs}]"
         )
     flat = linalg.mm(input1.reshape(-1, rows_), weight.permute(1, 0, 2).reshape(rows_, outputs * columns))
-    products = linalg.bmm(flat.view(-1, outputs, columns), input2.reshape(-1, columns, 1))
-    result = products.view(*one.shape[:-1], outputs)
+    found = linalg.bmm(flat.view(-1, outputs, columns), input2.reshape(-1, columns, 1))
+    result = found.view(*one.shape[:-1], outputs)
     return result if bias is None else result + bias
