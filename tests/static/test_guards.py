@@ -10,6 +10,7 @@ import pytest
 
 import minitorch as torch
 from minitorch import static
+from minitorch.static import _guards, _stands
 from minitorch.static._guards import Guards, arrays_if_alike, arrays_if_unchanged
 from minitorch.static._surroundings import Surroundings
 
@@ -54,6 +55,42 @@ def test_variables_attributes_and_containers() -> None:
     assert arrays() == []
     del block.__closure__[block.__code__.co_freevars.index("number")].cell_contents
     assert arrays() is None
+
+
+@pytest.mark.parametrize("read", [_stands.addresses, _stands._addresses_asked])
+def test_large_containers(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_guards, "addresses", read)
+    objects = [Held() for _ in range(100)]
+    table = {f"name {n}": 0.5 * n for n in range(100)}
+    arrays = found(lambda: (objects, table), [])
+
+    def still() -> bool:
+        return arrays() is not None
+
+    assert still()
+    last, objects[99] = objects[99], Held()
+    assert not still()
+    objects[99] = last
+    objects[3], objects[7] = objects[7], objects[3]
+    assert not still()
+    objects[3], objects[7] = objects[7], objects[3]
+    assert still()
+    for value, same in ((float("15.0"), True), (15, False), (15.5, False)):
+        table["name 30"] = value
+        assert still() is same
+    table["name 30"] = 15.0
+    table["name 0"] = -0.0
+    assert not still()
+    table["name 0"] = 0.0
+    table["name 99"] = table.pop("name 99")
+    assert still()
+    table["name 5"] = table.pop("name 5")  # in another order
+    assert not still()
+
+
+@pytest.mark.parametrize("items", [[], [None], [1, "a", (2,), [3]], range(1000), {"a": 1}, {1.5}])
+def test_addresses(items: Any) -> None:
+    assert _stands.addresses(items) == _stands._addresses_asked(list(items))
 
 
 def test_captured_tensors() -> None:

@@ -18,12 +18,12 @@ from .. import _dtypes, _runtime
 from .._identity import owner
 from .._modes import grad_on, inference_mode_on
 from .._tape import AccumulateGrad
-from ._stands import MISSING, alike, cached_by, held, items_of, keeps, same_memory, shown, stored
+from ._stands import MISSING, addresses, alike, cached_by, held, items_of, keeps, same_memory, shown, stored
 from ._surroundings import Surroundings
 
 _BASES = attrgetter("__mro__")
 _MANY = 64
-"""Containers of more items are gone through, not written out."""
+"""Containers of more items are looked at as a whole, not written out."""
 
 
 class Guards:
@@ -33,8 +33,9 @@ class Guards:
         self.lines: list[str] = []
         self._scope: dict[str, Any] = {
             "__name__": None, "__builtins__": __builtins__, "MISSING": MISSING,
-            "alike": alike, "same_layout": same_layout, "same_items": same_items, "held": held, "stored": stored,
-            "keeps": keeps, "owner": owner, "same_memory": same_memory, "is_": is_, "still_cached": still_cached,
+            "alike": alike, "same_layout": same_layout, "alike_items": alike_items, "addresses": addresses, "held": held,
+            "stored": stored, "keeps": keeps, "owner": owner, "same_memory": same_memory, "is_": is_,
+            "still_cached": still_cached,
         }  # fmt: skip
 
     def name(self, value: Any) -> str:
@@ -72,7 +73,7 @@ class Guards:
             self._items(f"{self.name(value[0])}.__dict__" if value else self.name(container), container, values)
             if keys is not None:
                 now, before = self.name(container), self.name(keys)
-                self.unless(f"all(map(is_, {now}, {before}))", f"all(map(alike, {now}, {before}))")
+                self.unless(self._same(now, keys, before), f"all(map(alike, {now}, {before}))")
         for array, seen in around.arrays:
             now, (kind, shape) = self.name(array), (self.name(array.dtype), array.shape)
             self.unless(f"{now}.tobytes() == {self.name(seen)} and {now}.shape == {shape} and {now}.dtype is {kind}")
@@ -106,14 +107,21 @@ class Guards:
 
     def _items(self, now: str, container: Any, values: Sequence[Any]) -> None:
         before = self.name(values)
+        found = f"{now}{'.values()' * isinstance(container, dict)}"
         if len(values) > _MANY:
-            self.unless(f"same_items({now}, {before})")
+            self.unless(self._same(found, values, before), f"alike_items({now}, {before})")
             return
         items = [f"x{n}" for n in range(len(values))]
-        self.lines.append(f"[{', '.join(items)}] = {now}{'.values()' * isinstance(container, dict)}")
+        self.lines.append(f"[{', '.join(items)}] = {found}")
         if values:
             same = " and ".join([f"{item} is {self.name(value)}" for item, value in zip(items, values)])
             self.unless(same, f"all(map(alike, [{', '.join(items)}], {before}))")
+
+    def _same(self, now: str, values: Sequence[Any], before: str) -> str:
+        """Whether items are the same objects."""
+        if len(values) > _MANY:
+            return f"addresses({now}) == {self.name(addresses(values))}"
+        return f"all(map(is_, {now}, {before}))"
 
     def captured(self, tensors: list[Any], grads: Sequence[tuple[Any, Any, int]]) -> None:
         """Whether tensors are as they were; lets a leaf's gradient be the one that it has now, where a program reads it."""
@@ -210,11 +218,9 @@ def same_layout(array: np.ndarray, known: np.ndarray) -> bool:
     return array.shape == known.shape and array.dtype is known.dtype and array.strides == known.strides
 
 
-def same_items(container: Any, values: Sequence[Any]) -> bool:
-    """Whether a container has these items."""
-    if len(container) != len(values):
-        return False
-    return all(map(is_, items_of(container), values)) or all(map(alike, items_of(container), values))
+def alike_items(container: Any, values: Sequence[Any]) -> bool:
+    """Whether a container has items like these."""
+    return len(container) == len(values) and all(map(alike, items_of(container), values))
 
 
 def still_cached(function: Any, results: Sequence[Any]) -> bool:

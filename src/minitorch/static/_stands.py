@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import pickle
 import struct
+import sys
 import types
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -121,6 +123,25 @@ def there(holder: Any) -> Any:
 
 def items_of(container: Any) -> Any:
     return container.values() if isinstance(container, dict) else container
+
+
+def _addresses_read(items: Iterable[Any]) -> bytes:
+    kept = tuple(items)
+    return ctypes.string_at(id(kept) + tuple.__basicsize__, len(kept) * ctypes.sizeof(ctypes.c_void_p))
+
+
+def _addresses_asked(items: Iterable[Any]) -> bytes:
+    return np.array([*map(id, items)], np.uintp).tobytes()
+
+
+_EXAMPLE = (None, True, "")
+_READ = sys.implementation.name == "cpython" and _addresses_read(_EXAMPLE) == _addresses_asked(_EXAMPLE)
+addresses: Callable[[Iterable[Any]], bytes] = _addresses_read if _READ else _addresses_asked
+"""Where items lie: while some are kept, others lie there only if they are the same.
+
+CPython's tuples have the addresses of their items in themselves, where they are read in a tenth of the time that it takes to
+compare one item after the other.
+"""
 
 
 def item(sequence: Sequence[Any], place: Any) -> Any:
