@@ -49,6 +49,40 @@ def test_values_and_slopes_at_special_points(
     np.testing.assert_allclose(np.array(found[1])[finite], np.array(slopes)[finite], atol=1e-15)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "relu6",
+        "hardtanh",
+        "hardsigmoid",
+        "hardswish",
+        "hardshrink",
+        "softshrink",
+        "threshold",
+        "leaky_relu",
+        "softplus",
+    ],
+)
+def test_large_arrays_as_small_ones(name: str, dtype: str) -> None:
+    params = (0.5, 2.0) if name == "threshold" else ()
+    special = [0.0, -0.0, inf, -inf, nan, 0.5, -0.5, 1.0, -1.0, 3.0, -3.0, 6.0, 7.0, -7.0, 0.75]
+    values = np.resize(np.array(special, dtype), 4608)  # whole vectors: the rest differs in PyTorch
+    factors = np.random.default_rng(0).normal(size=values.shape).astype(dtype)
+    factors[7::45] = nan
+
+    def run(rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        x = torch.from_numpy(values[rows].copy()).requires_grad_()
+        out = getattr(F, name)(x, *params)
+        out.backward(torch.from_numpy(factors[rows].copy()))
+        return out.detach().numpy(), x.grad.numpy()
+
+    small = [np.concatenate(parts) for parts in zip(*[run(slice(n, n + 512)) for n in range(0, 4608, 512)])]
+    for large, one_by_one in zip(run(slice(None)), small):
+        assert large.dtype == one_by_one.dtype
+        np.testing.assert_allclose(large, one_by_one, rtol=1e-3 if dtype == "float16" else 1e-6)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -20,12 +20,13 @@ from .copies import filler, to_dtype_of
 if TYPE_CHECKING:
     from .._tensor import Tensor
 
-_FEW = 1024  # up to this many elements, ``np.where`` costs less than the calls of the kernel on bits
+FEW = 1024  # up to this many elements, ``np.where`` costs less than the calls of the kernel on bits
 
 
 # -- masks -------------------------------------------------------------------------------------------------------------
-def _keep_kernel(self: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    if self.size <= _FEW or self.shape != mask.shape or self.dtype.kind != "f":
+def keep_kernel(self: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Return *self* where the mask is true, and zero elsewhere."""
+    if self.size <= FEW or self.shape != mask.shape or self.dtype.kind != "f":
         return np.where(mask, self, 0)
     integer = np.dtype(f"i{self.itemsize}")
     bits = np.negative(mask.view(np.int8), dtype=integer)  # all ones where the mask is true
@@ -45,7 +46,7 @@ def _masked_fill_tensor_kernel(self: np.ndarray, value: np.ndarray, mask: np.nda
 
 
 # What a mask lets through, and 0 elsewhere: its own adjoint, and what the gradients of choices are made of.
-op("keep", "WhereBackward0", _keep_kernel, ("self", "mask"), broadcasts=True, tangent="linear",
+op("keep", "WhereBackward0", keep_kernel, ("self", "mask"), broadcasts=True, tangent="linear",
    self=lambda F, g, mask: F.keep(g, mask))  # fmt: skip
 
 _where = op("where", "WhereBackward0", _where_kernel, ("self", "other", "condition"), broadcasts=True, tangent="linear",
@@ -155,7 +156,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
 
 # -- bounds ------------------------------------------------------------------------------------------------------------
 def _clamp_kernel(self: np.ndarray, *, min: Number | None = None, max: Number | None = None) -> np.ndarray:
-    if self.size > _FEW and self.dtype.kind == "f":  # thrice as fast as the maximum of an array and a number
+    if self.size > FEW and self.dtype.kind == "f":  # thrice as fast as the maximum of an array and a number
         low, high = (
             filler(bound, self.dtype) for bound in (-math.inf if min is None else min, math.inf if max is None else max)
         )
@@ -174,7 +175,7 @@ def _clamp_backward_kernel(
     inside = np.ones(self.shape, np.bool_) if max is None else np.less_equal(self, max, out=...)
     if min is not None:
         inside &= np.greater_equal(self, min)
-    return _keep_kernel(grad, inside)
+    return keep_kernel(grad, inside)
 
 
 def _clamp_tensors_kernel(self: np.ndarray, min: np.ndarray, max: np.ndarray) -> np.ndarray:

@@ -136,7 +136,10 @@ def has_effects(instruction: Any, plan: Plan) -> bool:
 
 def _too_late(left: Left) -> str:
     """Why a value or a size cannot be looked at where it is."""
-    what, remedy = f"a tensor's value becomes Python's by {left.kind}()", "return the number as it is, or take it outside of the block"
+    what, remedy = (
+        f"a tensor's value becomes Python's by {left.kind}()",
+        "return the number as it is, or take it outside of the block",
+    )
     if isinstance(left, Sized):
         what, remedy = "a size depends on values", "choose with torch.where, or before"
     return (
