@@ -546,3 +546,41 @@ def test_nodes_beside_what_is_no_number() -> None:
     for wrong in (lambda: x @ 2, lambda: 2 @ x, lambda: x + None, lambda: x * "a", lambda: x - 1j):
         with pytest.raises(TypeError):
             wrong()
+
+
+i, j = static.placeholder("i"), static.placeholder("j")
+INDICES: dict[str, Any] = {
+    "a number": (lambda v, i, j: v[i], 1, 0),
+    "from the end": (lambda v, i, j: v[i], -1, 0),
+    "two": (lambda v, i, j: v[i, j], 2, -1),
+    "the second": (lambda v, i, j: v[:, i], 1, 0),
+    "the last": (lambda v, i, j: v[..., i], 1, 0),
+    "among others": (lambda v, i, j: v[1:, i, None, j], 0, 2),
+    "beside a number": (lambda v, i, j: v[0, i, 1:], -2, 0),
+    "a slice": (lambda v, i, j: v[i:j], 1, 3),
+    "slices": (lambda v, i, j: v[:i, 1:, ::j], 2, 2),
+    "a list": (lambda v, i, j: v[i], [2, 0, 2], 0),
+    "a mask": (lambda v, i, j: v[i], [True, False, True, True], 0),
+    "a size": (lambda v, i, j: v[: v.shape[1] - 1, v.shape[0] - 3], 0, 0),
+}
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_indices_that_are_nodes(name: str) -> None:
+    function, at, to = INDICES[name]
+    given = np.arange(24.0).reshape(4, 2, 3)[:, [0, 1, 0]]
+    tensor = torch.from_numpy(given).requires_grad_()
+    eager = function(tensor, torch.tensor(at), torch.tensor(to))
+    y = function(x, i, j)
+    executor = static.Executor([y, *static.gradients((y * y).sum(), [x])])
+    feed = {x: given, i: np.array(at), j: np.array(to)}
+    found = executor.run({node: feed[node] for node in executor.placeholders})
+    close(found, [eager.detach(), *torch.autograd.grad((eager * eager).sum(), [tensor])])
+
+
+def test_an_index_that_is_not_there() -> None:
+    for at in (4, -5):
+        with pytest.raises(IndexError, match=r"out of range .* at node getitem\(x, i\)"):
+            run(x[i], {x: np.ones((4, 2)), i: at})
+    with pytest.raises(IndexError, match="tensors used as indices must be"):
+        run(x[i], {x: np.ones((4, 2)), i: 1.0})

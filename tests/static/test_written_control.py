@@ -172,6 +172,17 @@ def test_without_minitorch(tmp_path: Path) -> None:
         check([found[name] for name in found.files], executor.run(ROUNDS[3]))
 
 
+def test_a_recurrent_network_over_its_inputs(tmp_path: Path) -> None:
+    xs = static.placeholder("xs")
+    h = static.while_loop(lambda i, h: i < n, lambda i, h: (i + 1, (h @ ONE + xs[i]).tanh()), (0, x))[1]
+    executor = static.Executor([h, *static.gradients(h.sum(), [xs, x, ONE])])
+    feeds = [{"xs": floats(6, 2, 3), "x": floats(2, 3), "n": np.array(count)} for count in (3, 0, 6)]
+    executor.to_python(tmp_path / "graph.py", feeds[0])
+    module = loaded(tmp_path / "graph.py")
+    for feed in feeds:
+        check(module.run(**feed), executor.run(feed))
+
+
 # -- what is written as in the example ---------------------------------------------------------------------------------
 def test_branches_of_other_shapes_are_checked(tmp_path: Path) -> None:
     executor = static.Executor(static.cond(w.sum() > 0, x, 0.0) * 2)
@@ -204,6 +215,18 @@ def test_rounds_that_differ_are_checked(kind: str, tmp_path: Path) -> None:
     check(module.run(**feeds[1]), executor.run(feeds[1]))
     with pytest.raises(ValueError, match="branches on a value"):
         module.run(**feeds[2])
+
+
+def test_rounds_in_which_values_become_numbers_are_checked(tmp_path: Path) -> None:
+    step = static.apply(lambda h: h * 2 if h.sum() > 0 else h - 1, x)
+    (h,) = repeated(lambda h: [static.apply(lambda h: h * 2 if h.sum() > 0 else h - 1, h)], step)
+    executor = static.Executor([h, *static.gradients(h.sum(), [x])])
+    feed = {"x": abs(floats(3)), "n": np.array(3)}
+    executor.to_python(tmp_path / "graph.py", feed)
+    module = loaded(tmp_path / "graph.py")
+    check(module.run(**feed), executor.run(feed))
+    with pytest.raises(ValueError, match="branches on a value"):
+        module.run(x=-feed["x"], n=feed["n"])
 
 
 def test_second_derivatives_of_loops_have_the_rounds_of_the_example(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._runtime import Tensor, wrap
 from .._trace import Trace
-from .._trace_instructions import Slot
+from .._trace_instructions import Left, Sized, Slot
 from ..ops.creation import zeros_like
 from ._compile import Choose, Compiled
 from ._control import LoopBack, LoopRun
@@ -37,7 +37,8 @@ class ControlTrace:
     """Runs a graph's program on Tensors in a trace, with branches and loops as instructions.
 
     Where a branch that is not taken fails, or gives another shape or dtype than the other one, only the one that is taken is
-    written down, and a check of the condition; so are the rounds of a loop whose variables have other shapes in each.
+    written down, and a check of the condition; so are the rounds of a loop whose variables have other shapes in each, or in
+    which values become Python's.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ class ControlTrace:
         if isinstance(ins.op, LoopRun):
             return self._loop(ins.op, values, **ins.wanted())
         if isinstance(ins.op, LoopBack) and isinstance(values[0], Kept):
-            return self._back(ins.op, *values)
+            return self._back(ins.op, *values) or on_tensors(ins, values, params)
         return on_tensors(ins, values, params)
 
     def _choose(self, source: Any, condition: Any, then: Any, otherwise: Any) -> Any:
@@ -136,6 +137,8 @@ class ControlTrace:
         (test,) = self.results(loop.test, [*variables, *around])
         self.trace.instructions.append(LoopTest(self.trace.slot_of(test), begins))
         following = self.results(loop.body, [*variables, *around])
+        if self._asks(start):
+            return loop.run(True, tuple(values), keep)
         ends = self._new(end)
         self.trace.instructions.append(
             LoopEnds(self._slots(following), self._slots(ends), begins, self._from_before(start, known))
@@ -166,6 +169,8 @@ class ControlTrace:
         start = len(self.trace.instructions)
         self.trace.instructions.append(begins)
         gradients = dict(zip(op.places, self.results(op.way_back, [*state, *around, *weights])))
+        if self._asks(start):
+            return ()
         following = [
             gradients[n] if n in gradients and v._array.dtype.kind == "f" else zeros_like(v)
             for n, v in enumerate(state)
@@ -183,6 +188,13 @@ class ControlTrace:
                 others[n] = zeros_like(around[n])
         given_back = [value if wanted else None for value, wanted in zip(ends, op.needed)]
         return (*given_back, *[others.get(n) for n in range(len(around))])
+
+    def _asks(self, start: int) -> bool:
+        """Whether a value becomes Python's in a round, which begins at an instruction: then that is as if it was not traced."""
+        if not any([isinstance(ins, Left) and not isinstance(ins, Sized) for ins in self.trace.instructions[start:]]):
+            return False
+        del self.trace.instructions[start:]
+        return True
 
     # -- slots ---------------------------------------------------------------------------------------------------------
     def _new(self, arrays: Sequence[np.ndarray]) -> list[Any]:

@@ -196,8 +196,10 @@ class Node(Vertex):
 
     def __getitem__(self, index: Any) -> Any:
         from ._functions import apply
+        from ._indexing import getitem, parts_of
 
-        return apply(operator.getitem, self, index)
+        parts = parts_of(index)
+        return apply(operator.getitem, self, index) if parts is None else apply(getitem, self, parts)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(
