@@ -548,6 +548,33 @@ def test_a_result_that_was_written_after_the_tape_had_ended(write: Any) -> None:
     assert tape.formula(of=z).evaluate()["y"].tolist() == z.tolist()
 
 
+def test_a_result_that_was_written_between_two_parts_of_a_block() -> None:
+    x, tape = leaf([1.0, 2.0], "x"), Tape()
+    with tape:
+        y = x * 2
+    with tape:
+        z = y * x
+    assert tape.formula(z)["y"] == "2*x**2"
+    y.mul_(3)
+    with tape:
+        z = y + x
+    with pytest.raises(RuntimeError, match="the result of entry 0, mul, was written in place between two parts"):
+        tape.formula(z)
+
+
+def test_gradients_that_do_not_fit() -> None:
+    x = leaf([1.0, 2.0], "x")
+    with Tape() as tape:
+        y, z = x * 2, x * 3
+    with pytest.raises(ValueError, match="there are 2 results, but 1 gradients"):
+        tape.formula([y, z], gradient=[torch.ones(2).double()])
+    with pytest.raises(TypeError, match="the gradient of result 1 must be a Tensor or a number, not str"):
+        tape.formula([y, z], gradient=[1, "a"])
+    with pytest.raises(ValueError, match=r"the gradient of result 0 has shape \(3,\), but the result has \(2,\)"):
+        tape.formula(y, gradient=torch.ones(3).double())
+    assert tape.formula([y, z], gradient=[1, 2])["dL/dx"] == "full((2,), 8, dtype=float64)"
+
+
 def test_second_derivatives_of_a_result_with_an_open_constant() -> None:
     x, w = scalars("x", "w")
     formula = Tape(torch.sin(x) * w + torch.tensor(1.0)).formula(order=2)
@@ -628,6 +655,9 @@ def test_integers_and_bools_are_written_as_such() -> None:
     same_as_typed(formula)
     formula = written(lambda: (c > 1) & torch.tensor([True, True, True]))
     same_as_typed(formula)
+    formula = written(lambda: c + (2**62 + 1))
+    assert formula["y"] == "c + 4611686018427387905"
+    assert formula.evaluate()["y"].tolist() == [4611686018427387906, 4611686018427387907, 4611686018427387908]
 
 
 def test_nothing_is_changed() -> None:
@@ -775,6 +805,7 @@ def test_random_numbers_stay_those_that_were_drawn() -> None:
     with Tape() as tape:
         y = torch.nn.functional.dropout(x, 0.5).sum()
     assert torch.equal(tape.formula().evaluate()["y"], y.detach())
+    assert tape.formula().notes == ["c: drawn at random, as recorded"]
 
 
 def test_evaluated_values_can_be_differentiated() -> None:

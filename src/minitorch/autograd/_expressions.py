@@ -130,7 +130,7 @@ class Algebra:
 
     def constant(self, value: Any, shape: Shape, dtype: Any) -> Expression:
         """A number, as every element of a shape."""
-        value = plain(value)
+        value = int(value) if dtype.kind in "iu" else plain(value)
         return self._made("number", math.copysign(1, value), (), (), value, shape, dtype)
 
     # -- sums

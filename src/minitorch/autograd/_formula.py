@@ -12,7 +12,8 @@ from .. import _runtime
 from .._differentiate import grad
 from .._dtypes import get_default_dtype, of_numpy
 from .._op import rows
-from .._tape import AccumulateGrad
+from .._records import op_name
+from .._tape import NEVER, AccumulateGrad
 from .._views import current_node
 from ._expressions import Expression
 from ._formula_names import Names, derivative, second_derivative
@@ -243,6 +244,8 @@ def formula(tape: Tape, of: Any, order: int, gradient: Any) -> Formula:
     if order not in (0, 1, 2):
         raise ValueError(f"formula(): order must be 0, 1 or 2, not {order!r}")
     roots = roots_of(tape, of)
+    gradient = gradients_of(roots, gradient)
+    must_be_whole(tape)
     forward = events_of(tape)
     leaves = leaves_of(forward)
     found = Reading(tape._names, leaves)
@@ -310,7 +313,7 @@ class Passes:
     def _start(self, root: Any, index: int) -> Any:
         """What a pass begins with at a root: what was given, 1, or a symbol."""
         if self.given is not None:
-            start = self.given[index] if isinstance(self.given, (list, tuple)) else self.given
+            start = self.given[index]
             if isinstance(start, _runtime.Tensor):
                 return start
             return _runtime.wrap(np.full(root._array.shape, start, root._array.dtype))
@@ -371,6 +374,37 @@ def roots_of(tape: Tape, of: Any) -> tuple[Any, ...]:
                 "entry of a block is tape[i].output)"
             )
     return tuple(roots)
+
+
+def gradients_of(roots: tuple[Any, ...], gradient: Any) -> list[Any] | None:
+    """What is given as the results' gradients, one for each; None where nothing is."""
+    if gradient is None:
+        return None
+    given = list(gradient) if isinstance(gradient, (list, tuple)) else [gradient] * len(roots)
+    if len(given) != len(roots):
+        raise ValueError(f"formula(): there are {len(roots)} results, but {len(given)} gradients; give one for each")
+    for index, (g, root) in enumerate(zip(given, roots)):
+        if not isinstance(g, (_runtime.Tensor, int, float)):
+            raise TypeError(
+                f"formula(): the gradient of result {index} must be a Tensor or a number, not {type(g).__name__}"
+            )
+        if isinstance(g, _runtime.Tensor) and g.shape != root.shape:
+            raise ValueError(
+                f"formula(): the gradient of result {index} has shape {tuple(g.shape)}, but the result has {tuple(root.shape)}"
+            )
+    return given
+
+
+def must_be_whole(tape: Tape) -> None:
+    """Raise where what a tape recorded was written while it did not record."""
+    for number, call in enumerate(tape._calls if tape._pauses else ()):
+        for tensor in call.outputs:
+            edited = NEVER if tensor._alias is None else tensor._alias.edits.position
+            if any([start < edited < end for end, start in tape._pauses]):
+                raise RuntimeError(
+                    f"formula(): the result of entry {number}, {op_name(call.row)}, was written in place between two parts of "
+                    "the recording; record that, too"
+                )
 
 
 def must_be_recorded(tape: Tape, reading: Reading, root: Any, index: int) -> None:

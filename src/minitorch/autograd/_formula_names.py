@@ -68,6 +68,8 @@ class Names:
             f"the graph did not keep the {n} of {head}" for head, n, v in dict.fromkeys(unknown) if v is LEFT_OUT
         ]
         self.notes += [*meanings({e.head for e in calls}), *left_out]
+        if drawn := [name for name, symbol in self.symbols.items() if symbol.drawn]:
+            self.notes.append(f"{', '.join(drawn)}: drawn at random, as recorded")
         hidden = [name for name, symbol in self.symbols.items() if symbol.kind == "hidden"]
         if hidden:
             self.notes.append(f"{', '.join(hidden)}: inside of an in-place call, as recorded")

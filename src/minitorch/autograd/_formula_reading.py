@@ -80,6 +80,7 @@ class Symbol:
 
     def __init__(self, kind: str, tensor: Any, name: str | None) -> None:
         self.kind, self.tensor, self.name = kind, tensor, name
+        self.drawn = False  # at random
 
 
 class Reading:
@@ -226,6 +227,7 @@ class Reading:
         elif "generator" in row.params or getattr(row, "draws", False):
             for out in outputs:
                 self._set(out._array, self.symbol("constant", out, None), out._node)
+                self.symbols[-1].drawn = True
             return
         elif isinstance(row, Choice):
             made = self._chosen(row, call)

@@ -75,6 +75,7 @@ class Tape(Shown, Observer):
         self.roots: tuple[int, ...] = ()
         self._roots: tuple[Any, ...] = ()
         self._end: int | None = None  # the position after what it recorded
+        self._pauses: list[tuple[int, int]] = []  # from such a position to where it went on
         if roots is not None:
             self._read(roots)
 
@@ -367,6 +368,8 @@ class Tape(Shown, Observer):
 
     # -- recording a block
     def __enter__(self) -> Tape:
+        if self._end is not None:
+            self._pauses.append((self._end, next_position()))
         self._end = None
         self._tokens.append(_recording.set((*_recording.get(), self)))
         observers.insert(0, self)
