@@ -1073,7 +1073,7 @@ AS_CALLED: dict[str, tuple[Any, Any, list[str]]] = {
         "y = glu(x, dim=1)",
         "t1 = chunk(x, 2, dim=1)",
         "t2 = sigmoid(t1[1])",
-        "dL/dx = cat([g*t2, (g*t2)*t1[0]*(1 - t2)], dim=1)",
+        "dL/dx = cat([g*t2, g*t2*t1[0]*(1 - t2)], dim=1)",
     ]),
     "softplus": (X, F.softplus, ["y = softplus(x)", "dL/dx = where(x > 20, g, g*sigmoid(x))"]),
     "norm": (X, lambda x: x.norm(), ["y = vector_norm(x)", "dy/dx = where(y != 0, x/y, 0)"]),

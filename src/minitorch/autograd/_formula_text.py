@@ -179,6 +179,7 @@ class PythonWriter:
 
     def times(self, size: Number, factors: Factors) -> Written:
         """A positive number times powers."""
+        size, factors = self.flat(size, factors)
         factors = sorted(factors, key=lambda factor: (not factor[0].floats, self.rank(factor[0]), self.of(factor[0])))
         above = [self.power(a, n) for a, n in factors if n > 0]
         below = [self.power(a, -n) for a, n in factors if n < 0]
@@ -186,6 +187,20 @@ class PythonWriter:
         if below and size and (1 / size).is_integer():  # x/(2*y), not 0.5*x/y
             over, under = "1", str(int(1 / size))
         return self.quotient(over, above, under, below)
+
+    def flat(self, size: Number, factors: Factors) -> tuple[Number, Factors]:
+        """The same without products among the factors, unless they have a name: ``b*(b*c)`` is ``b**2*c``."""
+        found: dict[int, tuple[Expression, Number]] = {}
+        stack = factors[::-1]
+        while stack:
+            a, n = stack.pop()
+            if a.kind == "product" and a.floats and n == 1 and a.number > 0 and a.serial not in self.named:
+                size *= a.number
+                stack += list(zip(a.args, a.params))[::-1]
+            else:
+                _, before = found.get(a.serial, (a, 0))
+                found[a.serial] = a, before + n if a.dtype.kind != "b" else 1
+        return size, [(a, n) for a, n in found.values() if n]
 
     def quotient(self, over: str, above: list[Written], under: str, below: list[Written]) -> Written:
         top, bottom = self.multiplied(over, above), self.multiplied(under, below)
