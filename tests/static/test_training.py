@@ -206,13 +206,15 @@ def gradients_added_up_over_calls(model: Any, optimizer: Any, compile_: Any) -> 
     return [[step(x, y, n % 3 == 2).detach(), state(model, optimizer)] for n, (x, y) in enumerate(batches(9))]
 
 
-def usual_step(model: Any, optimizer: Any) -> Any:
-    """A step of training as most scripts have it."""
+def usual_step(model: Any, optimizer: Any, between: Any = None) -> Any:
+    """A step of training as most scripts have it; gradients are there *between* its passes and the optimizer's step."""
 
     def step(x: Any, y: Any) -> Any:
         optimizer.zero_grad()
         loss = F.cross_entropy(model(x), y)
         loss.backward()
+        if between is not None:
+            between()
         optimizer.step()
         return loss
 
@@ -279,17 +281,12 @@ def numbers_returned(model: Any, optimizer: Any, compile_: Any) -> Any:
 
 @way(1)
 def gradients_clipped_by_group(model: Any, optimizer: Any, compile_: Any) -> Any:
-    @compile_
-    def step(x: Any, y: Any) -> Any:
-        optimizer.zero_grad()
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
+    def clip() -> None:
         for group in optimizer.param_groups:
             nn.utils.clip_grad_norm_(group["params"], 0.5)
         nn.utils.clip_grad_value_([p for group in optimizer.param_groups for p in group["params"]], 0.1)
-        optimizer.step()
-        return loss
 
+    step = compile_(usual_step(model, optimizer, clip))
     scheduler = optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
     seen = []
     for x, y in batches(6):
@@ -300,16 +297,16 @@ def gradients_clipped_by_group(model: Any, optimizer: Any, compile_: Any) -> Any
 
 @way(None)
 def rates_read_by_group(model: Any, optimizer: Any, compile_: Any) -> Any:
-    @compile_
-    def step(x: Any, y: Any) -> Any:
-        optimizer.zero_grad()
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
+    def scale() -> None:
         for group in optimizer.param_groups:
             for p in group["params"]:
                 p.grad.mul_(group["lr"])
-        optimizer.step()
-        return loss * sum([group["lr"] for group in optimizer.param_groups])
+
+    train = usual_step(model, optimizer, scale)
+
+    @compile_
+    def step(x: Any, y: Any) -> Any:
+        return train(x, y) * sum([group["lr"] for group in optimizer.param_groups])
 
     seen = []
     for number, (x, y) in enumerate(batches(6)):
