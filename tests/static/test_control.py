@@ -206,3 +206,23 @@ def test_loops_that_cannot_be() -> None:
         static.while_loop(lambda: x > 0, lambda: (), ())
     with pytest.raises(RuntimeError, match=r"static\.parameter"):
         static.while_loop(lambda v: v < 3, lambda v: v + x, torch.ones(1, requires_grad=True))
+
+
+def test_what_is_given_on_is_a_copy() -> None:
+    tensor = torch.ones(3, requires_grad=True)
+    p = static.parameter(tensor, "p")
+    swapped = static.while_loop(lambda i, a, b: i < 3, lambda i, a, b: (i + 1, b, a), (0, p * 2, p))
+    outputs = [
+        p,
+        static.cond(x > 0, p, p * 2),
+        static.cond(x > 0, static.cond(x > 1, p * 3, p), p),
+        static.while_loop(lambda a: a.sum() < 0, lambda a: a * 2, p),
+        static.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, p), (0, p * 2))[1],
+        swapped[1],
+        static.constant([1.0, 2.0]),
+    ]
+    executor = static.Executor(outputs)
+    for found in executor.run({x: 1.0}):
+        found += 5
+    assert tensor.tolist() == [1, 1, 1]
+    assert [v.tolist()[0] for v in executor.run({x: 1.0})] == [1, 1, 1, 1, 1, 1, 1]

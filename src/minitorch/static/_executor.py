@@ -14,9 +14,10 @@ from .._op import Row
 from .._runtime import wrap
 from ..ops.from_data import tensor
 from ._compile import Compiled
+from ._control import is_given_on
 from ._instructions import NotOneTruth
 from ._memory import MemoryPlan
-from ._nodes import Leaf, Node, Placeholder, of_new
+from ._nodes import Node, Placeholder, of_new
 from ._vertices import Vertex
 
 
@@ -92,7 +93,7 @@ class Executor:
         self._by_name = named
         self._results = self._compiled.results
         self._slots = [slot for _, slot in (*self._compiled.placeholders, *self._compiled.parameters)]
-        self._copied = [isinstance(output, Leaf) for output in self.outputs]
+        self._copied = [is_given_on(output) for output in self.outputs]
 
     def __repr__(self) -> str:
         feeds = ", ".join([str(node) for node, *_ in self._feeds])
