@@ -15,9 +15,8 @@ from .._args import number, real
 from .._choices import choice
 from .._kernels.spaced import spaced
 from .._modes import differs, observers
-from .._runtime import has_tangent, silent
+from .._runtime import silent
 from .._types import Number
-from ._underived import tangent_error
 from .creation import made_by
 from .from_data import number_array
 
@@ -175,8 +174,6 @@ def _steps(name: str, steps: Any) -> int:
 
 def _between(name: str, start: Any, end: Any, space: Callable[..., np.ndarray], out: Any, options: Options) -> Tensor:
     """What ``space(start, end, dtype)`` makes; the ends may be other ones for each example of a map."""
-    if observers and any([isinstance(e, _runtime.Tensor) and has_tangent(e) for e in (start, end)]):
-        raise tangent_error(f"aten::{name}")
     if observers and any([isinstance(e, _runtime.Tensor) and differs(e) for e in (start, end)]):
         ends = [e.detach() if isinstance(e, _runtime.Tensor) else _runtime.wrap(np.asarray(e)) for e in (start, end)]
         return made_by(
