@@ -103,6 +103,87 @@ def test_noise_is_measured() -> None:
     assert 1e-7 < noisy < 1e-4
 
 
+# -- honesty -------------------------------------------------------------------------------------------------------------
+RNG = np.random.default_rng(0)
+
+
+def sized(low: float, high: float, count: int = 60) -> np.ndarray:
+    """Numbers of both signs whose logarithms are spread evenly."""
+    return np.asarray(10 ** RNG.uniform(low, high, count) * RNG.choice([-1, 1], count))
+
+
+HONEST: dict[str, tuple[Any, Any, np.ndarray]] = {
+    "root": (torch.sqrt, lambda x: 0.5 / np.sqrt(x), np.append(abs(sized(-30, 4)), 0)),
+    "root to both sides": (lambda x: x.abs() ** 0.5, lambda x: np.sign(x) / 2 / np.sqrt(abs(x)), sized(-12, 2)),
+    "logarithm": (torch.log, lambda x: 1 / x, abs(sized(-30, 4))),
+    "reciprocal": (lambda x: 1 / x, lambda x: -1 / x**2, sized(-8, 4)),
+    "step": (torch.sign, lambda x: 0 * x, sized(-8, 1)),
+    "floor": (torch.floor, lambda x: 0 * x, RNG.uniform(-9, 9, 60)),
+    "choice": (lambda x: torch.where(x > 0, x + 1, x), lambda x: 1 + 0 * x, sized(-8, 1)),
+    "relu": (torch.relu, lambda x: np.where(x > 0, 1.0, 0.0), np.append(sized(-8, 2), 0)),
+    "two kinks": (
+        lambda x: (x - 1).relu() + (x - 1.001).relu(),
+        lambda x: 1.0 * (x > 1) + (x > 1.001),
+        RNG.uniform(0.9, 1.1, 60),
+    ),
+    "sine": (torch.sin, np.cos, np.concatenate([RNG.uniform(-10, 10, 60), sized(-5, 4)])),
+    "fast sine": (lambda x: (20 * x).sin(), lambda x: 20 * np.cos(20 * x), RNG.uniform(-3, 3, 120)),
+    "faster and faster": (lambda x: (1 / x).sin(), lambda x: -np.cos(1 / x) / x**2, RNG.uniform(0.05, 2, 60)),
+    "exponential": (torch.exp, np.exp, RNG.uniform(-30, 30, 60)),
+    "cube": (lambda x: x**3, lambda x: 3 * x * x, sized(-6, 4)),
+    "bell": (lambda x: (-x * x).exp(), lambda x: -2 * x * np.exp(-x * x), RNG.uniform(-6, 6, 60)),
+    "spike": (lambda x: 1 / (1 + 1e4 * x * x), lambda x: -2e4 * x / (1 + 1e4 * x * x) ** 2, RNG.uniform(-2, 2, 60)),
+    "edge": (
+        torch.asin,
+        lambda x: 1 / np.sqrt(1 - x * x),
+        np.append(RNG.uniform(-1, 1, 30), 1 - abs(sized(-9, 0, 30))),
+    ),
+    "beside a large number": (lambda x: x.sin() + 1e6, np.cos, RNG.uniform(-3, 3, 60)),
+}
+
+
+@pytest.mark.parametrize("dtype", [F64, F32], ids=str)
+def test_no_entry_is_further_off_than_is_said(dtype: Any) -> None:
+    count, wrong = 0, []
+    for name, (fn, slope, points) in HONEST.items():
+        for x in torch.from_numpy(points).to(dtype):
+            value, error = numerical_jacobian(fn, x, with_error=True)
+            with np.errstate(divide="ignore"):
+                true = float(slope(np.float64(x.item())))
+            count += 1
+            if not (abs(value.item() - true) <= error.item() or error.item() == np.inf):
+                wrong.append((name, x.item(), value.item(), true, error.item()))
+    assert count > 1000
+    assert len(wrong) <= count / 1000, wrong
+
+
+@pytest.mark.parametrize("dtype", [F64, F32], ids=str)
+@pytest.mark.parametrize("method", ["extrapolated", "central"])
+def test_where_there_is_no_slope_no_bound_is_said(method: str, dtype: Any) -> None:
+    for fn, points in (
+        (torch.sign, [0.0]),
+        (torch.floor, [-2.0, 1.0]),
+        (lambda x: torch.where(x > 0, x + 1, x), [0.0]),
+        (lambda x: x.abs().sqrt(), [0.0]),
+        (lambda x: x.sign() * x.abs() ** (1 / 3), [0.0]),
+    ):
+        for point in points:
+            x = torch.tensor(point, dtype=dtype)
+            assert numerical_jacobian(fn, x, method=method, with_error=True)[1].item() == np.inf
+    zero = torch.tensor(0.0, dtype=dtype)
+    for fn in (torch.sqrt, torch.log):  # of which there is one side, or nothing
+        error = numerical_jacobian(fn, zero, method=method, with_error=True)[1].item()
+        assert not error < np.inf
+    assert numerical_jacobian(torch.abs, zero, method=method, with_error=True)[1].item() >= 1
+
+
+def test_where_there_is_one_a_bound_is_said() -> None:
+    x = torch.tensor([1e-8, 1e-3, 0.3, 5.0, 1e3], dtype=F64)
+    for fn, slope in ((torch.sqrt, 0.5 / x.sqrt()), (torch.log, 1 / x), (lambda x: x**3, 3 * x**2)):
+        _, error = numerical_jacobian(fn, x, with_error=True)
+        assert (error.diag() <= 1e-7 * slope.abs()).all()
+
+
 # -- edges -----------------------------------------------------------------------------------------------------------------
 def test_a_number_of_a_number() -> None:
     x = torch.tensor(2.0, dtype=torch.float64)
@@ -127,10 +208,40 @@ def test_a_step_is_positive(step: float) -> None:
         torch.autograd.numerical_jacobian(torch.sin, torch.ones(2), method="central", step=step)
 
 
-@pytest.mark.parametrize("result", [2, None, torch.tensor([1, 2]), (torch.ones(2), 3.0), (torch.ones(2), {})])
+@pytest.mark.parametrize(
+    "result",
+    [
+        2,
+        None,
+        "x",
+        [],
+        np.ones(2, int),
+        torch.tensor([1, 2]),
+        (torch.ones(2), 3),
+        (torch.ones(2), {}),
+        {"a": torch.ones(2)},
+    ],
+    ids=str,
+)
 def test_what_is_no_tensor_of_floats_has_no_jacobian(result: Any) -> None:
     with pytest.raises(TypeError, match="return tensors of floats, got"):
         torch.autograd.numerical_jacobian(lambda x: result, torch.ones(2))
+
+
+def test_floats_and_arrays_count_as_tensors() -> None:
+    x = torch.tensor([1.0, 2.0], dtype=F64)
+    squares = (lambda x: (x**2).sum().item(), lambda x: (x**2).sum().numpy(), lambda x: np.float64((x**2).sum().item()))
+    for square in squares:
+        assert torch.allclose(numerical_jacobian(square, x), 2 * x)
+    reused = np.zeros(2)
+
+    def into_the_same_array(x: Any) -> list[Any]:
+        np.square(x.numpy(), out=reused)
+        return [reused, x.sum().item()]
+
+    rows = numerical_jacobian(into_the_same_array, x)
+    assert torch.allclose(rows[0], torch.diag(2 * x))
+    assert torch.allclose(rows[1], torch.ones(2, dtype=F64))
 
 
 def test_dicts_are_not_taken() -> None:

@@ -133,18 +133,18 @@ def rounding_noise(line: Line, steps: Sequence[float], unit: float) -> Array:
     return np.maximum(np.where(np.isfinite(smallest), 4 * smallest, 0), 2 * unit * np.nan_to_num(largest, posinf=0))
 
 
-def steps_between(coarsest: float, finest: float) -> list[float]:
+def steps_between(coarsest: float, finest: float, most: int = 40) -> list[float]:
     """Steps that shrink by four."""
     steps = [coarsest]
-    while steps[-1] > finest and len(steps) < 40:
+    while steps[-1] > finest and len(steps) < most:
         steps.append(steps[-1] / 4)
     return steps
 
 
-def examine(line: Line, steps: Sequence[float], noise: Array, equal: float) -> Behaviour:
+def examine(line: Line, steps: Sequence[float], noise: Array, equal: float, unit: float = 0.0) -> Behaviour:
     """The derivative along the line at 0, from values at all these steps on both sides, for each output.
 
-    Two evaluations a step.
+    Two evaluations a step.  The noise is that of values near 0, and of each value at least *unit* times its size.
     """
     count = len(steps)
     right, left = np.empty((count, *line.base.shape)), np.empty((count, *line.base.shape))
@@ -156,11 +156,12 @@ def examine(line: Line, steps: Sequence[float], noise: Array, equal: float) -> B
         slopes = (right - line.base) / right_steps, (left - line.base) / left_steps
         central = (right - left) / (right_steps - left_steps)
         half = (right_steps - left_steps) / 2
+        noise = np.fmax(noise, unit * np.fmax(np.abs(right), np.abs(left)))
         value, error = extrapolated(central, noise / half, 16.0)
         rs, re = extrapolated(slopes[0], 2 * noise / right_steps, 4.0)
         ls, le = extrapolated(slopes[1], -2 * noise / left_steps, 4.0)
         steep = [np.abs(s[-1]) > 4 * _largest_of(slopes[0][:2], slopes[1][:2]) for s in slopes]
-        jumps = [s & jump(v - line.base, noise) for s, v in zip(steep, (right, left))]
+        jumps = [s & jump(v - line.base, noise[-1]) for s, v in zip(steep, (right, left))]
         steep = [s & vertical(v, noise / half) for s, v in zip(steep, slopes)]
     has_right, has_left = np.isfinite(rs), np.isfinite(ls)
     kink = has_right & has_left & (np.abs(rs - ls) > 2 * (re + le) + equal * np.maximum(np.abs(rs), np.abs(ls)))
@@ -173,8 +174,8 @@ def examine(line: Line, steps: Sequence[float], noise: Array, equal: float) -> B
     value, error = np.where(only_right, rs, value), np.where(only_right, re, error)
     value, error = np.where(only_left, ls, value), np.where(only_left, le, error)
     if (kind == JUMP).any():
-        rs, re = _where(jumps[0], beyond(right, right_steps, noise), (rs, re))
-        ls, le = _where(jumps[1], beyond(left, left_steps, noise), (ls, le))
+        rs, re = _where(jumps[0], beyond(right, right_steps, noise[:-1]), (rs, re))
+        ls, le = _where(jumps[1], beyond(left, left_steps, noise[:-1]), (ls, le))
     if (kind == VERTICAL).any():
         rs = np.where(steep[0], np.copysign(np.inf, slopes[0][-1]), rs)
         ls = np.where(steep[1], np.copysign(np.inf, slopes[1][-1]), ls)

@@ -10,7 +10,7 @@ import numpy as np
 from .. import _runtime
 from .._modes import active_levels, differs, in_transform
 from .._runtime import wrap
-from ._differences import JUMP, KINK, Array, Line, examine, glance, steps_between
+from ._differences import JUMP, KINK, VERTICAL, Array, Line, examine, glance, steps_between
 from ._subject import ChangedShape, Subject, tuple_of
 
 _METHODS = ("extrapolated", "central", "forward", "backward")
@@ -32,7 +32,8 @@ def numerical_jacobian(
     Parameters
     ----------
     func : function
-        Takes the inputs, returns a tensor or a sequence of tensors.
+        Takes the inputs, returns a tensor or a sequence of tensors; floats and NumPy arrays, too, as what it does need not be
+        known.
     inputs : Tensor or sequence
         The point.  Tensors of floats are varied; anything else is passed on.
     method : str
@@ -49,14 +50,15 @@ def numerical_jacobian(
         Of float64: for one output and one input, of shape ``output.shape + input.shape``; otherwise a tuple for each output
         of a tuple for each input, or a tuple for the one of which there are several, as ``torch.autograd.functional.jacobian``
         gives.  With *with_error* a pair: the Jacobian, and in the same form how far its entries may be off: where the slopes
-        to the two sides differ at least half of their distance, where the function jumps infinity.
+        to the two sides differ at least half of their distance; infinity where the function jumps, and where its slope grows
+        however short the steps.
 
     Raises
     ------
     ValueError
         For another method, a *step* for extrapolation or one that is not positive, or inputs without a tensor of floats.
     TypeError
-        For a dict of inputs, and a function that returns something else than tensors of floats.
+        For a dict of inputs, and a function that returns something else than floats.
     RuntimeError
         Inside a transform of ``func`` or at a level of forward mode, where the result would be a constant.
 
@@ -87,7 +89,7 @@ def numerical_jacobian(
     if not varied:
         raise ValueError("numerical_jacobian(): expected at least one tensor of floats among the inputs, got none")
     followed = [place for place, i in enumerate(varied) if arguments[i].requires_grad]
-    subject = Subject(func, arguments, varied, tolerant=False, requiring=followed)
+    subject = Subject(lambda *given: _tensors_of(func(*given)), arguments, varied, tolerant=False, requiring=followed)
     try:
         with np.errstate(all="ignore"):
             value, error = _jacobian(subject, method, step, with_error)
@@ -105,6 +107,18 @@ def numerical_jacobian(
         _shaped(m, subject, several, len(varied) > 1 or isinstance(inputs, (tuple, list))) for m in (value, error)
     ]
     return tuple(shaped) if with_error else shaped[0]
+
+
+def _tensors_of(result: Any) -> Any:
+    """What a function returned, with tensors in the place of Python's and NumPy's floats."""
+    if isinstance(result, (list, tuple)):
+        return (
+            type(result)(map(_tensors_of, result)) if type(result) in (list, tuple) else tuple(map(_tensors_of, result))
+        )
+    if isinstance(result, (float, np.ndarray, np.floating)):
+        array = np.asarray(result)
+        return wrap(array) if array.dtype in (np.float16, np.float32, np.float64) else result
+    return result
 
 
 def _check_place(arguments: Sequence[Any]) -> None:
@@ -141,23 +155,36 @@ def _jacobian(subject: Subject, method: str, step: float | None, with_error: boo
     return value, error
 
 
+_DOUBT = 4.0
+"""By how much more than estimated entries are said to be off: estimates are made of differences that may be small by chance."""
+
+
 def _extrapolated(subject: Subject, line: Line, scale: float, small: float) -> tuple[Array, Array]:
     precision = subject.precision
-    steps = steps_between(precision.coarsest * max(scale, 1.0), precision.finest * max(min(small, scale, 1.0), 1e-30))
-    seen = examine(line, steps, subject.noise(), precision.equal)
+    coarsest, finest = precision.coarsest * max(scale, 1.0), precision.finest * max(min(small, scale, 1.0), 1e-30)
+    seen = examine(line, steps_between(coarsest, finest, 80), subject.noise(), precision.equal, precision.unit)
+    error = _DOUBT * (seen.error + precision.unit * np.abs(seen.value))
     apart = np.where(seen.kind == KINK, np.abs(seen.right - seen.left) / 2, 0)  # as far as either side's slope is
-    return seen.value, np.maximum(seen.error, np.where(seen.kind == JUMP, np.inf, apart))
+    return seen.value, np.where((seen.kind == JUMP) | (seen.kind == VERTICAL), np.inf, np.maximum(error, apart))
 
 
 def _plain(subject: Subject, line: Line, method: str, step: float, with_error: bool) -> tuple[Array, Array]:
-    """Differences of one step; their error from those of twice the step, and from noise."""
+    """Differences of one step; their error from those of longer steps, and from noise."""
     field = {"central": "central", "forward": "right", "backward": "left"}[method]
     look = glance(line, step)
     value: Array = getattr(look, field)
     if not with_error:
         return value, np.zeros_like(value)
-    order = 3 if method == "central" else 1
-    return value, np.abs(getattr(glance(line, 2 * step), field) - value) / order + 2 * subject.noise() * look.gain
+    wider = [glance(line, 2 * step), glance(line, 4 * step)]
+    near, far = np.abs(np.diff([value, *[getattr(g, field) for g in wider]], axis=0))
+    noise = subject.noise() * look.gain
+    error = _DOUBT * np.maximum(near, far / 4) + 2 * noise + subject.precision.unit * np.abs(value)
+    grows = near > 1.2 * far + _DOUBT * noise  # as at a jump, and where the slope is vertical
+    if method == "central":  # the slopes to both sides come no closer at a kink
+        apart, before = np.abs(look.right - look.left), np.abs(wider[0].right - wider[0].left)
+        error = np.where(apart > 0.75 * before, np.maximum(error, apart / 2), error)
+        grows |= apart > 1.2 * before + _DOUBT * noise
+    return value, np.where(grows, np.inf, error)
 
 
 def _shaped(matrix: Array, subject: Subject, several_outputs: bool, several_inputs: bool) -> Any:
