@@ -204,24 +204,24 @@ def log_softmax_backward(grad: Expression, output: Expression, dim: int) -> Expr
     return grad - softmax * summed(grad, dim, True) if output.ndim else grad * 0
 
 
-def softmax_bend(first: Expression, second: Expression, output: Expression, dim: int) -> Expression:
-    one, two = [summed(e * output, dim, True) if e.ndim else e * output for e in (first, second)]
-    return first * second - first * two - second * one
+def softmax_bend(grad: Expression, other: Expression, output: Expression, dim: int) -> Expression:
+    one, two = [summed(e * output, dim, True) if e.ndim else e * output for e in (grad, other)]
+    return grad * other - grad * two - other * one
 
 
-def softmax_turn(first: Expression, second: Expression, output: Expression, dim: int) -> Expression:
-    one, two = [summed(e, dim, True) if e.ndim else e for e in (second * output, first * second)]
-    return first * second - first * one - output * two
+def softmax_turn(grad: Expression, other: Expression, output: Expression, dim: int) -> Expression:
+    one, two = [summed(e, dim, True) if e.ndim else e for e in (other * output, grad * other)]
+    return grad * other - grad * one - output * two
 
 
-def log_softmax_tangent(self: Expression, output: Expression, dim: int) -> Expression:
+def log_softmax_tangent(grad: Expression, output: Expression, dim: int) -> Expression:
     softmax = output.algebra.call("exp", (output,), (), output.shape, output.dtype)
-    return self - summed(self * softmax, dim, True) if output.ndim else self * 0
+    return grad - summed(grad * softmax, dim, True) if output.ndim else grad * 0
 
 
-def log_softmax_bend(first: Expression, second: Expression, output: Expression, dim: int) -> Expression:
+def log_softmax_bend(grad: Expression, other: Expression, output: Expression, dim: int) -> Expression:
     softmax = output.algebra.call("exp", (output,), (), output.shape, output.dtype)
-    return -first * softmax * (summed(second, dim, True) if second.ndim else second)
+    return -grad * softmax * (summed(other, dim, True) if other.ndim else other)
 
 
 def squared_error(self: Expression, target: Expression, reduction: int) -> Expression | None:

@@ -101,15 +101,15 @@ parts |= {
     "silu_backward": lambda grad, self: grad * self.sigmoid() * (1 + self * (1 - self.sigmoid())),
     "leaky_relu_backward": lambda grad, self, negative_slope: ops.choices.where(self > 0, grad, grad * negative_slope),
     "softmax_backward": lambda grad, output, dim: output * (grad - (grad * output).sum(dim, keepdim=True)),
-    "softmax_bend": lambda first, second, output, dim: first * second
-    - first * (second * output).sum(dim, keepdim=True)
-    - second * (first * output).sum(dim, keepdim=True),
-    "softmax_turn": lambda first, second, output, dim: first * second
-    - first * (second * output).sum(dim, keepdim=True)
-    - output * (first * second).sum(dim, keepdim=True),
+    "softmax_bend": lambda grad, other, output, dim: grad * other
+    - grad * (other * output).sum(dim, keepdim=True)
+    - other * (grad * output).sum(dim, keepdim=True),
+    "softmax_turn": lambda grad, other, output, dim: grad * other
+    - grad * (other * output).sum(dim, keepdim=True)
+    - output * (grad * other).sum(dim, keepdim=True),
     "log_softmax_backward": lambda grad, output, dim: grad - output.exp() * grad.sum(dim, keepdim=True),
-    "log_softmax_tangent": lambda self, output, dim: self - (self * output.exp()).sum(dim, keepdim=True),
-    "log_softmax_bend": lambda first, second, output, dim: -first * output.exp() * second.sum(dim, keepdim=True),
+    "log_softmax_tangent": lambda grad, output, dim: grad - (grad * output.exp()).sum(dim, keepdim=True),
+    "log_softmax_bend": lambda grad, other, output, dim: -grad * output.exp() * other.sum(dim, keepdim=True),
     "mish_backward": lambda grad, self: grad * MISH.at(traced, self, 1),
     "softsign_backward": lambda grad, self: grad / (1 + self.abs()) ** 2,
     "softplus_derivative": lambda grad, self, order, beta, threshold: ops.choices.where(

@@ -35,20 +35,20 @@ def _log_softmax_backward_kernel(grad: np.ndarray, output: np.ndarray, *, dim: i
     return kernels.log_softmax_backward(grad, output, dim)
 
 
-def _log_softmax_tangent_kernel(self: np.ndarray, output: np.ndarray, *, dim: int) -> np.ndarray:
-    return kernels.log_softmax_tangent(self, output, dim)
+def _log_softmax_tangent_kernel(grad: np.ndarray, output: np.ndarray, *, dim: int) -> np.ndarray:
+    return kernels.log_softmax_tangent(grad, output, dim)
 
 
-def _bend_kernel(first: np.ndarray, second: np.ndarray, output: np.ndarray, *, dim: int) -> np.ndarray:
-    return kernels.softmax_bend(first, second, output, dim)
+def _bend_kernel(grad: np.ndarray, other: np.ndarray, output: np.ndarray, *, dim: int) -> np.ndarray:
+    return kernels.softmax_bend(grad, other, output, dim)
 
 
-def _turn_kernel(first: np.ndarray, second: np.ndarray, output: np.ndarray, *, dim: int) -> np.ndarray:
-    return kernels.softmax_turn(first, second, output, dim)
+def _turn_kernel(grad: np.ndarray, other: np.ndarray, output: np.ndarray, *, dim: int) -> np.ndarray:
+    return kernels.softmax_turn(grad, other, output, dim)
 
 
-def _log_softmax_bend_kernel(first: np.ndarray, second: np.ndarray, output: np.ndarray, *, dim: int) -> np.ndarray:
-    return kernels.log_softmax_bend(first, second, output, dim)
+def _log_softmax_bend_kernel(grad: np.ndarray, other: np.ndarray, output: np.ndarray, *, dim: int) -> np.ndarray:
+    return kernels.log_softmax_bend(grad, other, output, dim)
 
 
 def _sum(F: Any, x: Any, dim: int) -> Any:
@@ -74,23 +74,23 @@ op("softmax_backward", "SoftmaxBackwardBackward0", _softmax_backward_kernel, ("g
    grad=lambda F, g, output, dim: F.softmax_backward(g, output, dim=dim),
    output=lambda F, g, grad, output, dim: F.softmax_bend(g, grad, output, dim=dim))  # fmt: skip
 
-# Of first * second - first * sum(second * output) - second * sum(first * output).
-op("softmax_bend", "SoftmaxBackwardBackwardBackward0", _bend_kernel, ("first", "second", "output"),
-   tangent={"first": lambda F, t, second, output, dim: F.softmax_bend(t, second, output, dim=dim),
-            "second": lambda F, t, first, output, dim: F.softmax_bend(t, first, output, dim=dim),
-            "output": lambda F, t, first, second, dim: _crossed(F, t, first, second, dim)},
-   first=lambda F, g, second, output, dim: F.softmax_turn(g, second, output, dim=dim),
-   second=lambda F, g, first, output, dim: F.softmax_turn(g, first, output, dim=dim),
-   output=lambda F, g, first, second, dim: _crossed(F, g, first, second, dim))  # fmt: skip
+# Of grad * other - grad * sum(other * output) - other * sum(grad * output).
+op("softmax_bend", "SoftmaxBackwardBackwardBackward0", _bend_kernel, ("grad", "other", "output"),
+   tangent={"grad": lambda F, t, other, output, dim: F.softmax_bend(t, other, output, dim=dim),
+            "other": lambda F, t, grad, output, dim: F.softmax_bend(t, grad, output, dim=dim),
+            "output": lambda F, t, grad, other, dim: _crossed(F, t, grad, other, dim)},
+   grad=lambda F, g, other, output, dim: F.softmax_turn(g, other, output, dim=dim),
+   other=lambda F, g, grad, output, dim: F.softmax_turn(g, grad, output, dim=dim),
+   output=lambda F, g, grad, other, dim: _crossed(F, g, grad, other, dim))  # fmt: skip
 
-# Of first * second - first * sum(second * output) - output * sum(first * second), which is the other way round.
-op("softmax_turn", "SoftmaxBackwardBackwardBackward0", _turn_kernel, ("first", "second", "output"),
-   tangent={"first": lambda F, t, second, output, dim: F.softmax_turn(t, second, output, dim=dim),
-            "second": lambda F, t, first, output, dim: F.softmax_turn(first, t, output, dim=dim),
-            "output": lambda F, t, first, second, dim: _crossed(F, second, first, t, dim)},
-   first=lambda F, g, second, output, dim: F.softmax_bend(g, second, output, dim=dim),
-   second=lambda F, g, first, output, dim: _turned_back(F, g, first, output, dim),
-   output=lambda F, g, first, second, dim: _crossed(F, first, second, g, dim))  # fmt: skip
+# Of grad * other - grad * sum(other * output) - output * sum(grad * other), which is the other way round.
+op("softmax_turn", "SoftmaxBackwardBackwardBackward0", _turn_kernel, ("grad", "other", "output"),
+   tangent={"grad": lambda F, t, other, output, dim: F.softmax_turn(t, other, output, dim=dim),
+            "other": lambda F, t, grad, output, dim: F.softmax_turn(grad, t, output, dim=dim),
+            "output": lambda F, t, grad, other, dim: _crossed(F, other, grad, t, dim)},
+   grad=lambda F, g, other, output, dim: F.softmax_bend(g, other, output, dim=dim),
+   other=lambda F, g, grad, output, dim: _turned_back(F, g, grad, output, dim),
+   output=lambda F, g, grad, other, dim: _crossed(F, grad, other, g, dim))  # fmt: skip
 
 _log_softmax = op("log_softmax", "LogSoftmaxBackward0", _log_softmax_kernel, ("self",),
                   tangent=lambda F, t, result, dim: F.log_softmax_tangent(t, result, dim=dim),
@@ -103,22 +103,22 @@ op("log_softmax_backward", "LogSoftmaxBackwardBackward0", _log_softmax_backward_
    grad=lambda F, g, output, dim: F.log_softmax_tangent(g, output, dim=dim),
    output=lambda F, g, grad, output, dim: F.log_softmax_bend(g, grad, output, dim=dim))  # fmt: skip
 
-# Of self - sum(self * exp(output)), which is the other way round.
-op("log_softmax_tangent", "LogSoftmaxBackwardBackward0", _log_softmax_tangent_kernel, ("self", "output"),
-   tangent={"self": lambda F, t, output, dim: F.log_softmax_tangent(t, output, dim=dim),
-            "output": lambda F, t, self, output, dim: F.zeros_like(t) - _sum(F, t * self * F.exp(output), dim)},
-   self=lambda F, g, output, dim: F.log_softmax_backward(g, output, dim=dim),
-   output=lambda F, g, self, output, dim: F.log_softmax_bend(self, g, output, dim=dim))  # fmt: skip
+# Of grad - sum(grad * exp(output)), which is the other way round.
+op("log_softmax_tangent", "LogSoftmaxBackwardBackward0", _log_softmax_tangent_kernel, ("grad", "output"),
+   tangent={"grad": lambda F, t, output, dim: F.log_softmax_tangent(t, output, dim=dim),
+            "output": lambda F, t, grad, output, dim: F.zeros_like(t) - _sum(F, t * grad * F.exp(output), dim)},
+   grad=lambda F, g, output, dim: F.log_softmax_backward(g, output, dim=dim),
+   output=lambda F, g, grad, output, dim: F.log_softmax_bend(grad, g, output, dim=dim))  # fmt: skip
 
-# Of -first * exp(output) * sum(second).
-op("log_softmax_bend", "LogSoftmaxBackwardBackwardBackward0", _log_softmax_bend_kernel, ("first", "second", "output"),
-   tangent={"first": lambda F, t, second, output, dim: F.log_softmax_bend(t, second, output, dim=dim),
-            "second": lambda F, t, first, output, dim: F.log_softmax_bend(first, t, output, dim=dim),
-            "output": lambda F, t, first, second, output, dim: F.log_softmax_bend(t * first, second, output, dim=dim)},
-   first=lambda F, g, second, output, dim: F.log_softmax_bend(g, second, output, dim=dim),
-   second=lambda F, g, first, output, dim: F.zeros_like(g) - _sum(F, g * first * F.exp(output), dim),
-   output=lambda F, g, first, second, output, dim:
-       F.log_softmax_bend(g * first, second, output, dim=dim))  # fmt: skip
+# Of -grad * exp(output) * sum(other).
+op("log_softmax_bend", "LogSoftmaxBackwardBackwardBackward0", _log_softmax_bend_kernel, ("grad", "other", "output"),
+   tangent={"grad": lambda F, t, other, output, dim: F.log_softmax_bend(t, other, output, dim=dim),
+            "other": lambda F, t, grad, output, dim: F.log_softmax_bend(grad, t, output, dim=dim),
+            "output": lambda F, t, grad, other, output, dim: F.log_softmax_bend(t * grad, other, output, dim=dim)},
+   grad=lambda F, g, other, output, dim: F.log_softmax_bend(g, other, output, dim=dim),
+   other=lambda F, g, grad, output, dim: F.zeros_like(g) - _sum(F, g * grad * F.exp(output), dim),
+   output=lambda F, g, grad, other, output, dim:
+       F.log_softmax_bend(g * grad, other, output, dim=dim))  # fmt: skip
 
 
 def _converted(name: str, input: Tensor, dtype: Any) -> Tensor:
