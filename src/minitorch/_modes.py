@@ -55,10 +55,12 @@ class Observer:
         Whether what it sees is done again, to batches.
     pushes : bool
         Whether it computes more of the results, tangents.
+    every_slice : bool
+        Whether it wants to see slices that are all of a dimension, too, as at other sizes they are a part.
     """
 
     lifts: bool | str = False
-    parts = batches = pushes = False
+    parts = batches = pushes = every_slice = False
     direct: Any = None
     """Where it is the only observer: ``direct(row, out, inputs, params)`` is called, if there is one, and no ``Call`` made."""
 
@@ -138,6 +140,11 @@ def lifted() -> bool:
     return any([bool(observer.lifts) and observer.active() for observer in observers])
 
 
+def every_slice() -> bool:
+    """Whether slices that are all of a dimension are calls here, too."""
+    return any([observer.every_slice and observer.active() for observer in observers])
+
+
 def differs(tensor: Any) -> bool:
     """Whether a tensor stands here for one of each example of a batch."""
     return any([observer.active() and observer.differs(tensor) for observer in observers])
@@ -149,6 +156,9 @@ def differ_since(observer: Observer, values: tuple[Any, ...]) -> bool:
     began = observers[: observers.index(observer)]
     return any([o.holds(v) for o in began for v in values if hasattr(v, "_array")])
 
+
+exporting: ContextVar[bool] = ContextVar("exporting", default=False)
+"""Whether a model is being traced to be exported, so that values are not asked for where they only hint at a faster way."""
 
 mode_place: ContextVar[Any] = ContextVar("mode_place", default=None)
 """Where the mode was switched: code and offset, or the code of a decorated function and None; while something observes."""

@@ -91,7 +91,7 @@ def test_a_module_for_many_sizes_computes_those_that_depend_on_values(
 ) -> None:
     function, path = FUNCTIONS[name], tmp_path / "many.py"
     program = static.trace(function, torch.tensor(example), quiet=True)
-    if name in ("iteration", "branch", "unique"):
+    if name in ("iteration", "branch") or (name, example) == ("unique", ROWS[2]):
         with pytest.raises(RuntimeError, match=r"to_python\(\)"):
             program.to_python(path, dynamic_axes={"x": {0: "n"}})
         assert not path.exists()

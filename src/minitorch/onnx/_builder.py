@@ -98,7 +98,7 @@ class Builder:
     ----------
     onnx : module
     axis_of : callable
-        Gives the value that an `Axis` is of.
+        Gives the value that an `Axis` is of, and its number there.
     has : callable
         Whether there is such a value already.
     seen : callable
@@ -115,7 +115,7 @@ class Builder:
     def __init__(
         self,
         onnx: ModuleType,
-        axis_of: Callable[[Axis], Value],
+        axis_of: Callable[[Axis], tuple[Value, int]],
         has: Callable[[Axis], bool],
         seen: Callable[[], list[Seen]],
     ) -> None:
@@ -198,8 +198,8 @@ class Builder:
 
     def _axis(self, axis: Axis) -> Value:
         if axis not in self._sizes:
-            value = self._axis_of(axis)
-            self._sizes[axis] = self("Shape", value, start=axis.axis, end=axis.axis + 1)
+            value, number = self._axis_of(axis)
+            self._sizes[axis] = self("Shape", value, start=number, end=number + 1)
         return self._sizes[axis]
 
     def number(self, value: Any, dtype: Any) -> Value:
@@ -236,11 +236,7 @@ class Builder:
             step = self("Mul", self.cast(count, value.dtype), self.number(value.step, value.dtype))
             return self("Add", step, self.number(value.start, value.dtype))
         if isinstance(value, Spaced):
-            count = self("Range", self.scalar(0), self.scalar(value.count), self.scalar(1))
-            last = self("Max", self("Sub", self.scalar(value.count), self.scalar(1)), self.scalar(1))
-            start, end = [self.number(number, value.dtype) for number in (value.start, value.end)]
-            step = self("Div", self("Sub", end, start), self.cast(last, value.dtype))
-            return self("Add", self("Mul", self.cast(count, value.dtype), step), start)
+            return self._spaced(value)
         if isinstance(value, (Diagonal, Triangle)):
             rows, columns = [self("Range", self.scalar(0), self.scalar(n), self.scalar(1)) for n in value.shape]
             offset = self("Sub", columns, self("Unsqueeze", rows, self.ints([1])))
@@ -250,6 +246,20 @@ class Builder:
             inside = self("LessOrEqual", offset, self.scalar(value.diagonal))
             return self("Where", inside, self.number(value.below, value.dtype), self.number(value.above, value.dtype))
         raise CannotExport("a constant has other values at other sizes, and no expression for them was found")
+
+    def _spaced(self, value: Spaced) -> Value:
+        """As the kernel does it: counted from the nearer end, with products and sums of floats in doubles."""
+        wide = np.dtype(np.float64)
+        size, two = self.scalar(value.count), self.scalar(2)
+        last = self("Sub", size, self.scalar(1))
+        start, end = [self.number(number, value.dtype) for number in (value.start, value.end)]
+        step = self("Div", self("Sub", end, start), self.cast(self("Max", last, self.scalar(1)), value.dtype))
+        index, step = self("Range", self.scalar(0), size, self.scalar(1)), self.cast(step, wide)
+        up = self("Add", self.cast(start, wide), self("Mul", step, self.cast(index, wide)))
+        back = self.cast(self("Sub", last, index), wide)
+        down = self("Sub", self.cast(end, wide), self("Mul", step, back))
+        first = self("Less", index, self("Max", self("Div", size, two), self("Sub", two, size)))
+        return self.cast(self("Where", first, up, down), value.dtype)
 
     # -- what many forms do --------------------------------------------------------------------------------------------
     def cast(self, value: Value, dtype: Any) -> Value:
@@ -313,6 +323,18 @@ class Builder:
     def binary(self, op: str, value: Value, number: float) -> Value:
         """An operation with a number."""
         return self(op, value, self.constant(number, value.dtype))
+
+    def extreme(self, op: str, value: Value, other: Value) -> Value:
+        """``Max`` or ``Min``, which runtimes do not have for bools and small integers."""
+        if value.dtype == bool:
+            return self("Or" if op == "Max" else "And", value, other)
+        wide = np.dtype(np.int32) if value.dtype.kind in "iu" and value.dtype.itemsize < 4 else value.dtype
+        return self.cast(self(op, self.cast(value, wide), self.cast(other, wide)), value.dtype)
+
+    def ordered(self, value: Value) -> Value:
+        """A value in a dtype that runtimes can sort."""
+        small = value.dtype.kind in "biu" and value.dtype.itemsize < 4
+        return self.cast(value, np.int32) if small else value
 
     def like(self, value: Value, other: Value) -> Value:
         """A value, of which is noted that it has the shape of another."""

@@ -41,6 +41,27 @@ def sub_scaled(g: Builder, self: Value, other: Value, alpha: Any) -> Value:
     return g("Sub", self, g("Mul", other, g.number(alpha, other)))
 
 
+def _extreme(op: str, *names: str) -> None:
+    @form(*names)
+    def extreme(g: Builder, *inputs: Value) -> Value:
+        return g.extreme(op, *inputs)
+
+
+_extreme("Max", "maximum", "clamp_min_tensor", "clamp_low")
+_extreme("Min", "minimum", "clamp_max_tensor", "clamp_high")
+
+
+@form("sign", "sgn")
+def sign(g: Builder, self: Value) -> Value:
+    """Zero for what is no number."""
+    found = g("Sign", self)
+    return found if self.dtype.kind != "f" else g("Where", g("IsNaN", self), g.constant(0, self.dtype), found)
+
+
+_MOST = 64
+"""The exponent up to which powers of integers are products, which are exact."""
+
+
 @form("pow_number")
 def pow_number(g: Builder, self: Value, exponent: Any) -> Value:
     if exponent == 2:
@@ -48,6 +69,8 @@ def pow_number(g: Builder, self: Value, exponent: Any) -> Value:
     if exponent == 0.5:
         return g("Sqrt", self)
     (_, dtype) = g.results[0]
+    if dtype.kind in "iu" and 0 < exponent <= _MOST:
+        return _product(g, g.cast(self, dtype), int(exponent))
     return g("Pow", g.cast(self, dtype), g.number(exponent, dtype))
 
 
@@ -62,12 +85,28 @@ def rsqrt(g: Builder, self: Value) -> Value:
     return g("Reciprocal", g("Sqrt", self))
 
 
+def _product(g: Builder, value: Value, count: int) -> Value:
+    """A value times itself."""
+    if count == 1:
+        return value
+    half = _product(g, value, count // 2)
+    whole = g("Mul", half, half)
+    return g("Mul", whole, value) if count % 2 else whole
+
+
 @form("floor_divide", "div_floor")
 def div_floor(g: Builder, self: Value, other: Value) -> Value:
-    """Of integers, ONNX's Div rounds towards zero: what is left over is taken away first."""
+    """Of floats, what is left over is taken away first, as it need not be where a quotient is rounded: ``1 // 0.1`` is 9.  Of
+    integers, ONNX's Div rounds towards zero, which is one too much where the two remainders differ."""
+    quotient = g("Div", self, other)
     if self.dtype.kind == "f":
-        return g("Floor", g("Div", self, other))
-    return g("Div", g("Sub", self, g("Mod", self, other)), other)
+        whole = g("Round", g("Div", g("Sub", self, remainder(g, self, other)), other))
+        plain = g("Or", g("Equal", other, g.constant(0, self.dtype)), g("IsInf", other))
+        return g("Where", plain, quotient, whole)
+    if self.dtype.kind == "u":
+        return quotient
+    above = g("Not", g("Equal", g("Mod", self, other), g("Mod", self, other, fmod=1)))
+    return g("Sub", quotient, g.cast(above, self.dtype))
 
 
 @form("div_trunc")
@@ -94,7 +133,9 @@ def frac(g: Builder, self: Value) -> Value:
 def remainder(g: Builder, self: Value, other: Value) -> Value:
     if self.dtype.kind != "f":
         return g("Mod", self, other)
-    return g("Sub", self, g("Mul", g("Floor", g("Div", self, other)), other))
+    rest = g("Mod", self, other, fmod=1)
+    differ = g("Less", g("Mul", g("Sign", rest), g("Sign", other)), g.constant(0, self.dtype))
+    return g("Where", differ, g("Add", rest, other), rest)
 
 
 @form("remainder_number")
@@ -117,7 +158,7 @@ def _numbers(name: str, op: str) -> None:
     def of_numbers(g: Builder, self: Value, other: Value) -> Value:
         """What is no number does not count."""
         if self.dtype.kind != "f":
-            return g(op, self, other)
+            return g.extreme(op, self, other)
         rest = g("Where", g("IsNaN", other), self, g(op, self, other))
         return g("Where", g("IsNaN", self), other, rest)
 
@@ -133,12 +174,16 @@ def exp2(g: Builder, self: Value) -> Value:
 
 @form("expm1")
 def expm1(g: Builder, self: Value) -> Value:
-    return g.binary("Sub", g("Exp", self), 1)
+    """``tanh(x / 2) * (exp(x) + 1)``, in which nothing small is taken from 1."""
+    return g("Mul", g("Tanh", g.binary("Mul", self, 0.5)), g.binary("Add", g("Exp", self), 1))
 
 
 @form("log1p")
 def log1p(g: Builder, self: Value) -> Value:
-    return g("Log", g.binary("Add", self, 1))
+    """Near 0 by way of ``2 * atanh(x / (x + 2))``, in which nothing small is added to 1."""
+    near = g.binary("Mul", g("Atanh", g("Div", self, g.binary("Add", self, 2))), 2)
+    small = g("Less", g("Abs", self), g.constant(0.5, self.dtype))
+    return g("Where", small, near, g("Log", g.binary("Add", self, 1)))
 
 
 @form("log2")
@@ -203,7 +248,11 @@ def isneginf(g: Builder, self: Value) -> Value:
 
 @form("signbit")
 def signbit(g: Builder, self: Value) -> Value:
-    return g("Less", self, g.constant(0, self.dtype))
+    """One over a negative zero is below zero."""
+    below = g("Less", self, g.constant(0, self.dtype))
+    if self.dtype.kind != "f":
+        return below
+    return g("Or", below, g("Less", g("Reciprocal", self), g.constant(0, self.dtype)))
 
 
 @form("bitwise_not")
@@ -253,10 +302,10 @@ def _bound(g: Builder, self: Value, op: str, bound: Any) -> Value:
     if bound is None:
         return self
     if not isinstance(bound, (int, float)):
-        return g(op, self, g.number(bound, self))
+        return g.extreme(op, self, g.number(bound, self))
     if self.dtype.kind != "f" and isinstance(bound, float) and not bound.is_integer():
         raise CannotExport(f"integers are bounded by {bound}, which is none: give an integer")
-    return g(op, self, g.constant(bound, self.dtype))
+    return g.extreme(op, self, g.constant(bound, self.dtype))
 
 
 @form("clamp")
@@ -276,7 +325,7 @@ def clamp_max(g: Builder, self: Value, max: Any) -> Value:
 
 @form("clamp_tensors")
 def clamp_tensors(g: Builder, self: Value, min: Value, max: Value) -> Value:
-    return g("Min", g("Max", self, min), max)
+    return g.extreme("Min", g.extreme("Max", self, min), max)
 
 
 @form("fill", "fill_", "fill_tensor", "fill_tensor_")
@@ -298,6 +347,11 @@ def zeros_of(g: Builder, src: Value) -> Value:
 
 
 # -- activations -------------------------------------------------------------------------------------------------------
+@form("relu")
+def relu(g: Builder, self: Value) -> Value:
+    return g("Relu", self) if self.dtype.kind == "f" else g.extreme("Max", self, g.constant(0, self.dtype))
+
+
 @form("hardtanh")
 def hardtanh(g: Builder, self: Value, min_val: Any, max_val: Any) -> Value:
     return g("Clip", self, g.number(min_val, self), g.number(max_val, self))
@@ -356,18 +410,23 @@ def logsigmoid(g: Builder, self: Value) -> Value:
 
 @form("softshrink")
 def softshrink(g: Builder, self: Value, lambd: float) -> Value:
-    return g("Shrink", self, bias=lambd, lambd=lambd)
+    return _shrunk(g, self, lambd, lambd)
 
 
 @form("hardshrink")
 def hardshrink(g: Builder, self: Value, lambd: float) -> Value:
-    return g("Shrink", self, bias=0.0, lambd=lambd)
+    return _shrunk(g, self, 0.0, lambd)
+
+
+def _shrunk(g: Builder, value: Value, bias: float, lambd: float) -> Value:
+    """What is no number stays so."""
+    return g("Where", g("IsNaN", value), value, g("Shrink", value, bias=bias, lambd=lambd))
 
 
 @form("threshold")
 def threshold(g: Builder, self: Value, threshold: float, value: float) -> Value:
-    above = g("Greater", self, g.constant(threshold, self.dtype))
-    return g("Where", above, self, g.constant(value, self.dtype))
+    below = g("LessOrEqual", self, g.constant(threshold, self.dtype))
+    return g("Where", below, g.constant(value, self.dtype), self)
 
 
 @form("glu")
@@ -413,4 +472,6 @@ def isclose(g: Builder, a: Value, b: Value, rtol: float, atol: float, equal_nan:
     if equal_nan:
         raise CannotExport("isclose(equal_nan=True)")
     room = g.binary("Add", g.binary("Mul", g("Abs", b), rtol), atol)
-    return g("Or", g("Equal", a, b), g("LessOrEqual", g("Abs", g("Sub", a, b)), room))
+    difference = g("Abs", g("Sub", a, b))
+    near = g("And", g("LessOrEqual", difference, room), g("Not", g("IsInf", difference)))
+    return g("Or", g("Equal", a, b), near)

@@ -7,14 +7,13 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from .. import version
 from .._files import replacing
-from .._modes import no_grad
+from .._modes import exporting, no_grad
 from .._runtime import Tensor
 from ..nn.modules.module import Module
 from ..static._python import modules_of
@@ -42,7 +41,6 @@ from ._translate import Translation
 from .errors import OnnxExporterError, UnsupportedOperatorError
 
 _LARGEST = 2**31
-_exporting: ContextVar[bool] = ContextVar("exporting", default=False)
 
 
 class TrainingMode(enum.Enum):
@@ -55,7 +53,7 @@ class TrainingMode(enum.Enum):
 
 def is_in_onnx_export() -> bool:
     """Whether a model is being traced to be exported."""
-    return _exporting.get()
+    return exporting.get()
 
 
 class ONNXProgram:
@@ -219,11 +217,11 @@ def _in_mode(model: Any, training: TrainingMode) -> Iterator[None]:
     buffers = [(b, b._array.copy()) for module in modules for b in module._buffers.values() if b is not None]
     for module in modules if training is not TrainingMode.PRESERVE else ():
         module.training = training is TrainingMode.TRAINING
-    token = _exporting.set(True)
+    token = exporting.set(True)
     try:
         yield
     finally:
-        _exporting.reset(token)
+        exporting.reset(token)
         for module, mode in zip(modules, modes):
             module.training = mode
         for buffer, before in buffers:

@@ -258,8 +258,9 @@ def log_softmax(g: Builder, self: Value, dim: int) -> Value:
 @form("safe_softmax")
 def safe_softmax(g: Builder, self: Value) -> Value:
     """Zeros where a whole row is minus infinity."""
-    found = g("Softmax", self, axis=-1)
-    return g("Where", g("IsNaN", found), g.constant(0, self.dtype), found)
+    found, highest = g("Softmax", self, axis=-1), g("ReduceMax", self, g.ints([-1]), keepdims=1)
+    hidden = g("And", g("IsInf", highest, detect_positive=0), g("IsNaN", found))
+    return g("Where", hidden, g.constant(0, self.dtype), found)
 
 
 # -- recurrent layers --------------------------------------------------------------------------------------------------

@@ -48,19 +48,19 @@ parts |= {
     "addr": lambda self, vec1, vec2, beta, alpha: self * beta + vec1[:, None] * vec2 * alpha,
     "baddbmm": lambda self, batch1, batch2, beta, alpha: self * beta + (batch1 @ batch2) * alpha,
     "addbmm": lambda self, batch1, batch2, beta, alpha: self * beta + (batch1 @ batch2).sum(0) * alpha,
-    "logaddexp": lambda self, other: ops.choices.maximum(self, other) + (-(self - other).abs()).exp().log1p(),
+    "logaddexp": lambda self, other: ops.choices.maximum(self, other) + (-_distance(self, other)).exp().log1p(),
     "hypot": lambda self, other: (self * self + other * other).sqrt(),
     "sinc": lambda self: ops.choices.where(self == 0, 1.0, (self * 3.141592653589793).sin() / (self * 3.141592653589793)),
-    "copysign": lambda self, other: ops.choices.where(other < 0, -self.abs(), self.abs()),
+    "copysign": lambda self, other: ops.choices.where(other.signbit(), -self.abs(), self.abs()),
     "heaviside": lambda self, values: ops.choices.where(self == 0, values, (self > 0).to(values.dtype)),
     "logit": lambda self, eps: _logit(self if eps is None else self.clamp(eps, 1 - eps)),
-    "xlogy": lambda self, other: ops.choices.where(self == 0, 0.0, self * other.log()),
+    "xlogy": lambda self, other: ops.choices.where((self == 0) & (other == other), 0.0, self * other.log()),
     "ndtr": lambda self: ops.special.erfc(self * -0.7071067811865476) * 0.5,
     "ldexp": lambda self, other: self * other.to(self.dtype).exp2(),
     "cross": lambda self, other, dim: _cross(self, other, dim),
     "trace": lambda self: self.diagonal().sum(),
     "nan_to_num": lambda self, nan, posinf, neginf: _nan_to_num(self, nan, posinf, neginf),
-    "cumprod": lambda self, dim: ops.join.stack(_running(self.unbind(dim)), dim) if self.dim() else self,
+    "median": lambda self: self.reshape(-1).median(0)[0],
     "roll": lambda self, shifts, dims: _rolled(self, shifts, dims),
     "unfold": lambda self, dimension, size, step: _windows(self, dimension, size, step),
     "pixel_shuffle": lambda self, factor: _shuffled(self, factor),
@@ -69,7 +69,7 @@ parts |= {
     "nansum": lambda self, dim, keepdim: ops.choices.where(self != self, 0.0, self).sum(dim, keepdim),
     "atan2": lambda self, other: _angle(self, other),
     "copysign_number": lambda self, other: ops.choices.where(other < 0, -self.abs(), self.abs()),
-    "logaddexp2": lambda self, other: ops.choices.maximum(self, other) + ((-(self - other).abs()).exp2() + 1).log2(),
+    "logaddexp2": lambda self, other: ops.choices.maximum(self, other) + ((-_distance(self, other)).exp2() + 1).log2(),
     "xlogy_number": lambda self, other: self * other.log(),
     "number_xlogy": lambda other, self: other.log() * self,
     "round_decimals": lambda self, decimals: (self * 10.0**decimals).round() / 10.0**decimals,
@@ -137,11 +137,18 @@ def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
 
 def _angle(y: Any, x: Any) -> Any:
     """The angle of a point: that of its slope, and half a turn more or less where x is negative."""
+    both = y.isinf() & x.isinf()
+    y, x = ops.choices.where(both, y.sign(), y), ops.choices.where(both, x.sign(), x)
     slope = (y / x).atan()
-    turn = ops.choices.where(y < 0, -3.141592653589793, 3.141592653589793)
+    turn = ops.choices.where(y.signbit(), -3.141592653589793, 3.141592653589793)
     angle = ops.choices.where(x < 0, slope + turn, slope)
-    straight = ops.choices.where(y == 0, 0.0, turn * 0.5)
-    return ops.choices.where(x == 0, straight, angle)
+    straight = ops.choices.where(y == 0, ops.choices.where(x.signbit(), turn, y), turn * 0.5)
+    return ops.choices.where((x == 0) & (y == y), straight, angle)
+
+
+def _distance(x: Any, y: Any) -> Any:
+    """How far numbers are apart; infinities of one sign are not."""
+    return ops.choices.where(x == y, 0.0, (x - y).abs())
 
 
 def _turned(x: Any, quarters: int, one: int, other: int) -> Any:
@@ -199,13 +206,6 @@ def _picked(scores: Any, target: Any, weight: Any, kept: Any, divisor: Any, summ
 def _cross(x: Any, y: Any, dim: int) -> Any:
     (a, b, c), (d, e, f) = x.unbind(dim), y.unbind(dim)
     return ops.join.stack([b * f - c * e, c * d - a * f, a * e - b * d], dim)
-
-
-def _running(items: Any) -> list[Any]:
-    found = [items[0]]
-    for item in items[1:]:
-        found.append(found[-1] * item)
-    return found
 
 
 def _rolled(x: Any, shifts: Any, dims: Any) -> Any:

@@ -169,7 +169,7 @@ def gather(g: Builder, self: Value, index: Value, dim: int) -> Value:
     )
 
 
-@form("take_along", "take_repeatedly", "sort", "sort_stable", "topk", "kthvalue", "median_dim")
+@form("take_along", "take_repeatedly", "sort", "sort_stable", "topk", "kthvalue", "median_dim", "cummax", "cummin")
 def take_along(g: Builder, self: Value, dim: int, index: Value, keepdim: bool) -> Value:
     if not self.ndim:
         return self
@@ -334,7 +334,7 @@ def argsort(g: Builder, self: Value, dim: int, descending: bool) -> Value:
 
 
 def _top(g: Builder, self: Value, count: Any, dim: int, largest: bool) -> Value:
-    return g("TopK", self, g.ints([count]), outputs=2, axis=dim, largest=int(largest), sorted=1)[1]
+    return g("TopK", g.ordered(self), g.ints([count]), outputs=2, axis=dim, largest=int(largest), sorted=1)[1]
 
 
 @form("the indices of topk")
@@ -351,11 +351,12 @@ def kth_index(g: Builder, self: Value, k: Any, dim: int) -> Value:
 
 @form("the indices of median")
 def median_index(g: Builder, self: Value, dim: int, skip_nan: bool) -> Value:
-    size = self.sizes[dim]
-    if skip_nan or not isinstance(size, int):
-        raise CannotExport("median() that skips NaN, or along a dimension whose size varies")
-    k = (size + 1) // 2
-    return g.slice(_int64(_top(g, self, k, dim, False)), dim, k - 1, k)
+    if skip_nan:
+        raise CannotExport("nanmedian(), whose place depends on how many elements are NaN")
+    one, two = g.ints([1]), g.ints([2])
+    k = g("Div", g("Add", g.ints([self.sizes[dim]]), one), two)
+    smallest = _int64(g("TopK", g.ordered(self), k, outputs=2, axis=dim, largest=0, sorted=1)[1])
+    return g("Slice", smallest, g("Sub", k, one), k, g.ints([dim]))
 
 
 def _int64(value: Value) -> Value:
@@ -376,6 +377,7 @@ def argmin(g: Builder, self: Value, dim: Any, keepdim: bool) -> Value:
 def _arg(g: Builder, op: str, self: Value, dim: Any, keepdim: bool) -> Value:
     if not self.ndim:
         return g.scalar(0)
+    self = g.like(g.ordered(self), self)
     if dim is not None:
         return g(op, self, axis=dim, keepdims=int(keepdim))
     ((shape, _),) = g.results
@@ -412,12 +414,12 @@ _reduction("prod_all prod", "ReduceProd")
 
 @form("max_dim")
 def max_dim(g: Builder, self: Value, dim: int, keepdim: bool) -> Value:
-    return reduced(g, "ReduceMax", self, dim, keepdim)
+    return reduced(g, "ReduceMax", g.like(g.ordered(self), self), dim, keepdim)
 
 
 @form("min_dim")
 def min_dim(g: Builder, self: Value, dim: int, keepdim: bool) -> Value:
-    return reduced(g, "ReduceMin", self, dim, keepdim)
+    return reduced(g, "ReduceMin", g.like(g.ordered(self), self), dim, keepdim)
 
 
 @form("aminmax")
@@ -511,10 +513,15 @@ def cumsum(g: Builder, self: Value, dim: int, reverse: bool) -> Value:
 
 
 @form("bags")
-def bags(g: Builder, indices: Value, offsets: Value | None, size: int, padding: Any, dtype: Any) -> tuple[Value, ...]:
-    """Bags of one length each: the rows of a matrix of indices."""
-    if offsets is not None or padding is not None:
-        raise CannotExport("bags of several lengths: give a matrix of indices, and no padding_idx")
+def bags(
+    g: Builder, indices: Value, offsets: Value | None, include_last: bool, padding: Any, dtype: Any
+) -> tuple[Value, ...]:
+    """Bags of one length each, the rows of a matrix of indices; or of several, by where they begin."""
+    if padding is not None or include_last:
+        given = "include_last_offset=True" if include_last else f"padding_idx={padding}"
+        raise CannotExport(f"{given} leaves out indices by their values: give bags without these")
+    if offsets is not None:
+        return _bags_from(g, indices, g.cast(offsets, INT64), dtype)
     count, length = indices.sizes
     numbers = g("Range", g.scalar(0), g.scalar(count), g.scalar(1))
     bag = g.reshape(g.expand(g("Unsqueeze", numbers, g.ints([1])), (count, length)), (-1,))
@@ -523,3 +530,50 @@ def bags(g: Builder, indices: Value, offsets: Value | None, size: int, padding: 
     flat = g.reshape(g.cast(indices, INT64), (-1,))
     kept = g("Range", g.scalar(0), g("Size", indices), g.scalar(1))
     return flat, bag, counts, numbers, kept, divisors
+
+
+def _bags_from(g: Builder, indices: Value, offsets: Value, dtype: Any) -> tuple[Value, ...]:
+    """The bag of an index is how many have begun by then, less one."""
+    positions = g("Range", g.scalar(0), g("Size", indices), g.scalar(1))
+    begun = g.cast(g("GreaterOrEqual", positions, g("Unsqueeze", offsets, g.ints([1]))), INT64)
+    bag = g("Sub", g("ReduceSum", begun, g.ints([0]), keepdims=0), g.scalar(1))
+    ends = g("Concat", g.slice(offsets, 0, 1, 2**63 - 1), g("Shape", indices), axis=0)
+    counts = g("Sub", ends, offsets)
+    divisors = g.cast(g.unsqueeze(g("Max", counts, g.ints([1])), 1), dtype)
+    full = g("Reshape", g("NonZero", counts), g.ints([-1]))
+    return g.cast(indices, INT64), bag, counts, full, positions, divisors
+
+
+# -- running results ---------------------------------------------------------------------------------------------------
+def _running(g: Builder, op: str, self: Value, dim: int, fill: Any) -> Value:
+    """Of the elements up to each one along a dimension: a row of a matrix for each, with *fill* for those after it."""
+    places = g("Range", g.scalar(0), g.scalar(self.sizes[dim]), g.scalar(1))
+    until = g("GreaterOrEqual", g.unsqueeze(places, 1), places)
+    if rest := range(2, self.ndim - dim + 1):
+        until = g.unsqueeze(until, *rest)
+    row = g("Where", until, g.unsqueeze(self, dim), g.constant(fill, self.dtype))
+    return g.like(g(op, row, g.ints([dim + 1]), keepdims=0), self)
+
+
+@form("cumprod")
+def cumprod(g: Builder, self: Value, dim: int) -> Value:
+    self = g.like(g.cast(self, g.results[0][1]), self)
+    return _running(g, "ReduceProd", self, dim, 1) if self.ndim else self
+
+
+@form("the indices of records")
+def record_indices(g: Builder, self: Value, ufunc: Any, dim: int) -> Value:
+    """Where each element's running extreme stands: the latest of equal ones."""
+    if not self.ndim:
+        return g.scalar(0)
+    self, highest = g.like(g.ordered(self), self), ufunc is np.maximum
+    if self.dtype.kind == "f":
+        fill = -np.inf if highest else np.inf
+    else:
+        fill = np.iinfo(self.dtype).min if highest else np.iinfo(self.dtype).max
+    extremes = _running(g, "ReduceMax" if highest else "ReduceMin", self, dim, fill)
+    places = g("Range", g.scalar(0), g.scalar(self.sizes[dim]), g.scalar(1))
+    if rest := range(1, self.ndim - dim):
+        places = g.unsqueeze(places, *rest)
+    records = g("Where", g("Equal", self, extremes), places, g.scalar(0))
+    return _running(g, "ReduceMax", g.like(records, self), dim, 0)

@@ -41,6 +41,11 @@ def reads_of(row: Any) -> tuple[str, ...]:
     return tuple(row.inputs) if read is None else read
 
 
+def takes_many(row: Any) -> bool:
+    """Whether a row, or a choice, takes any number of inputs, which its form reads as a list."""
+    return row.variadic or bool(row.inputs and row.inputs[0][0] == "*")
+
+
 def by_position(row: Any) -> bool:
     """Whether the form of a row takes its inputs by position."""
     return _reads[row.name] is None
@@ -57,11 +62,10 @@ def _node(op: str, kind: Any = None) -> Form:
 
 _ONE_NODE = """
     abs Abs   acos Acos   acosh Acosh   asin Asin   asinh Asinh   atan Atan   atanh Atanh   ceil Ceil   cos Cos   cosh Cosh
-    erf Erf   exp Exp   floor Floor   log Log   neg Neg   reciprocal Reciprocal   relu Relu   round Round   sigmoid Sigmoid
-    sign Sign   sgn Sign   sin Sin   sinh Sinh   sqrt Sqrt   tan Tan   tanh Tanh   hardswish HardSwish   mish Mish
+    erf Erf   exp Exp   floor Floor   log Log   neg Neg   reciprocal Reciprocal   round Round   sigmoid Sigmoid
+    sin Sin   sinh Sinh   sqrt Sqrt   tan Tan   tanh Tanh   hardswish HardSwish   mish Mish
     isnan IsNaN   isinf IsInf   softsign Softsign   sub Sub   div Div   pow Pow
-    maximum Max   minimum Min   clamp_min_tensor Max   clamp_max_tensor Min
-    clamp_low Max   clamp_high Min   eq Equal   matmul MatMul
+    eq Equal   matmul MatMul
     contiguous Identity   clone Identity   detach Identity   alias Identity
 """
 

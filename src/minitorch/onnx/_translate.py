@@ -16,17 +16,11 @@ from .._op import Row
 from .._trace_instructions import Called, Graded, Left, Made, Packed, Ran, Sized, Slot, Written, slots_in
 from ..static._facts import draws
 from ..static._instructions import settled
-from ..static._size_expressions import Axis, Scaled, Varying
+from ..static._size_expressions import Axis, Scaled, Size, Varying
 from ..static._sizes import General
-from . import _elementwise, _networks, _shapes  # noqa: F401  (fill the table)
+from . import _elementwise, _grid, _networks, _shapes  # noqa: F401  (fill the table)
 from ._builder import INT64, Builder, CannotExport, Seen, Value
-from ._table import by_position, forms, reads_of
-
-_PARTS = {
-    **dict.fromkeys(["placed", "places in a grid", "the floor of places", "cells of an image"], "grid_sample"),
-    **dict.fromkeys(["records", "the indices of records"], "cummax"),
-}
-"""The functions that people call, of operations that are their parts."""
+from ._table import by_position, forms, reads_of, takes_many
 
 
 class Problem:
@@ -43,7 +37,7 @@ class Problem:
     """
 
     def __init__(self, name: str, path: str, reason: str = "") -> None:
-        self.name, self.path, self.reason = _PARTS.get(name, name), path, reason
+        self.name, self.path, self.reason = name, path, reason
 
     def __str__(self) -> str:
         said = f"{self.name}()" + f" in {self.path}" * bool(self.path)
@@ -119,12 +113,17 @@ class Translation:
         name = self._names.get(id(array))
         return self.builder.constant(array) if name is None else self.builder.parameter(name, array)
 
-    def _axis_value(self, axis: Axis) -> Value:
+    def _axis_value(self, axis: Axis) -> tuple[Value, int]:
+        """A value of which a dimension has a size, and which one."""
         if axis.slot in self._missing:
-            return self._stand_in(axis.slot)
+            own = Size(((1, (axis,)),))
+            for slot, value in self._values.items():
+                if own in self.general.shapes[slot]:
+                    return value, self.general.shapes[slot].index(own)
+            return self._stand_in(axis.slot), axis.axis
         if not self._has(axis):
             raise CannotExport("its shape is no expression of known sizes")
-        return self._values[axis.slot] if axis.slot in self._values else self._value(axis.slot)
+        return self._values[axis.slot] if axis.slot in self._values else self._value(axis.slot), axis.axis
 
     def _has(self, axis: Axis) -> bool:
         return axis.slot in self._values or axis.slot in self.general.constants or axis.slot in self._missing
@@ -184,7 +183,8 @@ class Translation:
         except CannotExport as error:
             problem = Problem(name, path, str(error))
         if problem is not None or self._stood_in:
-            self._missing |= {Slot(s): (problem, [*reads, *self._stood_in]) for s in outputs}
+            known = self._missing if problem is None else ()  # what was missing, and is handed on in its own slot
+            self._missing |= {Slot(s): (problem, [*reads, *self._stood_in]) for s in outputs if s not in known}
 
     def _called(self, called: Called, path: str) -> None:
         name = called.row.name
@@ -197,18 +197,18 @@ class Translation:
             self._makers |= {Slot(s): (called, path) for s in called.outputs}
 
         def make() -> None:
-            for slot, value in zip(called.outputs, self._written_out(called)):
+            values = self._written_out(called)
+            for slot, value in zip(called.outputs, values):
                 self._keep(slot, value)
-            self._missing |= {
-                Slot(s): (Problem(f"the derivative of {name}", path), called.reads) for s in called.asides
-            }
+            aside = (*called.asides, *called.outputs[len(values) :])
+            self._missing |= {Slot(s): (Problem(f"the derivative of {name}", path), called.reads) for s in aside}
 
         self._attempt(name, path, outputs, self._needed(called), make)
 
     def _needed(self, called: Called) -> list[Slot]:
         """The slots that a form reads."""
         wanted = reads_of(called.row)
-        if called.row.variadic:
+        if takes_many(called.row):
             return slots_in(called.inputs)
         inputs = [i for name, i in zip(called.row.inputs, called.inputs) if name in wanted]
         params = [p for name, p in zip(called.row.params, called.params) if name in wanted]
@@ -220,9 +220,9 @@ class Translation:
         wanted = reads_of(called.row)
         inputs = self._inputs(called, wanted)
         given: dict[str, Any] = {}
-        for name, value in zip(called.row.inputs, [inputs] if called.row.variadic else inputs):
-            if name in wanted:
-                given[name] = value
+        for name, value in zip(called.row.inputs, [inputs] if takes_many(called.row) else inputs):
+            if name.lstrip("*") in wanted:
+                given[name.lstrip("*")] = value
         for name, param in zip(called.row.params, called.params):
             if name in wanted:
                 given[name] = self._parameter(name, param)
@@ -235,8 +235,8 @@ class Translation:
     def _inputs(self, called: Called, wanted: Sequence[str]) -> list[Value | None]:
         """The operands in the dtypes that the row takes them in; None for those that its form does not read."""
         row = called.row
-        read = [row.variadic or name in wanted for name in row.inputs[: 1 if row.variadic else None]]
-        read = read * len(called.inputs) if row.variadic else read
+        many = takes_many(row)
+        read = [True] * len(called.inputs) if many else [name in wanted for name in row.inputs]
         values = [self._operand(called, k) if r else None for k, (_, r) in enumerate(zip(called.inputs, read))]
         arrays = [self._array(called, k) for k in range(len(called.inputs))]
         if not isinstance(row, Row) or any([a is None for a in arrays]):

@@ -14,9 +14,10 @@ from .._args import array_of
 from .._choices import choice
 from .._dtypes import BOOL
 from .._errors import scalar_name
+from .._kernels.spaced import spaced
 from .._op import op
 from .._runtime import wrap
-from . import linalg
+from . import join, linalg
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -314,9 +315,10 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
             stacklevel=2,
         )
     axes = []
-    for n in size[2:]:
-        steps = np.linspace(-1, 1, n) if n > 1 else np.zeros(1)
-        axes.append(steps if corners else steps * (n - 1) / n)
-    places = np.stack([*np.meshgrid(*axes, indexing="ij")[::-1], np.ones(tuple(size[2:]))], -1)
-    base = np.broadcast_to(places.reshape(1, -1, ndim + 1), (size[0], prod(size[2:]), ndim + 1)).astype(array.dtype)
-    return linalg.bmm(wrap(base), theta.transpose(1, 2)).view(size[0], *size[2:], ndim)
+    for place, n in enumerate(size[2:]):
+        steps = wrap(spaced(-1.0, 1.0, n, np.float64) if n > 1 else np.zeros(1))
+        along: Any = steps if corners else steps * (n - 1) / n
+        axes.append(along.view([n if k == place else 1 for k in range(ndim)]).expand(size[2:]))
+    places = join.stack([*axes[::-1], wrap(np.ones(1)).expand(size[2:])], -1).to(theta.dtype)
+    base = places.view(1, -1, ndim + 1).expand(size[0], -1, -1)
+    return linalg.bmm(base, theta.transpose(1, 2)).view(size[0], *size[2:], ndim)

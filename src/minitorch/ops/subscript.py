@@ -16,7 +16,7 @@ from .._errors import scalar_name
 from .._inplace import rebase, refuse, write
 from .._kernels.scatter import ALL, add_at
 from .._layouts import layout_of, layouts
-from .._modes import differs, grad_on, observers
+from .._modes import differs, every_slice, grad_on, observers
 from .._op import build, op, rows
 from .._records import note_read, observe_write, tell_assignment
 from .._runtime import made, silent, traced, wrap
@@ -294,7 +294,7 @@ def _viewed(input: Any, index: Any, written: bool = False) -> tuple[Any, Indices
             viewed = _select(viewed, dim, part)
         elif part.__class__ is slice:
             start, end, step = _bounds(part)
-            if start or step != 1 or end < viewed._array.shape[dim]:
+            if start or step != 1 or end < viewed._array.shape[dim] or (end != END and every_slice()):
                 viewed = slice_(viewed, dim, start, end, step)
             dim += 1
         elif part is None or part.__class__ is bool:

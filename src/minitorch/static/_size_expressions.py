@@ -207,8 +207,19 @@ class Fit:
         key = values, tuple(near), divided
         if key not in self.known:
             found = self._found(values, near, divided)
-            self.known[key] = self._bounded(values, near) if found is None and divided else found
+            if found is None and divided:
+                found = self._bounded(values, near) or self._elsewhere(values)
+            self.known[key] = found
         return self.known[key]
+
+    def _elsewhere(self, values: tuple[int, ...]) -> Size | None:
+        """An expression of one size that is neither an argument's nor an operand's, such as what an image lacks of another."""
+        for axis in [axis for axis in self.exact.values() if not any([axis is known for known, _ in self.first])]:
+            alone = Fit()
+            alone.sizes = {axis: self.sizes[axis]}
+            if (found := alone._found(values, [axis], divided=True)) is not None:
+                return found
+        return None
 
     def _bounded(self, values: tuple[int, ...], near: Sequence[Axis]) -> Size | None:
         """An expression with a bound that several values are: the others settle what it is."""

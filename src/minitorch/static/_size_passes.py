@@ -121,7 +121,9 @@ class Pass:
 
 
 class _Located(Trace):
-    """A trace that notes of which module an instruction is."""
+    """A trace that notes of which module an instruction is, for a program of many sizes."""
+
+    every_slice = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.paths: dict[int, str] = {}

@@ -229,7 +229,7 @@ class General:
             return Varying(tuple(arrays)) if isinstance(value, Varying) else Filled(shape, value, first.dtype)
         if len(full) < len(arrays):
             return Varying(tuple(arrays))
-        if first.ndim == 1 and all([len(a) > 1 for a in arrays]):
+        if first.ndim == 1 and sum([len(a) > 1 for a in arrays]) > 2:
             return self._counted(arrays, shape[0], near)
         if first.ndim == 2:
             return self._diagonal(arrays, shape, near) or self._triangle(arrays, shape, near)
@@ -237,7 +237,10 @@ class General:
 
     def _counted(self, arrays: list[np.ndarray], count: Any, near: Sequence[Axis]) -> Any:
         dtype = arrays[0].dtype
-        lines = [(a[0].item(), (a[1] - a[0]).item()) for a in arrays]
+        steps = [(a[1] - a[0]).item() for a in arrays if len(a) > 1]
+        if len(steps) < len(arrays) and len(set(steps)) > 1:
+            return Varying(tuple(arrays))
+        lines = [(a[0].item(), (a[1] - a[0]).item() if len(a) > 1 else steps[0]) for a in arrays]
         counted = [start + step * np.arange(len(a)) for a, (start, step) in zip(arrays, lines)]
         exact = all([alike(a, c.astype(dtype)) for a, c in zip(arrays, counted)])
         if dtype.kind == "f" and not exact:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..._modes import grad_on
+from ..._modes import exporting, grad_on
 from ..._tensor import Tensor
 from ...ops.attention import additive_mask
 from ...ops.creation import full
@@ -39,7 +39,9 @@ def _causal_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
 
 
 def _is_causal(mask: Tensor | None, hint: bool | None, size: int) -> bool:
-    """The hint; without one, whether the mask is the causal one."""
+    """The hint; without one, whether the mask is the causal one, which only makes it faster."""
+    if hint is None and exporting.get():
+        return False
     if hint is not None or mask is None:
         return bool(hint)
     hidden = _causal_mask(size, dtype=mask.dtype)
