@@ -84,7 +84,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "clamp_high": [sample(lambda t, x, high: t.clamp(x, max=high), [-1.0, 0.5, 0.25], [-1.0, 1.0, 0.0], order=1)],
     "cofactor_slope": [sample(row("cofactor_slope"), normal(2, 4, 4), normal(2, 4, 4))],
     "copysign": [sample(lambda t, a, b: t.copysign(a, b), [0.0, 1.0, -1.5], [1.0, -2.0, 3.0], order=1)],
-    "elu_derivative": [sample(row("elu_derivative", 1.3, 1.1, 0.8, 1), distinct(6))],
+    "elu_derivative": [sample(row("elu_derivative", 1.3, 1.1, 0.8, 1), normal(6), distinct(6))],
     "half_of": [sample(row("half_of", 0, True), normal(2))],
     "hardsigmoid": [sample(lambda t, x: F.hardsigmoid(x), _AROUND)],
     "hardsigmoid_backward": [sample(lambda t, x: F.hardsigmoid(x) * x, _AROUND)],
