@@ -18,6 +18,7 @@ from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
 from ._calls_seen import CallsSeen
 from ._stands import MISSING
+from ._told import Told, asked_in_c
 
 
 class Effect(NamedTuple):
@@ -87,12 +88,15 @@ class Effects(CallsSeen):
         of people's the first argument of their first call.
     closures : dict of tuple to (code, list)
         The code of people's functions that ran and are closures, with the values of their variables.
+    told : Told
+        What libraries told people's functions.
     """
 
     def __init__(self) -> None:
         self.said, self.spoken, self.surely = "", "", False
         self.codes: dict[int, tuple[CodeType, Any, Any]] = {}
         self.closures: dict[tuple[int, ...], tuple[CodeType, list[Any]]] = {}
+        self.told = Told()
 
     def __enter__(self) -> Self:
         self._block = sys._getframe(1)
@@ -122,13 +126,15 @@ class Effects(CallsSeen):
     def _see(self, frame: FrameType, event: str, called: Any) -> None:
         if inside():  # that is called again, with whatever it does
             return
+        if event in ("call", "return"):
+            self.told.see(frame, event, called)
         if event == "call":
             if id(frame.f_code) not in self.codes:
                 self._notice(frame)
             if frame.f_code.co_freevars and is_theirs(frame.f_code.co_filename):
                 self._notice_closure(frame)
         if event == "c_call":
-            effect = effect_of(called)
+            effect = effect_of(called, self.told.asks(frame, called))
         elif event == "call" and frame.f_code.co_name in _IN_PYTHON:
             effect = _written_in_python(frame)
         elif event == "return" and called is None and _failed(frame):
@@ -146,8 +152,8 @@ class Effects(CallsSeen):
             self.said, self.surely = said, not effect.passing
 
 
-def effect_of(called: Any) -> Effect | None:
-    """What a call of a function of C does."""
+def effect_of(called: Any, asks: bool = True) -> Effect | None:
+    """What a call of a function of C does; one that *asks* wants to know what it tells."""
     holder, name = getattr(called, "__self__", None), called.__name__
     if holder.__class__ is ModuleType:
         module: str = holder.__name__
@@ -155,6 +161,8 @@ def effect_of(called: Any) -> Effect | None:
             return Effect(f"it calls time.{name}(): call it outside")
         if module in ("posix", "nt") and name not in _HARMLESS:
             return Effect(f"it calls os.{name}(): call it outside", True)
+        if asks and (path := asked_in_c(called)):
+            return Effect(f"it calls {path}(), which may tell another thing each time: call it outside")
         return _FUNCTIONS.get(called)
     if isinstance(holder, io.IOBase):
         if holder is sys.stdout or holder is sys.stderr:

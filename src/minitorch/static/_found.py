@@ -20,8 +20,8 @@ class Found:
         Containers, the items that they had, and the keys of dicts that are no object's attributes.
     tensors : list of Tensor
         Those that are reached by name, but for what optimizers keep.
-    arrays : list of (ndarray, bytes)
-        NumPy arrays, and the bytes that they had.
+    arrays : list of (ndarray, tuple)
+        NumPy arrays, and what they were: see ``array_state``.
     asked : list of (callable, object)
         Functions without arguments, and what they told.
     absent : dict of int to (namespace, set of str)
@@ -49,7 +49,7 @@ class Found:
         self.named: list[tuple[Any, str, Any]] = []
         self.slots: list[tuple[Any, str, Any]] = []
         self.contents: list[tuple[Any, tuple[Any, ...], list[Any] | None]] = []
-        self.arrays: list[tuple[np.ndarray, bytes]] = []
+        self.arrays: list[tuple[np.ndarray, tuple[Any, ...]]] = []
         self.asked: list[tuple[Callable[[], Any], Any]] = []
         self.absent: dict[int, tuple[Any, set[Any]]] = {}
         self.stand: list[tuple[Any, str, Any, str]] = []

@@ -18,7 +18,19 @@ from .. import _dtypes, _runtime
 from .._identity import owner
 from .._modes import grad_on, inference_mode_on
 from .._tape import AccumulateGrad
-from ._stands import MISSING, addresses, alike, cached_by, held, items_of, keeps, same_memory, shown, stored
+from ._stands import (
+    MISSING,
+    addresses,
+    alike,
+    array_state,
+    cached_by,
+    held,
+    items_of,
+    keeps,
+    same_memory,
+    shown,
+    stored,
+)
 from ._surroundings import Surroundings
 
 _BASES = attrgetter("__mro__")
@@ -34,8 +46,8 @@ class Guards:
         self._scope: dict[str, Any] = {
             "__name__": None, "__builtins__": __builtins__, "MISSING": MISSING,
             "alike": alike, "same_layout": same_layout, "alike_items": alike_items, "addresses": addresses, "held": held,
-            "stored": stored, "keeps": keeps, "owner": owner, "same_memory": same_memory, "is_": is_,
-            "still_cached": still_cached,
+            "stored": stored, "array_state": array_state, "keeps": keeps, "owner": owner, "same_memory": same_memory,
+            "is_": is_, "still_cached": still_cached,
         }  # fmt: skip
 
     def name(self, value: Any) -> str:
@@ -75,8 +87,7 @@ class Guards:
                 now, before = self.name(container), self.name(keys)
                 self.unless(self._same(now, keys, before), f"all(map(alike, {now}, {before}))")
         for array, seen in around.arrays:
-            now, (kind, shape) = self.name(array), (self.name(array.dtype), array.shape)
-            self.unless(f"{now}.tobytes() == {self.name(seen)} and {now}.shape == {shape} and {now}.dtype is {kind}")
+            self.unless(f"array_state({self.name(array)}) == {self.name(seen)}")
         for space, absent in around.absent.values():
             self.unless(f"{self.name(space)}.keys().isdisjoint({self.name(frozenset(absent))})")
         if around.stand:

@@ -21,6 +21,24 @@ _PAIRS = {
     f"{a}_FAST_{b}_FAST": (f"{a}_FAST", f"{b}_FAST")
     for a, b in (("LOAD", "LOAD"), ("STORE", "LOAD"), ("STORE", "STORE"))
 }
+_BINARY = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul", "&": "and",
+    "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift",
+}  # fmt: skip
+_COMPARED = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
+_SPECIAL = {
+    "BINARY_SUBSCR": "getitem", "STORE_SUBSCR": "setitem", "DELETE_SUBSCR": "delitem", "GET_ITER": "iter",
+    "UNPACK_SEQUENCE": "iter", "CONTAINS_OP": "contains", "UNARY_NEGATIVE": "neg", "UNARY_POSITIVE": "pos",
+    "UNARY_INVERT": "invert", "UNARY_NOT": "bool", "POP_JUMP_IF_TRUE": "bool", "POP_JUMP_IF_FALSE": "bool",
+    "POP_JUMP_FORWARD_IF_TRUE": "bool", "POP_JUMP_FORWARD_IF_FALSE": "bool", "JUMP_IF_TRUE_OR_POP": "bool",
+    "JUMP_IF_FALSE_OR_POP": "bool", "FORMAT_VALUE": "format",
+}  # fmt: skip
+_BY_FUNCTION = {
+    "abs": ("abs",), "len": ("len",), "bool": ("bool",), "int": ("int",), "float": ("float",), "complex": ("complex",),
+    "sum": ("add", "radd"), "min": ("lt",), "max": ("gt",), "pow": ("pow", "rpow"), "all": ("iter", "bool"),
+    "any": ("iter", "bool"), "list": ("iter",), "tuple": ("iter",), "reversed": ("reversed",),
+}  # fmt: skip
+"""The special methods that Python's operators and functions call."""
 _LEAVES = {
     dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE") if name in dis.opmap
 }
@@ -84,6 +102,23 @@ def executed(instructions: Sequence[dis.Instruction], places: set[int]) -> list[
     return found
 
 
+def _special(instruction: dis.Instruction) -> list[str]:
+    """The special methods that an instruction may call."""
+    kind = instruction.opname
+    found: Sequence[str] = ()
+    if kind == "BINARY_OP":
+        symbol = instruction.argrepr.removesuffix("=")
+        name = _BINARY.get(symbol, "getitem")  # which is one from Python 3.14 on
+        found = (name, f"r{name}", f"i{name}") if instruction.argrepr != symbol else (name, f"r{name}")
+    elif kind == "COMPARE_OP":
+        found = (_COMPARED.get(instruction.argval, "eq"),)
+    elif kind in _SPECIAL:
+        found = (_SPECIAL[kind],)
+    elif kind == "LOAD_GLOBAL":
+        found = _BY_FUNCTION.get(instruction.argval, ())
+    return [f"__{name}__" for name in found]
+
+
 def _names_of(code: types.CodeType, instructions: list[dis.Instruction], inner: Sequence[Names]) -> Names:
     found: Any = Names._make([set() for _ in Names._fields])
     for others in inner:
@@ -95,6 +130,7 @@ def _names_of(code: types.CodeType, instructions: list[dis.Instruction], inner: 
     chain: tuple[str, ...] = ()
     for number, instruction in enumerate(instructions):
         name, kind = instruction.argval, instruction.opname
+        found.attributes.update(_special(instruction))
         if kind.startswith("IMPORT"):
             (found.imports if kind == "IMPORT_NAME" else found.attributes).add(name)
         elif kind.endswith(("_GLOBAL", "_NAME", "_ATTR", "_METHOD")):

@@ -38,7 +38,21 @@ from ._effects import effect_of
 from ._found import Found
 from ._libraries import FIXED, HEAP, decimal_places, of_library, question
 from ._names_in_code import Names, codes_in, names_in, names_run
-from ._stands import MISSING, an_object, cached_by, held, is_plain, item, items_of, kept_by, slots_of, state_of, stored
+from ._stands import (
+    MISSING,
+    an_object,
+    array_state,
+    cached_by,
+    held,
+    is_plain,
+    item,
+    items_of,
+    kept_by,
+    slots_of,
+    state_of,
+    stored,
+)
+from ._told import Again
 from ._uses import EACH, ITSELF, KEYS, LENGTH, PLACES, Use, is_whole, uses_run
 
 _MOST = 10_000
@@ -57,7 +71,8 @@ _UNGUARDED = {
     "_version": "the number of writes into a tensor", "storage_offset": "where in its memory a tensor begins",
     "data_ptr": "where a tensor lies", "is_set_to": "where a tensor lies", "_is_view": "whether a tensor is a view",
     "untyped_storage": "the memory around a tensor", "is_inference": "in which mode a tensor was made",
-    "grad_fn": "how a tensor was made",
+    "grad_fn": "how a tensor was made", "_base": "which tensor a view is of",
+    "ctypes": "where an array lies", "__array_interface__": "where an array lies",
     "get_num_threads": "the number of threads", "geterr": "what NumPy does about errors",
     "__globals__": "variables whose names are not seen", "cell_contents": "a closure's variables",
     "getrecursionlimit": "the interpreter's limit",
@@ -131,6 +146,7 @@ class Reached(Found):
         self._grads: dict[int, Any] = {}
         self._hooked: list[tuple[Any, int, str]] = []
         self._tensors: list[tuple[Any, Any, Any, str]] = []
+        self._late: list[tuple[Any, str]] = []  # what may have a better name elsewhere
         self._todo: list[tuple[Any, str]] = [(root, name_of(root)) for root in roots[:1]]
         self._todo += [(root, "an argument") for root in roots[1:]]
         self._todo += [(found, stored(found, "__qualname__", type(found).__name__)) for found in met]
@@ -150,7 +166,9 @@ class Reached(Found):
     # -- the walk ------------------------------------------------------------------------------------------------------
     def _walk(self) -> None:
         known = -1
-        while self._todo or known != len(self._names) + len(self._holders) + len(self._makers):
+        while self._todo or self._late or known != len(self._names) + len(self._holders) + len(self._makers):
+            if not self._todo and known == len(self._names) + len(self._holders) + len(self._makers):
+                self._todo, self._late = self._late, []
             while self._todo:
                 value, path = self._todo.pop()
                 if not is_plain(value) and id(value) not in self._seen:
@@ -171,6 +189,8 @@ class Reached(Found):
             self._function(value, path)
         elif isinstance(value, types.MethodType):
             self._todo += [(value.__self__, path.rpartition(".")[0] or "self"), (value.__func__, path)]
+        elif isinstance(value, Again):
+            self._ask(value, value.path)
         elif isinstance(value, _INDIRECT):
             self._indirect(value, path)
         elif (wrapped := stored(value, "__wrapped__")) is not MISSING:  # what is traced; a decorator that is an object
@@ -442,7 +462,8 @@ class Reached(Found):
         keys = container if isinstance(container, dict) else range(len(values))
         for key, value in zip(keys, values):
             if not is_plain(value) and key not in _REGISTRIES and not (isinstance(value, dict) and of_library(value)):
-                self._todo.append((value, f"{path}[{key!r}]" if is_plain(key) else f"an item of {path}"))
+                place = f"[{key!r}]" if keyed or not isinstance(container, dict) else f".{key}"
+                self._todo.append((value, f"{path}{place}" if is_plain(key) else f"an item of {path}"))
 
     def _array(self, array: np.ndarray, path: str) -> None:
         if path == "an argument":
@@ -453,7 +474,7 @@ class Reached(Found):
             self._refuse(f"it reads {path}, a large NumPy array, which may change: pass it as a tensor", later=True)
             return
         self._paths[id(array)] = path
-        self.arrays.append((array, array.tobytes()))
+        self.arrays.append((array, array_state(array)))
         memory = owner(array)
         self.memory[id(memory)] = memory
 
@@ -470,8 +491,9 @@ class Reached(Found):
         for group in (groups, *[group["params"] for group in groups]):
             self._paths[id(group)] = f"{path}.param_groups"
             self.contents.append((group, tuple(group), None))
-        for tensor in [t for group in groups for t in group["params"]]:
-            self._todo.append((tensor, path))
+        for number, group in enumerate(groups):
+            given = f"{path}.param_groups[{number}]['params']"
+            self._late += [(tensor, f"{given}[{place}]") for place, tensor in enumerate(group["params"])]
         for state in states.values():
             for tensor in [t for t in state.values() if isinstance(t, _runtime.Tensor)]:
                 self._tensor(tensor, path)

@@ -11,11 +11,12 @@ from types import CodeType, FrameType
 from typing import Any, TypeAlias
 
 from .. import _runtime
-from .._pytree import tree_flatten, tree_unflatten
+from .._pytree import tree_unflatten
 from .._trace import Trace
 from .._trace_instructions import Left
 from ._facts import flattened
 from ._names_in_code import instructions_of
+from ._stands import flat
 
 Path: TypeAlias = tuple[Any, ...]
 """The indices and keys that lead to a number in a list, a tuple or a dict."""
@@ -217,7 +218,7 @@ def leaf_at(value: Any, path: Path) -> tuple[int, Any]:
         ):
             return -1, None
         number = number[key]
-    leaves, _ = tree_flatten(_put(value, path))
+    leaves, _ = flat(_put(value, path))
     return next((n for n, leaf in enumerate(leaves) if leaf is _HERE), -1), number
 
 
@@ -239,7 +240,7 @@ class Returned:
     """
 
     def __init__(self, trace: Trace, out: Any) -> None:
-        leaves, self._structure = tree_flatten(out)
+        leaves, self._structure = flat(out)
         self._alone = isinstance(out, _runtime.Tensor)
         self._places = [n for n, leaf in enumerate(leaves) if isinstance(leaf, _runtime.Tensor)]
         self.fixed = [None if isinstance(leaf, _runtime.Tensor) else leaf for leaf in leaves]
@@ -254,7 +255,7 @@ class Returned:
 
     def tensors(self, out: Any) -> list[Any]:
         """The tensors in what was returned."""
-        leaves, _ = tree_flatten(out)
+        leaves, _ = flat(out)
         return [leaves[place] for place in self._places]
 
     def made(self, tensors: Sequence[Any], numbers: Mapping[Path, Any]) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from .. import _runtime
 from .._device import device
 from .._dtypes import dtype
+from .._pytree import tree_flatten
 from ._libraries import of_library
 
 MISSING: Any = object()
@@ -76,9 +77,19 @@ def form(spec: Any, others: list[Any]) -> tuple[Any, ...]:
     return spec.type, mark(spec.context, others), tuple([form(child, others) for child in spec.children_specs])
 
 
+def flat(tree: Any) -> tuple[list[Any], Any]:
+    """The leaves and the structure of arguments or results; a named tuple with attributes of its own is an object."""
+    return tree_flatten(tree, lambda part: isinstance(part, tuple) and bool(getattr(part, "__dict__", None)))
+
+
 def shown(array: np.ndarray) -> tuple[Any, ...]:
     """Which elements an array shows: those that show the same are one value."""
     return array.ctypes.data, array.shape, array.strides, array.dtype
+
+
+def array_state(array: np.ndarray) -> tuple[Any, ...]:
+    """What code can read of an array: its elements, and how they lie in memory."""
+    return array.tobytes(), array.shape, array.dtype, array.strides, array.flags.num
 
 
 def same_memory(a: np.ndarray, b: np.ndarray) -> bool:

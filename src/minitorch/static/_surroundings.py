@@ -34,6 +34,7 @@ from ._stands import (
     MISSING,
     alike,
     an_object,
+    array_state,
     cached_by,
     held,
     is_plain,
@@ -48,6 +49,7 @@ from ._stands import (
     weakly,
 )
 from ._steps import containers_of, set_by_step
+from ._told import Again, Told
 
 _MADE = ("<string>", "<frozen ")
 """Where functions are said to be from that are made of text, such as a dataclass's, or come with the interpreter."""
@@ -72,6 +74,7 @@ class Surroundings(Reached):
     ) -> None:
         super().__init__(roots, arguments, met, ran)
         self._given = arguments, met
+        self._again: list[Again] = []
         self._prints = False  # whether tensors are shown as texts
         self._named: list[tuple[Any, Any, Any, str, int]] = []
         self._frozen: list[Any] = []  # tensors that require no grad, of which the call reads or sets the gradient
@@ -127,7 +130,9 @@ class Surroundings(Reached):
         for f in [f for f in functions if isinstance(f, types.FunctionType) and id(f) not in young]:
             if any([f.__code__ is code and _closes_over(f.__closure__, values) for code, values in others]):
                 found.append(f)
-        return found
+        known = [call for call in self._given[1] if isinstance(call, Again)]
+        objects = [call for call in self._again if not is_plain(call.found)]
+        return found + [call for call in objects if not any(map(call.same_call, known))]
 
     def _knows(self, code: types.CodeType, values: Sequence[Any]) -> bool:
         """Whether a function of this code was reached whose variables are these."""
@@ -135,11 +140,14 @@ class Surroundings(Reached):
 
     def narrowed(self, ran: Executed) -> Surroundings:
         """After a call that changed nothing: what of all this the call has read."""
+        arguments, met = self._given
+        told = [call for call in self._again if is_plain(call.found)]
         if not ran.complete or self.caches:  # a later call may run what a cache spared this one
+            for call in told:
+                self._ask(call, call.path)
             return self
         ran.asked.update(self.getters)
-        arguments, met = self._given
-        read = Surroundings(self.roots, arguments, met, ran)
+        read = Surroundings(self.roots, arguments, [*met, *told], ran)
         read.shared = self.shared
         if self._prints:
             read._stays(vars(_printing), "_options", "an option of printing")
@@ -180,7 +188,7 @@ class Surroundings(Reached):
         found += [f"the class of {an_object(value)}" for value, kind in self.kinds if type(value) is not kind]
         found += [f"the bases of {kind.__name__}" for kind, bases in self.bases if kind.__mro__ is not bases]
         found += [f"the __dict__ of {an_object(value)}" for value, space in self.spaces if vars(value) is not space]
-        return found + [self._paths[id(array)] for array, seen in self.arrays if array.tobytes() != seen]
+        return found + [self._paths[id(array)] for array, seen in self.arrays if array_state(array) != seen]
 
     def tensors_differ(self, grads: Iterable[tuple[Any, Any, int]]) -> str:
         """Which tensor's gradient, hooks or layout is not as it was, in words."""
@@ -202,18 +210,18 @@ class Surroundings(Reached):
 
     def __enter__(self) -> Surroundings:
         """The call begins: the youngest generation will be what it makes."""
-        self._collects = gc.isenabled()
+        self._threshold = gc.get_threshold()
         self._holdings = Holdings([(root, name_of(root)) for root in self.roots])
-        gc.disable()
+        gc.set_threshold(0)  # people's code may ask whether it is enabled
         gc.collect(0)
         return self
 
     def __exit__(self, *exc: object) -> None:
         del self._holdings
-        if self._collects:
-            gc.enable()
+        if gc.get_threshold()[0] == 0:
+            gc.set_threshold(*self._threshold)
 
-    def why_not(self, trace: Trace) -> str:
+    def why_not(self, trace: Trace, told: Told) -> str:
         """Within the block: why the call that was traced is not what a later one would do; empty where it is."""
         for name in self._imports:
             if name not in sys.modules:
@@ -257,6 +265,20 @@ class Surroundings(Reached):
                     f"it uses a tensor of shape {tuple(tensor.shape)} that comes from neither its arguments nor the names in "
                     "its code (an iterator, a cache): pass it as an argument"
                 )
+        return self._asked(told)
+
+    def _asked(self, told: Told) -> str:
+        """What was asked of libraries that is not asked for again; the calls that are to be made again are kept."""
+        young = set(map(id, gc.get_objects(0))) if told.identified else ()
+        for value in [v for v in told.identified if not is_plain(v)]:
+            if id(value) in young or (id(value) not in self.by_name and any([value is t for t in self._given[0]])):
+                return f"it asks for the id() or hash() of {an_object(value)} that is another one in each call: do it outside"
+        for call in told.again():
+            now = call()
+            if alike(now, call.found):
+                self._again.append(call)
+            elif is_plain(now) and is_plain(call.found):
+                return f"it calls {call.path}, which tells another thing after the call: call it outside"
         return ""
 
     def _changes(self) -> str:
@@ -363,7 +385,8 @@ def _place(container: Any, values: tuple[Any, ...], keys: list[Any] | None) -> s
     """Which item of a container is another one; empty where that has no name."""
     named = isinstance(container, dict) and (keys is None or all(map(alike, container, keys)))
     names = container if named else range(len(values)) if isinstance(container, (list, tuple)) else ()
-    return next((f"[{name!r}]" for name, a, b in zip(names, items_of(container), values) if not alike(a, b)), "")
+    place = next((name for name, a, b in zip(names, items_of(container), values) if not alike(a, b)), None)
+    return "" if place is None else f".{place}" if named and keys is None else f"[{place!r}]"
 
 
 def _assigned(trace: Trace, writes: list[Written], old: np.ndarray, new: np.ndarray, outside: set[int]) -> bool:

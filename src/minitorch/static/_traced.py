@@ -22,9 +22,10 @@ from ._guards import arrays_if_alike
 from ._kinds import difference, facts_of, key_of
 from ._memory import MemoryPlan
 from ._returned import Recording, Returned
-from ._stands import an_object, form, is_plain, weakly
+from ._stands import an_object, flat, form, is_plain, weakly
 from ._surroundings import tells_memory_apart
 from ._text import nearest
+from ._told import Again
 from ._traced_code import PASSES, Refused
 from ._uses import what_is_read
 from ._variant import Variant, drop_own_gradients, text_of
@@ -141,7 +142,7 @@ class Traced:
             key = key_of(args, (), others)
         else:
             read = what_is_read(self.function, args, kwargs)
-            leaves, spec = tree_flatten(read)
+            leaves, spec = flat(read)
             tensors = [leaf for leaf in leaves if isinstance(leaf, _runtime.Tensor)]
             key = key_of(leaves, form(spec, others), others)
         variants, as_written = self._variants.get(key), False
@@ -242,9 +243,11 @@ class Traced:
         self._objects[id(value)][1].add(key)
 
     def _meets(self, unseen: Sequence[Any]) -> str:
-        """Note functions that no name in the code had led to, by ``getattr`` of a computed name, say: what these read is looked
-        at from the next call on."""
+        """Note functions that no name in the code had led to, by ``getattr`` of a computed name, say, and what libraries gave:
+        what these read is looked at from the next call on."""
         self._met += unseen
+        if given := [call for call in unseen if isinstance(call, Again)]:
+            return f"it calls {given[0].path}, which gives an object: read that outside"
         called = [f.__qualname__ for f in unseen if isinstance(f, types.FunctionType)]
         return f"it calls {called[0]}, which no name in its code leads to: use its name" if called else ""
 
@@ -462,7 +465,7 @@ def _check_results(trace: Recording, others: Sequence[Any], tensors: Sequence[An
 
 def _with_slots(given: Any) -> Any:
     """Arguments with a slot in the place of each tensor; objects that have a state are not kept alive."""
-    leaves, spec = tree_flatten(given)
+    leaves, spec = flat(given)
     count = iter(range(len(leaves)))
     loose = [x if is_plain(x) else weakly(x) or x for x in leaves]
     slotted = [Slot(next(count)) if isinstance(x, _runtime.Tensor) else y for x, y in zip(leaves, loose)]

@@ -21,6 +21,7 @@ from .._views import edits_of
 from ._facts import flattened, writes_of
 from ._guards import arrays_if_unchanged
 from ._memory import Example, MemoryPlan, let_go, memory_plan
+from ._spent import give, spent
 from ._stands import same_memory
 from ._surroundings import Surroundings
 from ._traced_code import Plan, Refused, Writer, count_edits
@@ -73,6 +74,8 @@ class Variant:
         if self.recorded and any(map(self._trains, instructions)):
             self.recorded = any([_leads_back(t) for t in results])
         self._places = [places.get(slot) for slot in slots]
+        histories = [None if place else spent(t) for t, place in zip(results, self._places)]
+        self._histories = [(n, history) for n, history in enumerate(histories) if history is not None]
         self.runs = 0
         self._marks = inference_mode_on.get()
         self._fresh = len({*slots}) == len(slots) and not any(self._places)  # results are new tensors, each another one
@@ -176,6 +179,8 @@ class Variant:
             made = [wrap(found[0])] if len(found) == 1 else [*map(wrap, found)]
         else:
             made = self._tensors(found, tensors)
+        for number, history in self._histories:
+            give(made[number], history)
         if self._marks:
             for tensor in [t for t, place in zip(made, self._places) if place is None]:
                 inference_marks.mark(tensor)

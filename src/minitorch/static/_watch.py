@@ -14,7 +14,7 @@ from ._effects import Effects
 from ._executed import Executed
 from ._returned import Recording
 from ._size_passes import copied
-from ._stands import alike, is_plain
+from ._stands import alike, flat, is_plain
 from ._surroundings import Surroundings
 
 TRIES = 3
@@ -60,19 +60,19 @@ class Watch:
 
     def call(self, trace: Recording, args: Sequence[Any], kwargs: Mapping[str, Any], once: bool = False) -> Any:
         """Call the function, and note what it did; *once*, where no later call matters."""
-        around, given = self.around, tree_flatten((args, kwargs))
+        around, given = self.around, flat((args, kwargs))
         trace.all_leaks, trace.within = True, Watch.call.__code__
         with around:
             modes = _modes()
             with trace, Executed(around.asks) as executed, Effects() as effects:
                 out = self.function(*args, **kwargs)
-            why_not = around.why_not(trace)
+            why_not = around.why_not(trace, effects.told)
             unseen = [] if effects.said or why_not else around.unseen(effects)
         self.read = read = around.narrowed(executed)
         refused = around.refused_once and read.refused_once if once else around.refused and read.refused
         self.reason, self.spoken = refused or effects.said or why_not, effects.spoken
         self.unseen = [] if self.reason else unseen
-        self.changed = _changed(given, tree_flatten((args, kwargs)))
+        self.changed = _changed(given, flat((args, kwargs)))
         if _modes() != modes:
             self.changed = (
                 "a call leaves another mode of gradients, default dtype, or way of NumPy with errors: set it outside"
