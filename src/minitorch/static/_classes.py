@@ -10,6 +10,7 @@ from .._tape import AccumulateGrad, Output
 from ..nn.modules.module import Module
 from ._libraries import of_library
 from ._names_in_code import names_in
+from ._stands import stored
 from ._steps import methods_of
 
 
@@ -71,3 +72,8 @@ def is_traced(attributes: Any) -> bool:
 def levels(logger: Any) -> tuple[Any, ...]:
     """What decides whether a log is written."""
     return logger.getEffectiveLevel(), logger.disabled, logger.manager.disable
+
+
+def name_of(root: Any) -> str:
+    """What a function that is traced is called."""
+    return stored(root, "__name__", "self")

@@ -33,7 +33,8 @@ from ..nn.modules.module import Module
 from ..nn.parameter import is_lazy
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
-from ._classes import hooks_of, is_a, is_traced, levels, mro, read_by_libraries, reads_private, set_by
+from ._asking import ANY_ATTRIBUTE, ASKED, INSPECTS, MEMBERS, OF_FUNCTIONS, REGISTRIES, UNCALLED, UNGUARDED
+from ._classes import hooks_of, is_a, is_traced, levels, mro, name_of, read_by_libraries, reads_private, set_by
 from ._effects import effect_of
 from ._found import Found
 from ._libraries import FIXED, HEAP, decimal_places, of_library, question
@@ -45,6 +46,7 @@ from ._stands import (
     cached_by,
     held,
     is_plain,
+    is_there,
     item,
     items_of,
     kept_by,
@@ -60,24 +62,9 @@ _MOST = 10_000
 _MOST_ONCE = 1_000_000
 """The items beyond which it is not asked whether the first call changes them, either."""
 
-_REGISTRIES = {"_parameter_names", "_buffer_names", "_module_names", "_non_persistent_buffers_set"}
-"""What modules keep of their members' names: of library modules, whose attributes are compared, they change with those."""
-_MEMBERS = {"_parameter_names", "_buffer_names", "_module_names"}
-
 _FEW = 64
 """The results in a cache up to which they are compared at each call."""
 
-_UNGUARDED = {
-    "_version": "the number of writes into a tensor", "storage_offset": "where in its memory a tensor begins",
-    "data_ptr": "where a tensor lies", "is_set_to": "where a tensor lies", "_is_view": "whether a tensor is a view",
-    "untyped_storage": "the memory around a tensor", "is_inference": "in which mode a tensor was made",
-    "grad_fn": "how a tensor was made", "_base": "which tensor a view is of",
-    "ctypes": "where an array lies", "__array_interface__": "where an array lies",
-    "get_num_threads": "the number of threads", "geterr": "what NumPy does about errors",
-    "__globals__": "variables whose names are not seen", "cell_contents": "a closure's variables",
-    "getrecursionlimit": "the interpreter's limit",
-}  # fmt: skip
-"""Attributes that no program asks for again."""
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, property, staticmethod, classmethod)
 """What classes and modules hold that is code: it counts where it is named."""
 
@@ -87,13 +74,8 @@ _INDIRECT = (
     operator.methodcaller, local, type(functools.cmp_to_key(max)), *_VIEWS,
 )  # fmt: skip
 
-_ASKED = {"getattr", "hasattr", "setattr"}
-_ANY_ATTRIBUTE = _ASKED | {"delattr", "vars", "dir", "__dict__"}
-_ANY_ATTRIBUTE |= {"attrgetter", "methodcaller", "getattr_static", "__getattribute__", "asdict", "astuple", "pformat"}
+
 _LOOK_UP = (getattr, hasattr, setattr, delattr, vars, dir)
-_OF_FUNCTIONS = {"__name__", "__qualname__", "__doc__", "__module__", "__annotations__", "__code__"}
-_OF_FUNCTIONS |= {"__defaults__", "__kwdefaults__"}
-"""Attributes of functions that are not in their ``__dict__``."""
 
 
 class Reached(Found):
@@ -123,6 +105,7 @@ class Reached(Found):
         self._uses: dict[str, Use] = {} if ran is None else uses_run(ran.parts)
         self._lazy = ""  # a parameter that has no shape yet
         self._objects: list[Any] = []
+        self._loose = [*roots[1:]]  # objects that are not kept alive
         self._generators: list[Any] = []
         self._random: list[tuple[str, Any, bytes]] = [
             (path, source, state_of(source)) for path, source in (("random", random), ("np.random", np.random))
@@ -157,9 +140,9 @@ class Reached(Found):
             name = path[max(path.rfind("."), 0) :]
             if name in self._handed or name not in self._called:
                 self._refuse(effect)
-        for name in _UNGUARDED.keys() & self._names:
-            self._refuse(f"it reads {_UNGUARDED[name]} ({name}): read it outside", later=True)
-        self.asks = not self._names.isdisjoint(_ASKED)
+        for name in UNGUARDED.keys() & self._names:
+            self._refuse(f"it reads {UNGUARDED[name]} ({name}): read it outside", later=True)
+        self.asks = not self._names.isdisjoint(ASKED)
         for kept in (self._seen, self._holders, self._names, self._stored):
             kept.clear()
 
@@ -227,6 +210,7 @@ class Reached(Found):
             pass  # they do not change
         elif is_a("logging.Logger", value):
             self._ask(functools.partial(levels, value), path)
+            self._holders.append((value, vars(value), path))
         elif hasattr(type(value), "__next__"):
             self._refuse(
                 f"{path or 'an argument'} is {an_object(value)}, which changes where it is read: pass what comes from it as an "
@@ -237,6 +221,7 @@ class Reached(Found):
 
     def _space(self, value: Any, path: str) -> None:
         """A module or a class."""
+        self._register(value, path)
         if value is os:
             self._todo.append((os.environ, f"{path}.environ"))
         elif value is time or not of_library(vars(value) if isinstance(value, types.ModuleType) else value):
@@ -245,15 +230,20 @@ class Reached(Found):
                 self.bases.append((value, value.__mro__))
                 self._ask(vars(value).__len__, f"an attribute of {path}")
                 self._todo += [(kind, path) for kind in (*value.__mro__, *mro(type(value)))]
-            if isinstance(value, ABCMeta):  # the number of classes that were registered anywhere
-                self._ask(get_cache_token, f"what is registered at {path}")
         elif isinstance(value, types.ModuleType):
             self._makers.add(value)
+
+    def _register(self, value: Any, path: str) -> None:
+        """The number of classes that were registered anywhere, for what belongs to an abstract one."""
+        if isinstance(value, ABCMeta):
+            self._ask_once(ABCMeta, "register", get_cache_token, f"what is registered at {path}", {})
 
     def _indirect(self, value: Any, path: str) -> None:
         """What leads to something else."""
         if isinstance(value, functools.partial):
-            self._todo += [(value.func, f"{path}.func"), (value.args, path), (value.keywords, path)]
+            self._ask(functools.partial(getattr, value, "func"), f"{path}.func")
+            for name in ("args", "keywords"):
+                self._ask(functools.partial(getattr, value, name), path)
             self._holders.append((value, vars(value), path))
         elif isinstance(value, functools._lru_cache_wrapper):
             self._paths[id(value)] = path
@@ -264,7 +254,9 @@ class Reached(Found):
         elif isinstance(value, ContextVar):
             self._ask(functools.partial(value.get, MISSING), path)
         elif isinstance(value, weakref.ref):
-            self._ask(value, path)
+            self._ask(functools.partial(is_there, value), path)
+            self._loose += [value()]
+            self._todo += [(value(), path)]
         elif isinstance(value, operator.attrgetter):
             self.getters |= {part for name in value.__reduce__()[1] for part in name.split(".")}
             self._names |= self.getters
@@ -342,7 +334,7 @@ class Reached(Found):
         self._stored |= names.stored | names.maybe
         self._called |= names.called
         self._handed |= names.handed
-        self._names |= names.globals & (_ANY_ATTRIBUTE if ran is None else _ANY_ATTRIBUTE - _ASKED)
+        self._names |= names.globals & (ANY_ATTRIBUTE if ran is None else ANY_ATTRIBUTE - ASKED)
         for name in names.globals:
             if name in function.__globals__:
                 self._stays(function.__globals__, name, name)
@@ -352,7 +344,7 @@ class Reached(Found):
             self._lacks(function.__globals__, [name], "")
             if name in (provided := getattr(function, "__builtins__", {})):
                 self._stands(builtins if provided is vars(builtins) else provided, name, name)
-                self._todo += [] if name in _ANY_ATTRIBUTE else [(provided[name], name)]
+                self._todo += [] if name in ANY_ATTRIBUTE else [(provided[name], name)]
         for name in names.imports:
             if name in sys.modules:
                 self._place(sys.modules, name, name)
@@ -396,6 +388,7 @@ class Reached(Found):
             self._paths[id(holder), name] = path
             value = (holder if isinstance(holder, dict) else vars(holder))[name]
             self.stand.append((holder, name, value, path))
+            self._register(value, path)
             if value is decimal.Decimal:
                 self._ask(decimal_places, "the context of decimal numbers")
             stays = callable(value) or is_plain(value) or isinstance(value, (types.ModuleType, *_CODE))
@@ -461,7 +454,7 @@ class Reached(Found):
             self._todo += [(key, f"a key of {path}") for key in container if isinstance(key, _runtime.Tensor)]
         keys = container if isinstance(container, dict) else range(len(values))
         for key, value in zip(keys, values):
-            if not is_plain(value) and key not in _REGISTRIES and not (isinstance(value, dict) and of_library(value)):
+            if not is_plain(value) and key not in REGISTRIES and not (isinstance(value, dict) and of_library(value)):
                 place = f"[{key!r}]" if keyed or not isinstance(container, dict) else f".{key}"
                 self._todo.append((value, f"{path}{place}" if is_plain(key) else f"an item of {path}"))
 
@@ -522,7 +515,7 @@ class Reached(Found):
             if isinstance(value, Module):
                 self._slot(value, "_hooks", path)
                 kept: Mapping[str, Any] = attributes or {}
-                for name in _MEMBERS & set(kept):
+                for name in MEMBERS & set(kept):
                     self._container(kept[name], path, True)
         elif isinstance(value, types.SimpleNamespace) or is_a("argparse.Namespace", value):
             self._holders.append((value, attributes, path))
@@ -534,11 +527,10 @@ class Reached(Found):
 
     def _kind(self, value: Any, attributes: Any, path: str) -> None:
         """An object's class, and the dict that has its attributes."""
-        if any(
-            [value is given for given in self.roots[1:]]
-        ):  # a key has the class of an argument, which is not kept alive
-            self.slots += [] if attributes is None else [(value, "__dict__", attributes)]
-            self._paths[id(value), "__dict__"] = f"{path}.__dict__"
+        if any([value is loose for loose in self._loose]):
+            for name, known in (("__class__", type(value)), ("__dict__", attributes)):
+                self.slots += [] if known is None else [(value, name, known)]
+                self._paths[id(value), name] = f"{path}.{name}"
             return
         if isinstance(value, Module) or not of_library(type(value)):
             self.kinds.append((value, type(value)))
@@ -549,7 +541,7 @@ class Reached(Found):
         """Those attributes of an object that some code names."""
         kind: Any = type(holder)
         members: Mapping[str, Any] = {} if names is None else names
-        asks = not self._names.isdisjoint(_ANY_ATTRIBUTE)
+        asks = not self._names.isdisjoint(ANY_ATTRIBUTE)
         spaces = isinstance(holder, (types.ModuleType, type))
         steps = isinstance(holder, (Optimizer, LRScheduler))
         private = isinstance(holder, Module) and reads_private(kind)
@@ -557,12 +549,13 @@ class Reached(Found):
         if not (spaces or steps or of_library(kind)):
             inherited |= read_by_libraries(kind)
         if isinstance(holder, Module):
-            inherited.update(*[members[registry] for registry in _MEMBERS & set(members)])
-        for name in _OF_FUNCTIONS & self._names if isinstance(holder, (types.FunctionType, type)) else ():
-            self._slot(holder, name, path)
+            inherited.update(*[members[registry] for registry in MEMBERS & set(members)])
+        if isinstance(holder, (types.FunctionType, type)):
+            for name in OF_FUNCTIONS & self._names if self._names.isdisjoint(INSPECTS) else OF_FUNCTIONS:
+                self._slot(holder, name, path)
         traced = not spaces and is_traced(names) and of_library(kind)
         internal: frozenset[str] = members["_own"] if traced else frozenset()
-        for name in set(members) - _REGISTRIES - internal:
+        for name in set(members) - REGISTRIES - internal:
             method = isinstance(holder, type) and (name == "forward" or name[:2] == "__")
             known = isinstance(holder, Module) and (
                 name == "training"
@@ -613,7 +606,7 @@ class Reached(Found):
     def _is_called(self, name: str, method: Any) -> bool:
         """Whether Python may call a method whose name has two underscores: those that make objects or texts, where run."""
         code = getattr(getattr(method, "__func__", method), "__code__", None)
-        return name not in _UNCALLED or (self._ran is not None and id(code) in self._ran.parts)
+        return name not in UNCALLED or (self._ran is not None and id(code) in self._ran.parts)
 
     def _use(self, attribute: str) -> Use:
         """Of what attributes of this name stand for."""
@@ -628,12 +621,3 @@ class Reached(Found):
             self._todo.append((value.__func__, path))
         elif isinstance(value, property):
             self._todo += [(f, path) for f in (value.fget, value.fset) if f is not None]
-
-
-_UNCALLED = frozenset(
-    f"__{name}__" for name in ("init", "new", "repr", "str", "del", "module", "dict", "weakref", "doc", "annotations")
-)
-
-
-def name_of(root: Any) -> str:
-    return stored(root, "__name__", "self")

@@ -1,4 +1,4 @@
-"""Results through whose history a step's own backward pass has gone: they require grad as in eager code, and lead no further."""
+"""Results through whose history a step's own backward pass has gone: they require grad, as in eager code."""
 
 from __future__ import annotations
 

@@ -132,6 +132,11 @@ def there(holder: Any) -> Any:
     return holder() if holder.__class__ is weakref.ref else holder
 
 
+def is_there(reference: weakref.ref[Any]) -> bool:
+    """Whether what a reference is to has not gone."""
+    return reference() is not None
+
+
 def items_of(container: Any) -> Any:
     return container.values() if isinstance(container, dict) else container
 

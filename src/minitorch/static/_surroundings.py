@@ -23,13 +23,13 @@ from .._trace_instructions import Graded, Left, Ran, Written
 from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
-from ._classes import has_hooks, hooks_of
+from ._classes import has_hooks, hooks_of, name_of
 from ._effects import Effects
 from ._executed import Executed
 from ._facts import flattened, reads_of
 from ._holdings import Holdings
 from ._libraries import of_library
-from ._reached import Reached, name_of
+from ._reached import Reached
 from ._stands import (
     MISSING,
     alike,
@@ -78,7 +78,7 @@ class Surroundings(Reached):
         self._prints = False  # whether tensors are shown as texts
         self._named: list[tuple[Any, Any, Any, str, int]] = []
         self._frozen: list[Any] = []  # tensors that require no grad, of which the call reads or sets the gradient
-        self.slots = [(self._loosely(holder, name, roots[1:]), name, value) for holder, name, value in self.slots]
+        self.slots = [(self._loosely(holder, name), name, value) for holder, name, value in self.slots]
         places = {shown(tensor._array): place for place, tensor in enumerate(arguments)}
         self.shared = [(places[shown(t._array)], t) for t in self.tensors if places and shown(t._array) in places]
         self.by_name = frozenset(map(id, self.tensors))
@@ -92,9 +92,9 @@ class Surroundings(Reached):
         """Whether a tensor itself was reached, and not as a gradient alone."""
         return any([tensor is other for other, *_ in self._tensors])
 
-    def _loosely(self, holder: Any, name: str, given: Sequence[Any]) -> Any:
-        """An object with an attribute; of one that is an argument, a reference that does not keep it alive."""
-        if not any([holder is argument for argument in given]) or (reference := weakly(holder)) is None:
+    def _loosely(self, holder: Any, name: str) -> Any:
+        """An object with an attribute; of one that is not to be kept alive, a reference."""
+        if not any([holder is loose for loose in self._loose]) or (reference := weakly(holder)) is None:
             return holder
         self._paths[id(reference), name] = self._paths[id(holder), name]
         return reference
@@ -106,7 +106,7 @@ class Surroundings(Reached):
             (*known, 0 if known[2].__class__ is not AccumulateGrad else hooks_of(known[2])) for known in named
         ]
         self.roots, self.tensors, self._given = (), [], ((), ())
-        for lists in (self._tensors, self._hooked, self._objects, self._generators, self._frozen):
+        for lists in (self._loose, self._tensors, self._hooked, self._objects, self._generators, self._frozen):
             lists.clear()
         for table in (self._grads, self.memory, self._codes, self._closures, self._makers):
             table.clear()

@@ -17,21 +17,22 @@ from ._libraries import of_library
 from ._names_in_code import instructions_of
 from ._stands import MISSING, alike, is_plain, mark, stored
 
-_FOLLOWS = frozenset(
-    """abc ast base64 bisect codecs collections _collections_abc contextlib copy copyreg dataclasses enum fractions functools
-    hashlib heapq inspect json keyword numbers operator pickle pprint re reprlib statistics string textwrap types typing
-    random numpy""".split()
-)
+_FOLLOWS = {
+    "_collections_abc", "abc", "ast", "base64", "bisect", "codecs", "collections", "contextlib", "copy", "copyreg",
+    "dataclasses", "enum", "fractions", "functools", "hashlib", "heapq", "inspect", "json", "keyword", "numbers", "numpy",
+    "operator", "pickle", "pprint", "random", "re", "reprlib", "statistics", "string", "textwrap", "types", "typing",
+}  # fmt: skip
 """Libraries of Python whose functions tell what follows from what they are given, or what is looked at otherwise."""
 _SET = ("arrayprint", "_ufunc_config")
 """Modules of NumPy that are about settings."""
 _KEYED = ("is_grad_enabled", "is_inference_mode_enabled", "get_default_dtype")
 """Functions of this package that tell what each program is made for."""
-_FOLLOWS_IN_C = frozenset(
-    """builtins math cmath itertools zlib binascii unicodedata datetime numpy time posix nt
-    _abc _bisect _blake2 _codecs _collections _csv _datetime _decimal _functools _hashlib _heapq _io _json _md5 _operator _random
-    _sha1 _sha2 _sha256 _sha3 _sha512 _sre _statistics _string _struct _typing _warnings _weakref""".split()
-)
+_FOLLOWS_IN_C = {
+    "_abc", "_bisect", "_blake2", "_codecs", "_collections", "_csv", "_datetime", "_decimal", "_functools", "_hashlib",
+    "_heapq", "_io", "_json", "_md5", "_operator", "_random", "_sha1", "_sha2", "_sha256", "_sha3", "_sha512", "_sre",
+    "_statistics", "_string", "_struct", "_typing", "_warnings", "_weakref", "binascii", "builtins", "cmath", "datetime",
+    "itertools", "math", "nt", "numpy", "posix", "time", "unicodedata", "zlib",
+}  # fmt: skip
 """Modules of C that are as those, or of which it is known which functions matter."""
 _IDENTIFY = (id, hash)
 _SAYS_NOTHING = {"PRECALL", "CACHE", "EXTENDED_ARG", "COPY_FREE_VARS", "NOP"}
@@ -102,8 +103,9 @@ class Told:
         if event == "call" and kind != "theirs":
             values, code = frame.f_locals, frame.f_code
             self._given[id(frame)] = [values.get(name, MISSING) for name in _parameters(code)]
-        elif event == "return" and (given := self._given.pop(id(frame), None)) is not None:
-            if not _is_dropped(frame.f_back) and (kind == "library" or (is_plain(told) and told is not None)):
+        elif event == "return" and id(frame) in self._given:
+            given, asks = self._given.pop(id(frame)), kind == "library" or (is_plain(told) and told is not None)
+            if asks and not _is_dropped(frame.f_back):
                 self._calls.append((_function_of(frame), given, told))
 
     def _kind_of(self, frame: FrameType) -> str:
