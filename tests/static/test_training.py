@@ -534,7 +534,7 @@ def test_results_of_a_step_that_gradients_can_go_back_through() -> None:
         assert gradients(lambda f: static.compile(f, quiet=True), retain) == gradients(lambda f: f, retain)
 
 
-def test_results_that_backward_went_through_are_a_programs() -> None:
+def test_results_that_backward_went_through_require_grad_at_each_call() -> None:
     weight = torch.tensor([1.0, 2.0], requires_grad=True)
 
     @static.compile
@@ -545,5 +545,57 @@ def test_results_that_backward_went_through_are_a_programs() -> None:
         loss.backward()
         return loss, out, out.tanh()
 
-    assert all([t.requires_grad for t in step(torch.ones(2))])
-    assert not any([t.requires_grad for t in step(torch.ones(2))])
+    for _ in range(3):
+        results = step(torch.ones(2))
+        assert all([t.requires_grad for t in results])
+        for result in results:
+            with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+                result.sum().backward()
+        weight.grad = None
+    assert step.variants[0].runs
+
+
+@pytest.mark.parametrize("name", ["0.weight", "1.0.bias", "1.1.weight"])
+@pytest.mark.parametrize("own", [False, True])
+def test_notes_name_parameters_by_their_models(name: str, own: bool) -> None:
+    class Own(nn.Sequential):
+        """A class of people's own."""
+
+    kind = Own if own else nn.Sequential
+    model = kind(nn.Linear(2, 2), kind(nn.Linear(2, 2), nn.BatchNorm1d(2)))
+    o = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def step(x: Any) -> Any:
+        o.zero_grad()
+        loss = model(x).square().sum()
+        loss.backward()
+        o.step()
+        return loss
+
+    program = static.compile(step, quiet=True)
+    program(torch.ones(3, 2))
+    model.get_parameter(name).requires_grad_(False)
+    program(torch.ones(3, 2))
+    model[1][1].momentum = 0.5
+    program(torch.ones(3, 2))
+    assert program.notes == [
+        f"model.{name} requires no grad, and did: traced anew",
+        "model.1.1.momentum is another one: traced anew",
+    ]
+
+
+def test_notes_name_parameters_that_are_an_optimizers_alone() -> None:
+    o = torch.optim.SGD([torch.ones(2, requires_grad=True) for _ in range(2)], lr=0.1)
+
+    def step(x: Any) -> Any:
+        o.zero_grad()
+        loss = sum([(p * x).sum() for group in o.param_groups for p in group["params"] if p.requires_grad])
+        loss.backward()
+        o.step()
+        return loss
+
+    program = static.compile(step, quiet=True)
+    program(torch.ones(2))
+    o.param_groups[0]["params"][1].requires_grad_(False)
+    program(torch.ones(2))
+    assert program.notes == ["o.param_groups[0]['params'][1] requires no grad, and did: traced anew"]

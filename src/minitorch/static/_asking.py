@@ -23,6 +23,8 @@ OF_FUNCTIONS |= {"__defaults__", "__kwdefaults__"}
 """Attributes of functions that are not in their ``__dict__``."""
 INSPECTS = {"signature", "getfullargspec", "get_type_hints", "get_annotations", "getsource", "getdoc"}
 """What reads those."""
+SHOWS = {"__repr__", "__str__", "__format__"}
+"""What makes a text of all attributes of a namespace."""
 
 REGISTRIES = {"_parameter_names", "_buffer_names", "_module_names", "_non_persistent_buffers_set"}
 """What modules keep of their members' names: of library modules, whose attributes are compared, they change with those."""

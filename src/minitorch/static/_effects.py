@@ -23,12 +23,14 @@ from ._told import Told, asked_in_c
 
 class Effect(NamedTuple):
     """What a call does, in words; whether a first call alone may do it, as when it reads a file into a cache; whether it
-    counts where this package does it, for whoever called that; and whether it only speaks, so that no number depends on it."""
+    counts where this package does it, for whoever called that; whether it only speaks, so that no number depends on it; and
+    whether it only asks, which counts where people's own code does."""
 
     said: str
     passing: bool = False
     through: bool = False
     speaks: bool = False
+    asks: bool = False
 
 
 _PRINTS = Effect("it prints, which a program does not: print outside what it returns", speaks=True)
@@ -134,7 +136,9 @@ class Effects(CallsSeen):
             if frame.f_code.co_freevars and is_theirs(frame.f_code.co_filename):
                 self._notice_closure(frame)
         if event == "c_call":
-            effect = effect_of(called, self.told.asks(frame, called))
+            effect = effect_of(called)
+            if effect is not None and effect.asks and not self.told.asks(frame, called):
+                return
         elif event == "call" and frame.f_code.co_name in _IN_PYTHON:
             effect = _written_in_python(frame)
         elif event == "return" and called is None and _failed(frame):
@@ -152,8 +156,8 @@ class Effects(CallsSeen):
             self.said, self.surely = said, not effect.passing
 
 
-def effect_of(called: Any, asks: bool = True) -> Effect | None:
-    """What a call of a function of C does; one that *asks* wants to know what it tells."""
+def effect_of(called: Any) -> Effect | None:
+    """What a call of a function of C does."""
     holder, name = getattr(called, "__self__", None), called.__name__
     if holder.__class__ is ModuleType:
         module: str = holder.__name__
@@ -161,8 +165,8 @@ def effect_of(called: Any, asks: bool = True) -> Effect | None:
             return Effect(f"it calls time.{name}(): call it outside")
         if module in ("posix", "nt") and name not in _HARMLESS:
             return Effect(f"it calls os.{name}(): call it outside", True)
-        if asks and (path := asked_in_c(called)):
-            return Effect(f"it calls {path}(), which may tell another thing each time: call it outside")
+        if path := asked_in_c(called):
+            return Effect(f"it calls {path}(), which may tell another thing each time: call it outside", asks=True)
         return _FUNCTIONS.get(called)
     if isinstance(holder, io.IOBase):
         if holder is sys.stdout or holder is sys.stderr:

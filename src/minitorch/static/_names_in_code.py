@@ -36,7 +36,8 @@ _SPECIAL = {
 _BY_FUNCTION = {
     "abs": ("abs",), "len": ("len",), "bool": ("bool",), "int": ("int",), "float": ("float",), "complex": ("complex",),
     "sum": ("add", "radd"), "min": ("lt",), "max": ("gt",), "pow": ("pow", "rpow"), "all": ("iter", "bool"),
-    "any": ("iter", "bool"), "list": ("iter",), "tuple": ("iter",), "reversed": ("reversed",),
+    "any": ("iter", "bool"), "repr": ("repr",), "str": ("str",), "format": ("format",),
+    "list": ("iter",), "tuple": ("iter",), "reversed": ("reversed",),
 }  # fmt: skip
 """The special methods that Python's operators and functions call."""
 _LEAVES = {

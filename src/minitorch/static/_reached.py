@@ -33,7 +33,7 @@ from ..nn.modules.module import Module
 from ..nn.parameter import is_lazy
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
-from ._asking import ANY_ATTRIBUTE, ASKED, INSPECTS, MEMBERS, OF_FUNCTIONS, REGISTRIES, UNCALLED, UNGUARDED
+from ._asking import ANY_ATTRIBUTE, ASKED, INSPECTS, MEMBERS, OF_FUNCTIONS, REGISTRIES, SHOWS, UNCALLED, UNGUARDED
 from ._classes import hooks_of, is_a, is_traced, levels, mro, name_of, read_by_libraries, reads_private, set_by
 from ._effects import effect_of
 from ._found import Found
@@ -542,6 +542,7 @@ class Reached(Found):
         kind: Any = type(holder)
         members: Mapping[str, Any] = {} if names is None else names
         asks = not self._names.isdisjoint(ANY_ATTRIBUTE)
+        asks = asks or (not self._names.isdisjoint(SHOWS) and isinstance(holder, types.SimpleNamespace))
         spaces = isinstance(holder, (types.ModuleType, type))
         steps = isinstance(holder, (Optimizer, LRScheduler))
         private = isinstance(holder, Module) and reads_private(kind)

@@ -47,7 +47,9 @@ def asked_in_c(called: Any) -> str:
         return called.__name__
     if called is sys.intern or module.partition(".")[0] in _FOLLOWS_IN_C:
         return ""
-    return f"{module.lstrip('_')}.{called.__name__}"
+    return (
+        called.__name__ if module[0] == "_" else f"{module}.{called.__name__}"
+    )  # who has it of "_thread" is not known
 
 
 class Again:
@@ -91,29 +93,30 @@ class Told:
 
     def __init__(self) -> None:
         self.identified: list[Any] = []
-        self._kinds: dict[CodeType, str] = {}
+        self._kinds: dict[int, tuple[str, CodeType]] = {}  # by id: the hash of a code is slow
         self._given: dict[int, list[Any]] = {}
         self._calls: list[tuple[Any, list[Any], Any]] = []  # no frames, which would keep all of the call alive
 
     def see(self, frame: FrameType, event: str, told: Any) -> None:
         """A function of Python begins or ends."""
-        kind = self._kind_of(frame)
-        if not kind or frame.f_back is None or self._kind_of(frame.f_back) != "theirs":
-            return
-        if event == "call" and kind != "theirs":
-            values, code = frame.f_locals, frame.f_code
-            self._given[id(frame)] = [values.get(name, MISSING) for name in _parameters(code)]
-        elif event == "return" and id(frame) in self._given:
-            given, asks = self._given.pop(id(frame)), kind == "library" or (is_plain(told) and told is not None)
+        if event == "return":
+            if (given := self._given.pop(id(frame), None)) is None or frame.f_back is None:
+                return
+            asks = self._kind_of(frame) == "library" or (is_plain(told) and told is not None)
             if asks and not _is_dropped(frame.f_back):
                 self._calls.append((_function_of(frame), given, told))
+        elif frame.f_back is None or self._kind_of(frame.f_back) != "theirs":
+            return
+        elif self._kind_of(frame) in ("library", "ours"):
+            values = frame.f_locals
+            self._given[id(frame)] = [values.get(name, MISSING) for name in _parameters(frame.f_code)]
 
     def _kind_of(self, frame: FrameType) -> str:
         """Whose a function is; empty for libraries that tell nothing."""
         code = frame.f_code
-        if code not in self._kinds:
-            self._kinds[code] = _kind_of(code, frame.f_globals)
-        return self._kinds[code]
+        if (known := self._kinds.get(id(code))) is None:
+            known = self._kinds[id(code)] = _kind_of(code, frame.f_globals), code
+        return known[0]
 
     def asks(self, frame: FrameType, called: Any) -> bool:
         """Whether people's code wants to know what a function of C tells; not of ``id`` and ``hash`` where it is known of what
@@ -139,7 +142,7 @@ class Told:
                 continue
             if young is None:
                 young = set(map(id, gc.get_objects(0)))
-            if self._kinds[function.__code__] == "ours":
+            if self._kinds[id(function.__code__)][0] == "ours":
                 if not all(map(is_plain, values)):
                     continue
             elif any([id(value) in young and not isinstance(_comparable(value), str) for value in values]):

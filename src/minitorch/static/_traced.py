@@ -539,8 +539,8 @@ def compile(function: Any = None, *, passes: Sequence[str] = PASSES, quiet: bool
     """A function or a model that becomes a program at its first call: a whole training step, say.
 
     A step that computes the loss, calls ``backward()`` and the optimizer's ``step()`` gives bit for bit what it gives as it
-    is written; those tensors that it returns have no history through which its ``backward()`` has gone, so that theirs is used
-    up.  Where another one has a history, the function itself is called.  What cannot be written down runs as it is written,
+    is written.  Tensors that it returns, and through whose history its ``backward()`` has gone, require grad as they do in
+    eager code, where to go through it again is an error, too.  Where another one has a history, the function itself is called.  What cannot be written down runs as it is written,
     for the reason in ``notes``: a number (``loss.item()``) that is used, not only returned, after something was written, or an
     optimizer that is given a closure.
 
