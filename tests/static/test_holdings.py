@@ -79,7 +79,7 @@ PROGRAMS: dict[str, tuple[Callable[[], Callable[[Any], Any]], str]] = {
     "namespace": (lambda: add(SimpleNamespace(), "n"), "holder"),
     "item": (lambda: add([{"n": 0}], "n", lambda given: given[0]), "holder"),
     "computed name": (by_a_computed_name, "model"),
-    "object of a library's class": (of_a_library_class, "write[0]['data']"),
+    "object of a library's class": (of_a_library_class, "write[0].data"),
 }  # fmt: skip
 
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import functools
+import operator
 import types
+import weakref
+from contextvars import Context, ContextVar
+from threading import local
 from typing import Any
 
 from .._tape import AccumulateGrad, Output
@@ -12,6 +16,13 @@ from ._libraries import of_library
 from ._names_in_code import names_in
 from ._stands import stored
 from ._steps import methods_of
+
+_VIEWS: tuple[type, ...] = (types.MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))
+INDIRECT = (
+    functools.partial, functools._lru_cache_wrapper, ContextVar, Context, weakref.ref, operator.attrgetter,
+    operator.methodcaller, local, type(functools.cmp_to_key(max)), *_VIEWS,
+)  # fmt: skip
+"""What leads to something else."""
 
 
 def mro(kind: Any) -> tuple[type, ...]:

@@ -165,7 +165,7 @@ def effect_of(called: Any) -> Effect | None:
             return Effect(f"it calls time.{name}(): call it outside")
         if module in ("posix", "nt") and name not in _HARMLESS:
             return Effect(f"it calls os.{name}(): call it outside", True)
-        if path := asked_in_c(called):
+        if called not in _FUNCTIONS and (path := asked_in_c(called)):
             return Effect(f"it calls {path}(), which may tell another thing each time: call it outside", asks=True)
         return _FUNCTIONS.get(called)
     if isinstance(holder, io.IOBase):

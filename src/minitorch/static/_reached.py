@@ -34,7 +34,18 @@ from ..nn.parameter import is_lazy
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
 from ._asking import ANY_ATTRIBUTE, ASKED, INSPECTS, MEMBERS, OF_FUNCTIONS, REGISTRIES, SHOWS, UNCALLED, UNGUARDED
-from ._classes import hooks_of, is_a, is_traced, levels, mro, name_of, read_by_libraries, reads_private, set_by
+from ._classes import (
+    INDIRECT,
+    hooks_of,
+    is_a,
+    is_traced,
+    levels,
+    mro,
+    name_of,
+    read_by_libraries,
+    reads_private,
+    set_by,
+)
 from ._effects import effect_of
 from ._found import Found
 from ._libraries import FIXED, HEAP, decimal_places, of_library, question
@@ -53,7 +64,7 @@ from ._stands import (
     slots_of,
     state_of,
     stored,
-)
+)  # fmt: skip
 from ._told import Again
 from ._uses import EACH, ITSELF, KEYS, LENGTH, PLACES, Use, is_whole, uses_run
 
@@ -67,12 +78,6 @@ _FEW = 64
 
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, property, staticmethod, classmethod)
 """What classes and modules hold that is code: it counts where it is named."""
-
-_VIEWS: tuple[type, ...] = (types.MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))
-_INDIRECT = (
-    functools.partial, functools._lru_cache_wrapper, ContextVar, Context, weakref.ref, operator.attrgetter,
-    operator.methodcaller, local, type(functools.cmp_to_key(max)), *_VIEWS,
-)  # fmt: skip
 
 
 _LOOK_UP = (getattr, hasattr, setattr, delattr, vars, dir)
@@ -174,7 +179,7 @@ class Reached(Found):
             self._todo += [(value.__self__, path.rpartition(".")[0] or "self"), (value.__func__, path)]
         elif isinstance(value, Again):
             self._ask(value, value.path)
-        elif isinstance(value, _INDIRECT):
+        elif isinstance(value, INDIRECT):
             self._indirect(value, path)
         elif (wrapped := stored(value, "__wrapped__")) is not MISSING:  # what is traced; a decorator that is an object
             self._todo.append((wrapped, path))

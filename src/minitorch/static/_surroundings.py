@@ -221,7 +221,7 @@ class Surroundings(Reached):
         if gc.get_threshold()[0] == 0:
             gc.set_threshold(*self._threshold)
 
-    def why_not(self, trace: Trace, told: Told) -> str:
+    def why_not(self, trace: Trace, told: Told | None) -> str:
         """Within the block: why the call that was traced is not what a later one would do; empty where it is."""
         for name in self._imports:
             if name not in sys.modules:
@@ -265,7 +265,7 @@ class Surroundings(Reached):
                     f"it uses a tensor of shape {tuple(tensor.shape)} that comes from neither its arguments nor the names in "
                     "its code (an iterator, a cache): pass it as an argument"
                 )
-        return self._asked(told)
+        return "" if told is None else self._asked(told)
 
     def _asked(self, told: Told) -> str:
         """What was asked of libraries that is not asked for again; the calls that are to be made again are kept."""

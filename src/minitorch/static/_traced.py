@@ -540,9 +540,9 @@ def compile(function: Any = None, *, passes: Sequence[str] = PASSES, quiet: bool
 
     A step that computes the loss, calls ``backward()`` and the optimizer's ``step()`` gives bit for bit what it gives as it
     is written.  Tensors that it returns, and through whose history its ``backward()`` has gone, require grad as they do in
-    eager code, where to go through it again is an error, too.  Where another one has a history, the function itself is called.  What cannot be written down runs as it is written,
-    for the reason in ``notes``: a number (``loss.item()``) that is used, not only returned, after something was written, or an
-    optimizer that is given a closure.
+    eager code, where to go through it again is an error, too.  Where another one has a history, the function itself is
+    called.  What cannot be written down runs as it is written, for the reason in ``notes``: a number (``loss.item()``) that is
+    used, not only returned, after something was written, or an optimizer that is given a closure.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ class Watch:
             modes = _modes()
             with trace, Executed(around.asks) as executed, Effects() as effects:
                 out = self.function(*args, **kwargs)
-            why_not = around.why_not(trace, effects.told)
+            why_not = around.why_not(trace, None if effects.said else effects.told)
             unseen = [] if effects.said or why_not else around.unseen(effects)
         self.read = read = around.narrowed(executed)
         refused = around.refused_once and read.refused_once if once else around.refused and read.refused
