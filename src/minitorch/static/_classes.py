@@ -6,6 +6,7 @@ import functools
 import operator
 import types
 import weakref
+from collections.abc import Iterator
 from contextvars import Context, ContextVar
 from threading import local
 from typing import Any
@@ -13,8 +14,8 @@ from typing import Any
 from .._tape import AccumulateGrad, Output
 from ..nn.modules.module import Module
 from ._libraries import of_library
-from ._names_in_code import names_in
-from ._stands import stored
+from ._names_in_code import Names, names_in
+from ._stands import held, stored
 from ._steps import methods_of
 
 _VIEWS: tuple[type, ...] = (types.MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))
@@ -88,3 +89,16 @@ def levels(logger: Any) -> tuple[Any, ...]:
 def name_of(root: Any) -> str:
     """What a function that is traced is called."""
     return stored(root, "__name__", "self")
+
+
+def chained(function: types.FunctionType, names: Names) -> Iterator[tuple[types.ModuleType, str, str]]:
+    """What a function reads from modules of libraries: ``torch.relu``, and ``torch.nn`` and its ``functional``."""
+    free = dict(zip(function.__code__.co_freevars, map(held, function.__closure__ or ())))
+    for first, *rest in names.chains:
+        value, path = free.get(first, function.__globals__.get(first)), first
+        for name in rest:
+            if not isinstance(value, types.ModuleType) or name not in vars(value) or not of_library(vars(value)):
+                break
+            path = f"{path}.{name}"
+            yield value, name, path
+            value = vars(value)[name]

@@ -36,6 +36,7 @@ from ..optim.optimizer import Optimizer
 from ._asking import ANY_ATTRIBUTE, ASKED, INSPECTS, MEMBERS, OF_FUNCTIONS, REGISTRIES, SHOWS, UNCALLED, UNGUARDED
 from ._classes import (
     INDIRECT,
+    chained,
     hooks_of,
     is_a,
     is_traced,
@@ -359,24 +360,13 @@ class Reached(Found):
                     self._lacks(sys.modules, [name], "")
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             self._slot(function, name, path)
-        self._chains(function, names)
+        for chain in chained(function, names):
+            self._stands(*chain)
 
     def _is_known(self, value: Any, name: str, names: Names) -> bool:
         """Whether a variable is a library's module, of which chains of names say all that is read."""
         chained = isinstance(value, types.ModuleType) and value not in (os, time) and (name,) not in names.chains
         return chained and of_library(vars(value))
-
-    def _chains(self, function: types.FunctionType, names: Names) -> None:
-        """What a function reads from modules of libraries: ``torch.relu``, and ``torch.nn`` and its ``functional``."""
-        free = dict(zip(function.__code__.co_freevars, map(held, function.__closure__ or ())))
-        for first, *rest in names.chains:
-            value, path = free.get(first, function.__globals__.get(first)), first
-            for name in rest:
-                if not isinstance(value, types.ModuleType) or name not in vars(value) or not of_library(vars(value)):
-                    break
-                path = f"{path}.{name}"
-                self._stands(value, name, path)
-                value = vars(value)[name]
 
     def _layer(self, kind: type) -> None:
         """A class of modules, and what its ``forward`` reads, if it is a library's: another one would be walked."""
@@ -385,7 +375,8 @@ class Reached(Found):
             self._stands(Module, "__call__", "Module.__call__")
             self._stands(kind, "forward", f"{kind.__name__}.forward")
             if isinstance(forward := vars(kind)["forward"], types.FunctionType):
-                self._chains(forward, names_in(forward.__code__))
+                for chain in chained(forward, names_in(forward.__code__)):
+                    self._stands(*chain)
 
     def _stands(self, holder: Any, name: str, path: str) -> None:
         """What stands under a name in a library: people may put something in place of it, for what it reads does not change."""
