@@ -32,6 +32,8 @@ _SPECIAL = {
     "UNARY_INVERT": "invert", "UNARY_NOT": "bool", "POP_JUMP_IF_TRUE": "bool", "POP_JUMP_IF_FALSE": "bool",
     "POP_JUMP_FORWARD_IF_TRUE": "bool", "POP_JUMP_FORWARD_IF_FALSE": "bool", "JUMP_IF_TRUE_OR_POP": "bool",
     "JUMP_IF_FALSE_OR_POP": "bool", "FORMAT_VALUE": "format",
+    "FORMAT_SIMPLE": "format", "FORMAT_WITH_SPEC": "format", "TO_BOOL": "bool", "BINARY_SLICE": "getitem",
+    "STORE_SLICE": "setitem",
 }  # fmt: skip
 _BY_FUNCTION = {
     "abs": ("abs",), "len": ("len",), "bool": ("bool",), "int": ("int",), "float": ("float",), "complex": ("complex",),
