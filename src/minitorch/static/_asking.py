@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import types
+from collections.abc import Set
+from typing import Any
+
 UNGUARDED = {
     "_version": "the number of writes into a tensor", "storage_offset": "where in its memory a tensor begins",
     "data_ptr": "where a tensor lies", "is_set_to": "where a tensor lies", "_is_view": "whether a tensor is a view",
@@ -34,3 +38,14 @@ UNCALLED = frozenset(
     f"__{name}__" for name in ("init", "new", "repr", "str", "del", "module", "dict", "weakref", "doc", "annotations")
 )
 """Special methods that are looked at where they run alone."""
+
+
+def asks_for_all(holder: Any, names: Set[str]) -> bool:
+    """Whether code that has these names reads more attributes of an object than it names."""
+    shown = isinstance(holder, types.SimpleNamespace) and not names.isdisjoint(SHOWS)
+    return shown or not names.isdisjoint(ANY_ATTRIBUTE)
+
+
+def read_of_functions(names: Set[str]) -> Set[str]:
+    """Which attributes of functions code reads that has these names."""
+    return OF_FUNCTIONS & names if names.isdisjoint(INSPECTS) else OF_FUNCTIONS

@@ -33,7 +33,7 @@ from ..nn.modules.module import Module
 from ..nn.parameter import is_lazy
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
-from ._asking import ANY_ATTRIBUTE, ASKED, INSPECTS, MEMBERS, OF_FUNCTIONS, REGISTRIES, SHOWS, UNCALLED, UNGUARDED
+from ._asking import ANY_ATTRIBUTE, ASKED, MEMBERS, REGISTRIES, UNCALLED, UNGUARDED, asks_for_all, read_of_functions
 from ._classes import (
     INDIRECT,
     chained,
@@ -537,8 +537,7 @@ class Reached(Found):
         """Those attributes of an object that some code names."""
         kind: Any = type(holder)
         members: Mapping[str, Any] = {} if names is None else names
-        asks = not self._names.isdisjoint(ANY_ATTRIBUTE)
-        asks = asks or (not self._names.isdisjoint(SHOWS) and isinstance(holder, types.SimpleNamespace))
+        asks = asks_for_all(holder, self._names)
         spaces = isinstance(holder, (types.ModuleType, type))
         steps = isinstance(holder, (Optimizer, LRScheduler))
         private = isinstance(holder, Module) and reads_private(kind)
@@ -547,9 +546,8 @@ class Reached(Found):
             inherited |= read_by_libraries(kind)
         if isinstance(holder, Module):
             inherited.update(*[members[registry] for registry in MEMBERS & set(members)])
-        if isinstance(holder, (types.FunctionType, type)):
-            for name in OF_FUNCTIONS & self._names if self._names.isdisjoint(INSPECTS) else OF_FUNCTIONS:
-                self._slot(holder, name, path)
+        for name in read_of_functions(self._names) if isinstance(holder, (types.FunctionType, type)) else ():
+            self._slot(holder, name, path)
         traced = not spaces and is_traced(names) and of_library(kind)
         internal: frozenset[str] = members["_own"] if traced else frozenset()
         for name in set(members) - REGISTRIES - internal:
