@@ -145,8 +145,11 @@ def test_all_dtypes(t: Any) -> None:
 def test_indices_index(data: Any, shape: tuple[int, ...]) -> None:
     t = torch.arange(int(np.prod(shape))).reshape(shape)
     index = data.draw(strategies.indices(shape))
-    expected = t.numpy()[tuple(i.numpy() if isinstance(i, torch.Tensor) else i for i in index)]
-    assert np.array_equal(t[index].numpy(), expected)
+    # as in PyTorch, numbers choose first: they are not among the indices that are arrays, as in NumPy
+    chosen = t.numpy()[tuple([slice(None) if isinstance(i, torch.Tensor) else i for i in index])]
+    left = [i for i in index if not isinstance(i, int)]
+    arrays = [i.numpy() if isinstance(i, torch.Tensor) else i if i is ... else slice(None) for i in left]
+    assert np.array_equal(t[index].numpy(), chosen[tuple(arrays)])
 
 
 @FEW
