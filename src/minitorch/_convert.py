@@ -16,7 +16,7 @@ from ._args import array_of, dim_of
 from ._device import CPU, device, layout, strided
 from ._errors import broadcast_problem
 from ._identity import owner
-from ._modes import grad_on, in_transform, observers
+from ._modes import grad_on, in_transform, inner_leaves, observers
 from ._runtime import has_tangent, silent
 from ._size import Size
 from ._value_notes import note_cut, tell_left
@@ -446,10 +446,21 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
 def _check_tangent(what: str, input: Tensor) -> None:
     """Refuse to lose a derivative silently, within ``func.jvp``."""
     if in_transform() and has_tangent(input):
-        raise RuntimeError(
-            f"Can't call {what} on a Tensor that has a tangent in a transform of func: its derivative would be lost. Use "
-            f"tensor.detach() first"
-        )
+        raise RuntimeError(_lost(what, "has a tangent"))
+
+
+def _check_inner(what: str, input: Tensor) -> None:
+    """The same within ``func.grad``; copies of leaves from outside are leaves, as elsewhere."""
+    node = current_node(input)
+    if node is not None and (not input.is_leaf or node in inner_leaves):
+        raise RuntimeError(_lost(what, "is differentiated"))
+
+
+def _lost(what: str, why: str) -> str:
+    return (
+        f"Can't call {what} on a Tensor that {why} in a transform of func: its derivative would be lost. Use "
+        "clone(), which keeps it, or tensor.detach() first"
+    )
 
 
 def to_array(input: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -483,6 +494,8 @@ def deepcopied(input: Tensor, memo: dict[int, Any]) -> Tensor:
     """``copy.deepcopy(tensor)``: of a leaf, with its gradient and attributes."""
     if id(input) in memo:
         return memo[id(input)]
+    if in_transform():
+        _check_inner("copy.deepcopy()", input)
     if not input.is_leaf:
         raise RuntimeError(LEAVES_ONLY)
     if observers:
@@ -512,6 +525,8 @@ def _twin(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
 
 def reduced(input: Tensor, protocol: Any) -> tuple[Any, ...]:
     """How ``pickle`` and ``copy.copy`` remake the tensor: a leaf of its class, dtype and ``requires_grad``."""
+    if in_transform():
+        _check_inner("pickle or copy.copy()", input)
     if observers:
         _check_tangent("pickle or copy.copy()", input)
         tell_left("numpy", input)

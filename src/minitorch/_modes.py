@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -28,6 +29,9 @@ transform_mode: ContextVar[str] = ContextVar("transform_mode", default="")
 in_transform = transform_mode.get
 """Whether a transform of ``func`` is calling a function: "reverse" if one of them is by reverse mode, "linearize" if that is
 the only one, else "forward" or ""."""
+
+inner_leaves: WeakSet[Any] = WeakSet()
+"""The nodes of leaves that transforms give functions in the place of their arguments."""
 
 _hidden: ContextVar[tuple[bool, tuple[Any, ...]]] = ContextVar("hidden_levels", default=(False, ()))
 """Whether forward mode is switched off here, and then the levels that would be active."""

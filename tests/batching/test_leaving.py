@@ -198,6 +198,19 @@ def test_a_tangent_is_not_lost_silently(way: Callable[[Any], Any]) -> None:
         way(torch.autograd.forward_ad.make_dual(X, X))
 
 
+@pytest.mark.parametrize(
+    "way", [copy.deepcopy, copy.copy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "copy", "pickle"]
+)
+def test_a_derivative_is_not_lost_in_a_copy(way: Callable[[Any], Any]) -> None:
+    func, outside = torch.func, torch.ones(3, requires_grad=True)
+    for transform in (func.grad, func.jacrev, lambda f: lambda x: func.vjp(f, x)[0]):
+        with pytest.raises(RuntimeError, match=r"is differentiated in a transform of func.*clone\(\)"):
+            transform(lambda x: way(x).sum())(X)
+        with pytest.raises(RuntimeError):
+            transform(lambda x: way(x * 2).sum())(X)
+        transform(lambda x: (x * way(outside) * way(x.detach())).sum())(X)
+
+
 def test_data_is_not_set_within_transforms() -> None:
     def function(x: Any) -> Any:
         z = torch.zeros(3, dtype=torch.float64)

@@ -22,6 +22,7 @@ from .._modes import (
     active_levels,
     enable_grad,
     inference_mode,
+    inner_leaves,
     is_grad_enabled,
     is_inference_mode_enabled,
     no_grad,
@@ -206,6 +207,7 @@ class Level:
     def leaf(self, tensor: Any) -> Any:
         """An inner input that leads to nothing outside."""
         made = leaf(tensor)
+        inner_leaves.add(made._node)
         self.leaves.append(made._node)
         self.own.add(made._node)
         return made
