@@ -27,7 +27,6 @@ FUNCTIONS = [
 SHAPES_BY_VALUES = {
     "bags": "with a padding index, or offsets, as many rows as there are indices that count",
     "bincount": "as long as the largest number asks for",
-    "different indices": "as many as there are different ones",
     "nonzero": "as many rows as there are elements that are not zero",
     "repeats": "as long as the sum of the counts",
     "states": "as long as the longest target",
