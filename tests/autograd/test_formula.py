@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,7 @@ def test_identities(function: Any, text: str) -> None:
         (lambda X, W, b: X[0] * b, ["b*X[0]", "select_scatter(zeros(3, 2), b*g, dim=0, index=0)", "g*X[0]"]),
         (lambda X, W, b: X[:, 1:].sum(),
          ["sum(X[:, 1:])", "slice_scatter(zeros(3, 2), ones(3, 1), dim=1, start=1)"]),
-        (lambda X, W, b: torch.relu(b), ["relu(b)", "g*(b > 0)"]),
+        (lambda X, W, b: torch.relu(b), ["relu(b)", "where(b > 0, g, 0)"]),
         (lambda X, W, b: torch.where(b > 0, b, 2.0), ["where(b > 0, b, 2)", "where(b > 0, g, 0)"]),
         (lambda X, W, b: torch.sigmoid(b).sum(), ["sum(sigmoid(b))", "sigmoid(b)*(1 - sigmoid(b))"]),
         (lambda X, W, b: torch.stack([b, b]).sum(), ["sum(stack([b, b]))", "2"]),
@@ -184,10 +185,61 @@ def test_a_layer() -> None:
     x, W, b = leaf([[1.0, 2.0], [0.5, -1.0]], "x"), leaf([[1.0, -1.0], [0.3, 0.7]], "W"), leaf([0.1, 0.2], "b")
     formula = written(lambda: (torch.relu(x @ W + b) ** 2).sum())
     assert str(formula) == (
-        "t1 = x @ W + b\ny = sum(relu(t1)**2)\nt2 = relu(t1)*(t1 > 0)\n"
-        "dy/dx = 2*(t2 @ W.mT)\ndy/dW = 2*(x.mT @ t2)\ndy/db = 2*sum(t2, dim=0)"
+        "t1 = relu(x @ W + b)\ny = sum(t1**2)\ndy/dx = 2*(t1 @ W.mT)\ndy/dW = 2*(x.mT @ t1)\ndy/db = 2*sum(t1, dim=0)"
     )
     assert formula.operations < formula.expanded
+
+
+F = torch.nn.functional
+MASKED: dict[str, Any] = {
+    "relu": lambda x: torch.relu(x).sqrt(),
+    "relu, a power": lambda x: torch.relu(x) ** 0.5,
+    "relu, rsqrt": lambda x: torch.relu(x).rsqrt(),
+    "relu, twice": lambda x: torch.relu(x).sqrt() + torch.relu(x) ** 0.3,
+    "relu of relu": lambda x: torch.relu(torch.relu(x)).sqrt(),
+    "relu, before and after": lambda x: torch.relu(torch.relu(x).sqrt()).sqrt(),
+    "relu, log": lambda x: torch.relu(x) * torch.relu(x).log(),
+    "relu, norm": lambda x: torch.relu(x).norm().sqrt(),
+    "threshold": lambda x: F.threshold(x, 0, 0).sqrt(),
+    "relu6": lambda x: F.relu6(x).sqrt(),
+    "clamp": lambda x: x.clamp(min=0).sqrt(),
+    "maximum": lambda x: torch.maximum(x, torch.tensor(0.0)).sqrt(),
+    "where": lambda x: torch.where(x > 0, x, 0.0).sqrt(),
+    "masked_fill": lambda x: x.masked_fill(x < 0, 0.0).sqrt(),
+    "hardswish": lambda x: F.hardswish(x - 4).sqrt(),
+    "hardsigmoid": lambda x: F.hardsigmoid(x - 5).sqrt(),
+    "lp_pool": lambda x: F.lp_pool1d(x.relu()[None, None], 3.0, 3),
+    "a product with a mask": lambda x: (x * (x > 0)).sqrt(),
+    "a slope of 0": lambda x: F.leaky_relu(x, 0.0).sqrt(),
+    "a weight of 0": lambda x: F.prelu(x, torch.tensor([0.0])).sqrt(),
+    "elu of 0": lambda x: F.elu(x, 0.0).sqrt(),
+    "a mask before a power": lambda x: torch.relu((x * 0).sqrt()),
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_infinities_behind_a_mask_are_as_in_a_backward_pass(name: str) -> None:
+    x = torch.tensor([-1.0, -2.0, -0.5], requires_grad=True)
+    x.name = "x"
+    with Tape() as tape:
+        y = MASKED[name](x).sum()
+    slope = tape.formula().evaluate()["dy/dx"]
+    np.testing.assert_array_equal(slope.numpy(), grad(y, x)[0].numpy())
+
+
+def test_masks_are_choices() -> None:
+    x, w = leaf([0.5, -1.0], "x"), leaf([2.0, 3.0], "w")
+    lines = {
+        "where(x > 0, 1/(2*sqrt(relu(x))), 0)": lambda: torch.relu(x).sqrt().sum(),
+        "-where(x > 0, w, 0)": lambda: -(torch.relu(x) * w).sum(),
+        "3*where(x > 0, w, 0)": lambda: (torch.relu(x) * w + 2 * w * torch.relu(x)).sum(),
+        "where(x > 0, cos(relu(x)) + w, 0)": lambda: (w * x.relu() + x.relu().sin()).sum(),
+        "3*relu(x)**2": lambda: (torch.relu(x) ** 3).sum(),
+    }
+    for line, function in lines.items():
+        formula = written(function)
+        assert formula["dy/dx"] == line
+        same_as_typed(formula)
 
 
 def test_second_derivatives() -> None:
@@ -217,10 +269,27 @@ def test_results_and_gradients_that_are_given() -> None:
     both = tape.formula([y, z])
     assert str(both).startswith("# g1 = dL/dy1\n# g2 = dL/dy2\n")
     assert both["dL/da"] == "g1*cos(a) - g2*sin(a)"
-    assert tape.formula(y, gradient=1)["dy/da"] == "cos(a)"
-    assert tape.formula(y, gradient=torch.tensor([2.0, 2.0]).double())["dy/da"] == "2*cos(a)"
+    assert tape.formula(y, gradient=1)["dL/da"] == "cos(a)"
+    assert tape.formula(y, gradient=torch.tensor([2.0, 2.0]).double())["dL/da"] == "2*cos(a)"
     y.name = "energy"
-    assert tape.formula(y, gradient=1)["denergy/da"] == "cos(a)"
+    assert tape.formula(y, gradient=1)["dL/denergy"] == "ones(2, dtype=float64)"
+    both = tape.formula([y, z], gradient=[3.0, torch.tensor([1.0, 2.0]).double()])
+    assert str(both).splitlines()[-3:] == [
+        "dL/denergy = full((2,), 3, dtype=float64)", "dL/dy1 = c", "dL/da = 3*cos(a) - c*sin(a)",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("gradient", [2.0, torch.tensor(2.0).double()])
+def test_what_is_given_as_a_gradient_is_said(gradient: Any) -> None:
+    (x,) = scalars("x")
+    formula = written(lambda: torch.sin(x), gradient=gradient, order=2)
+    assert str(formula) == "y = sin(x)\ndL/dy = 2\ndL/dx = 2*cos(x)\nd2L/dx2 = -2*sin(x)"
+    assert r"\frac{dL}{dy} &= 2 \\" in formula.latex
+    assert r"\frac{dL}{dx} &= 2 \, \cos\left(x\right) \\" in formula.latex
+    same_as_typed(formula)
+    assert [line.name for line in written(lambda: torch.sin(x), gradient=gradient, order=0).lines] == ["y"]
+    for one in (1, torch.tensor(1.0).double()):  # the derivative of y itself
+        assert str(written(lambda: torch.sin(x), gradient=one)) == "y = sin(x)\ndy/dx = cos(x)"
 
 
 # -- names -------------------------------------------------------------------------------------------------------------
@@ -332,6 +401,47 @@ def test_powers_of_what_has_an_exponent_are_in_braces() -> None:
     latex = written(lambda: (X.mT**2 @ X).sum() + (X.exp() ** 2).sum() + (X.mT**X.mT).sum()).latex
     assert r"{X^{\top}}^{2}" in latex
     assert not scripted_twice(latex)
+
+
+@pytest.mark.parametrize(
+    ("number", "python", "latex"),
+    [
+        (-1e-7, "-1e-07*x", r"-10^{-7} \, x"),
+        (2.5e10, "25000000000*x", r"2.5 \cdot 10^{10} \, x"),
+        (1e20, "1e+20*x", r"10^{20} \, x"),
+        (-3e-9, "-3e-09*x", r"-3 \cdot 10^{-9} \, x"),
+        (1000.0, "1000*x", r"1000 \, x"),
+        (123456.0, "123456*x", r"123456 \, x"),
+        (0.25, "0.25*x", r"0.25 \, x"),
+        (1 / 3, "x/3", r"\frac{x}{3}"),
+        (math.inf, "inf*x", r"\infty \, x"),
+        (math.nan, "nan*x", r"\mathrm{nan} \, x"),
+    ],
+)
+def test_numbers_of_every_size(number: float, python: str, latex: str) -> None:
+    (x,) = scalars("x")
+    formula = written(lambda: number * x)
+    assert formula["y"] == python
+    assert f"y &= {latex} \\\\" in formula.latex
+    same_as_typed(formula)
+
+
+def test_powers_of_ten_beside_others() -> None:
+    (x,) = scalars("x")
+    latex = written(lambda: x.sin() + 1e-8).latex
+    assert r"y &= \sin\left(x\right) + 10^{-8} \\" in latex
+    latex = written(lambda: 2.5e-7**x + x**1e-5).latex
+    assert r"{\left(2.5 \cdot 10^{-7}\right)}^{x}" in latex
+    assert r"x^{10^{-5}}" in latex
+    assert not scripted_twice(latex)
+
+
+def test_constants_that_are_not_a_number() -> None:
+    x = leaf([0.5, 1.0], "x")
+    formula = written(lambda: (x * torch.tensor([math.nan, math.nan]).double()).sum())
+    assert formula["y"] == "nan*sum(x)"
+    assert list(formula.names) == ["x"]
+    assert formula.evaluate()["dy/dx"].isnan().all()
 
 
 # -- it evaluates to what the tape says --------------------------------------------------------------------------------
@@ -505,8 +615,55 @@ def test_wrong_uses() -> None:
     with pytest.raises(TypeError, match="'z' is no name of this formula; it has x"):
         tape.formula().evaluate(z=1.0)
     y.backward()
-    with pytest.raises(RuntimeError, match="second time"):
+    with pytest.raises(RuntimeError, match="before backward"):
         tape.formula()
+
+
+@pytest.mark.parametrize("of_a_result", [True, False])
+def test_a_graph_that_was_freed_says_what_to_do(of_a_result: bool) -> None:
+    x = leaf([0.5, 1.0], "x")
+    optimizer = torch.optim.SGD([x], lr=0.1)
+    with Tape() as tape:
+        y = (x.sin() * x).sum()
+        y.backward()
+        optimizer.step()
+    tape = Tape(y) if of_a_result else tape
+    with pytest.raises(RuntimeError, match=r"before backward\(\).*backward\(retain_graph=True\)") as raised:
+        tape.formula(y)
+    assert "second time" in str(raised.value.__cause__)
+    with Tape() as tape:
+        y = (x.sin() * x).sum()
+        y.backward(retain_graph=True)
+    assert tape.formula()["dy/dx"] == "x*cos(x) + sin(x)"
+
+
+def test_the_function_alone_needs_no_graph() -> None:
+    x = leaf([0.5, 1.0], "x")
+    with Tape() as tape:
+        y = (x.sin() * x).sum()
+        y.backward()
+    assert str(tape.formula(y, order=0)) == "y = sum(x*sin(x))"
+
+
+def test_numbers_that_python_read_are_noted() -> None:
+    x = leaf([0.5, 2.0], "x")
+    with Tape() as tape:
+        y = (x * x.max().item()).sum()
+        y.item()  # of no result
+    assert str(tape.formula()).splitlines()[:2] == [
+        "# 2.0: read from the result of max by item(), as recorded",
+        "y = 2*sum(x)",
+    ]
+    assert written(lambda: (x * float(x.detach()[0])).sum()).notes == [
+        "0.5: read from the result of select by item(), as recorded"
+    ]
+    assert written(lambda: x.sum() * x.tolist()[1]).notes == ["[0.5, 2.0]: read from x by tolist(), as recorded"]
+    with Tape() as tape:
+        y = x.sum()
+        z = y * 2
+        z.item()
+        z * 3
+    assert not tape.formula(z).notes
 
 
 def test_results_that_a_tape_did_not_record() -> None:
@@ -526,7 +683,9 @@ def test_results_that_a_tape_did_not_record() -> None:
         other.formula(of=[z, y])
     with pytest.raises(ValueError, match="`of` is empty"):
         tape.formula(of=[])
-    assert str(tape.formula(of=x, gradient=1)) == "y = x\ndy/dx = ones(2, dtype=float64)"
+    assert (
+        str(tape.formula(of=x, gradient=1)) == "y = x\ndL/dy = ones(2, dtype=float64)\ndL/dx = ones(2, dtype=float64)"
+    )
     assert tape.formula(of=part)["y"] == "(2*x)[0]"
 
 
@@ -536,7 +695,7 @@ def test_a_result_that_was_written_after_the_tape_had_ended(write: Any) -> None:
     with Tape() as tape:
         y = x * 2
     read = Tape(y)
-    assert tape.formula(of=y, gradient=1)["dy/dx"] == "full((2,), 2, dtype=float64)"
+    assert tape.formula(of=y, gradient=1)["dL/dx"] == "full((2,), 2, dtype=float64)"
     write(y)
     for each in (tape, read):
         with pytest.raises(RuntimeError, match="was written in place after the tape had ended"):

@@ -188,10 +188,19 @@ class Algebra:
         return self._made("sum", None, args, coefficients, number, shape, dtype)
 
     def _chosen(self, parts: list[tuple[Expression, Number]], dtype: Any) -> list[tuple[Expression, Number]] | None:
-        """With a choice, ``where(c, a, b)``, in place of ``a`` where *c* is true and ``b`` where it is not."""
+        """With one choice, ``where(c, a, b)``, for ``a`` where *c* is true and ``b`` where it is not; or for two by one."""
         masked = [(part, *found) for part in parts if (found := mask_of(part[0])) is not None]
         for one, condition, a in masked:
             for two, opposite, b in masked:
+                if opposite is condition and one is not two and all([chosen_of(e) is not None for e, _ in (one, two)]):
+                    both = [(chosen_of(e), c * (e.number if e.kind == "product" else 1)) for e, c in (one, two)]
+                    total = self.sum(both, 0, broadcast([e for e, _ in both]), dtype)
+                    if total.kind == "number":
+                        continue
+                    shape = broadcast([condition, total])
+                    zero = self.constant(0, (), dtype)
+                    made = self._made("call", "where", (condition, unexpanded(total), zero), (), None, shape, dtype)
+                    return [*[part for part in parts if part not in (one, two)], (made, 1)]
                 if opposite.head == "bitwise_not" and opposite.args[0] is condition:
                     first, second = [
                         unexpanded(self.product(c, inner, broadcast([x for x, _ in inner]), dtype))
@@ -454,7 +463,7 @@ def plain(value: Number) -> Number:
         return int(value) if abs(value) < 2**53 else float(value)
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 and str(value) != "-0.0":
         return int(value)
-    return value
+    return math.nan if value != value else value  # one object, which is found again
 
 
 def power(base: Number, exponent: Number) -> Number:
@@ -500,6 +509,13 @@ def mask_of(e: Expression) -> tuple[Expression, list[tuple[Expression, Number]]]
         if a.head == "where" and n == 1 and a.args[2].kind == "number" and a.args[2].number == 0:
             return a.args[0], [*number, *rest, (a.args[1], 1)]
     return None
+
+
+def chosen_of(e: Expression) -> Any:
+    """What a choice with zeros elsewhere chooses; None where it is none, or has other factors than a number."""
+    if e.kind == "product" and len(e.args) == 1 and e.params == (1,):
+        (e,) = e.args
+    return e.args[1] if e.head == "where" and e.args[2].kind == "number" and not e.args[2].number else None
 
 
 def unstretched(e: Expression) -> Expression:

@@ -12,7 +12,8 @@ from .. import _runtime
 from .._differentiate import grad
 from .._dtypes import get_default_dtype, of_numpy
 from .._op import rows
-from .._records import op_name
+from .._records import name_of, op_name
+from .._stories import FREED
 from .._tape import NEVER, AccumulateGrad
 from .._views import current_node
 from ._expressions import Expression
@@ -269,7 +270,9 @@ def formula(tape: Tape, of: Any, order: int, gradient: Any) -> Formula:
             symbol.kind = "hidden"
     first = {i: reading.expression_of(g) for i, g in enumerate(passes.first) if g is not None}
     second = {ij: reading.expression_of(g) for ij, g in passes.second.items() if g is not None}
-    return Formula(*outputs_of(reading, roots, values, passes, first, second), reading, values[0].dtype)
+    outputs, names = outputs_of(reading, roots, values, passes, first, second)
+    names.notes += notes_of_numbers(tape, roots)
+    return Formula(outputs, names, reading, values[0].dtype)
 
 
 class Passes:
@@ -292,12 +295,13 @@ class Passes:
         self.first: list[Any] = []
         self.second: dict[tuple[int, int], Any] = {}
         self.directions: dict[int, Any] = {}
-        self.own = gradient is not None or (len(roots) == 1 and not roots[0]._array.ndim)
+        self.starts: list[Any] = []
+        self.own = len(roots) == 1 and not roots[0]._array.ndim and gradient in (None, [1])
 
     def run(self, order: int) -> None:
-        starts = [self._start(root, index) for index, root in enumerate(self.roots)]
+        self.starts = [self._start(root, index) for index, root in enumerate(self.roots)]
         with Watch() as watch:
-            self.first = self._grad(self.roots, starts, self.leaves)
+            self.first = self._grad(self.roots, self.starts, self.leaves)
             for i, g in enumerate(self.first if order == 2 else []):
                 if g is None or not g.requires_grad:
                     continue
@@ -323,7 +327,15 @@ class Passes:
         return start
 
     def _grad(self, outputs: Any, starts: list[Any], inputs: list[Any]) -> list[Any]:
-        return list(grad(list(outputs), inputs, starts, create_graph=True, allow_unused=True))
+        try:
+            return list(grad(list(outputs), inputs, starts, create_graph=True, allow_unused=True))
+        except RuntimeError as error:
+            if not str(error).startswith(FREED[:40]):
+                raise
+            raise RuntimeError(
+                "formula(): the derivatives take what a backward pass has freed: make the formula before backward(), call "
+                "backward(retain_graph=True), or take the function alone, formula(order=0)"
+            ) from error
 
 
 def outputs_of(
@@ -336,9 +348,13 @@ def outputs_of(
     along = {i: by_leaf[id(direction)] for i, direction in passes.directions.items()}
     met = [heads[i] for i in first] + [along[i] for i, _ in second if i in along]
     met += [by_leaf[id(seed)] for kind, seed in passes.seeds if kind == "gradient"]
-    names = Names(reading, [*values, *first.values(), *second.values()], given, [head for head in met if head >= 0])
+    starts = [] if passes.own or passes.given is None else [reading.expression_of(start) for start in passes.starts]
+    used = [*values, *starts, *first.values(), *second.values()]
+    names = Names(reading, used, given, [head for head in met if head >= 0])
     total = names.roots[0] if passes.own and len(roots) == 1 else names.free("L")
     outputs = [Output(name, latex_name(name), e, True) for name, e in zip(names.roots, values)]
+    for root, start in zip(names.roots, starts):
+        outputs.append(Output(*derivative(total, root, len(roots) == 1), start, False))
     shown = [i for i, head in enumerate(heads) if head in names.of]
     for i in shown if passes.first else []:
         zero = reading.algebra.constant(0, passes.leaves[i]._array.shape, passes.leaves[i]._array.dtype)
@@ -349,7 +365,7 @@ def outputs_of(
             direction = names.of[along[i]] if i in along else None
             name, latex = second_derivative(total, names.of[heads[i]], names.of[heads[j]], direction, len(shown) == 1)
             outputs.append(Output(name, latex, e, False))
-    if not passes.own and passes.first:
+    if not passes.own and passes.first and not starts:
         seeds = [names.of.get(by_leaf.get(id(seed), -1)) for kind, seed in passes.seeds if kind == "gradient"]
         names.notes[:0] = [f"{seed} = d{total}/d{root}" for seed, root in zip(seeds, names.roots) if seed]
     return outputs, names
@@ -428,6 +444,21 @@ def last_made(results: list[tuple[Any, ...]]) -> tuple[Any, ...]:
     followed = [t for t in firsts if t._node is not None]
     floats = [t for t in firsts if t._array.dtype.kind == "f"]
     return tuple((followed or floats or firsts)[-1:])
+
+
+def notes_of_numbers(tape: Tape, roots: Any) -> list[str]:
+    """Notes on the numbers that Python read from tensors before the results were made: they do not follow other values."""
+    makers = {id(out._array): (number, call) for number, call in enumerate(tape._calls) for out in call.outputs}
+    end = max([makers[id(root._array)][0] for root in roots if id(root._array) in makers], default=-1)
+    found: dict[str, None] = {}
+    for number, kind, tensor in tape._numbers_read:
+        if number > end:
+            break
+        _, maker = makers.get(id(tensor._array), (0, None))
+        called = name_of(tensor) or (None if maker is None else f"the result of {op_name(maker.row)}")
+        value = str(tensor._array.tolist()) if tensor._array.size <= 4 else "numbers"
+        found[f"{value}: read from {called or 'a tensor'} by {kind}(), as recorded"] = None
+    return list(found)
 
 
 def events_of(tape: Tape) -> list[tuple[Any, ...]]:

@@ -586,7 +586,7 @@ def _place(array: np.ndarray) -> Any:
 
 def _uniform(array: np.ndarray) -> Number | None:
     """The number that all elements are; as people wrote it, where it was rounded to float32."""
-    if not array.size or (array != array.flat[0]).any():
+    if not array.size or not ((array == array.flat[0]) | (np.isnan(array) & np.isnan(array.flat[0]))).all():
         return None
     return float(str(array.flat[0])) if array.dtype.kind == "f" else int(array.flat[0])
 

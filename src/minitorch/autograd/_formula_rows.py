@@ -50,7 +50,27 @@ def where(condition: Expression, self: Expression, other: Any) -> Expression:
     if self.kind == other.kind == "number" and self.floats and math.isfinite(self.number - other.number):
         chosen = [(condition, 1)], condition.shape, self.dtype
         return algebra.fitted(algebra.product(self.number - other.number, *chosen) + other.number, shape, self.dtype)
+    if other.kind == "number" and other.number == 0 and self.floats:
+        return kept(condition, self, other, shape)
     return in_shape("where", (condition, self, other), shape, self.dtype)
+
+
+def kept(condition: Expression, self: Expression, zero: Expression, shape: tuple[int, ...]) -> Expression:
+    """What there is where a condition is true, among zeros: no product, which would be NaN where there is an infinity.
+
+    Whole numbers stand before it. What the condition has chosen already, and powers of ``relu`` where that is not 0, need no
+    choice.
+    """
+    algebra, core, number = self.algebra, unexpanded(self), 1
+    if core.kind == "product" and core.number and float(core.number).is_integer():
+        number, core = core.number, algebra.product(1, zip(core.args, core.params), core.shape, core.dtype)
+    if core.head == "where" and core.args[0] is condition:
+        core = core.args[1]
+    base, power = (core.args[0], core.params[0]) if core.kind == "product" and len(core.args) == 1 else (core, 1)
+    positive = condition.head == "gt" and condition.args[1].kind == "number" and condition.args[1].number == 0
+    if not (positive and base.head == "relu" and base.args[0] is condition.args[0] and power > 0):
+        core = in_shape("where", (condition, core, zero), np.broadcast_shapes(condition.shape, core.shape), self.dtype)
+    return algebra.product(number, [(core, 1)], shape, self.dtype)
 
 
 def either(self: Expression, other: Expression, decides: bool) -> Expression | None:
@@ -186,8 +206,12 @@ def positive(output: Expression) -> Expression:
     return compared("gt", output.args[0] if output.head == "relu" else output, 0)
 
 
-def sloped(grad: Expression, self: Expression, negative_slope: float) -> Expression:
-    return where(compared("gt", self, 0), grad, negative_slope * grad)
+def sloped(grad: Expression, self: Expression, slope: Any) -> Expression:
+    """The gradient, times a slope where *self* is not positive: times a slope of 0 an infinity is NaN."""
+    positive = compared("gt", self, 0)
+    if (slope.number if isinstance(slope, Expression) else slope) == 0:
+        return grad * positive
+    return where(positive, grad, slope * grad)
 
 
 def silu_backward(grad: Expression, self: Expression) -> Expression:
@@ -258,10 +282,11 @@ ARITHMETIC: dict[str, Reading] = {
     "rsqrt": lambda self: self**-0.5 if self.floats else None,
     "tanh_backward": lambda grad, output: grad * (1 - output**2),
     "sigmoid_backward": lambda grad, output: grad * output * (1 - output),
-    "relu_backward": lambda grad, output: grad * positive(output),
-    "threshold_backward": lambda grad, self, threshold: grad * compared("gt", self, threshold),
+    "relu_backward": lambda grad, output: where(positive(output), grad, 0),
+    "threshold_backward": lambda grad, self, threshold: where(compared("gt", self, threshold), grad, 0),
     "silu_backward": silu_backward,
     "leaky_relu_backward": lambda grad, self, negative_slope: sloped(grad, self, negative_slope),
+    "prelu_backward": lambda grad, weight, self: sloped(grad, self, weight),
     "exp_difference": lambda self, other: (d := self - other).algebra.call("exp", (d,), (), d.shape, d.dtype),
     "softmax_backward": softmax_backward,
     "softmax_bend": softmax_bend,

@@ -163,7 +163,7 @@ class PythonWriter:
 
     def product(self, e: Expression) -> Written:
         factors = list(zip(e.args, e.params))
-        if e.number >= 0:
+        if not e.number < 0:
             return self.times(e.number, factors)
         for a, n in factors:
             if n == 1 and a.kind == "sum" and a.serial not in self.named:  # -(x - y)*z is (y - x)*z
@@ -383,6 +383,14 @@ class LatexWriter(PythonWriter):
     def symbol(self, e: Expression) -> Written:
         return Written(latex_name(self.names[e.head]))
 
+    def multiplied(self, number: str, factors: list[Written]) -> Written:
+        power = powers_of_ten(number)
+        if number == power:
+            return super().multiplied(number, factors)
+        if not factors:
+            return Written(power, PRODUCT if r"\cdot" in power else POWER if "^" in power else ATOM)
+        return super().multiplied(power, factors)
+
     def number(self, e: Expression) -> Written:
         text = self.plain(e.number).text
         return Written(text if not e.shape else rf"\mathbf{{{text}}}")
@@ -527,9 +535,23 @@ def fraction(value: Number) -> tuple[str, str]:
         near = Fraction(value).limit_denominator(100_000)
         if near.denominator > 1 and near.numerator < 1000 and near.numerator / near.denominator == value:
             return str(near.numerator), str(near.denominator)
-        if value and len(inverse := repr(1 / value)) < len(text) - 4 and 1 / float(inverse) == value:
+        if 0 < value < 1 and len(inverse := repr(1 / value)) < len(text) - 4 and 1 / float(inverse) == value:
             return "1", inverse
     return text, "1"
+
+
+def powers_of_ten(text: str) -> str:
+    r"""A positive number in LaTeX: small and large ones as ``2.5 \cdot 10^{10}``."""
+    if text in ("inf", "nan"):
+        return r"\infty" if text == "inf" else r"\mathrm{nan}"
+    mantissa, _, power = text.partition("e")
+    digits = mantissa.rstrip("0")
+    if not power and "." not in mantissa and len(mantissa) - len(digits) >= 5:
+        mantissa, power = f"{digits[0]}.{digits[1:]}" if len(digits) > 1 else digits, str(len(mantissa) - 1)
+    if not power:
+        return text
+    ten = f"10^{{{int(power)}}}"
+    return ten if mantissa == "1" else rf"{mantissa} \cdot {ten}"
 
 
 def identifier(name: str) -> str:

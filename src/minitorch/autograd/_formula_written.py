@@ -84,7 +84,6 @@ WRITTEN: dict[str, str] = {
     "add_along": "scatter_add(zeros, dim=dim, index=index, src=self)",
     "masked_fill_tensor": "masked_fill(self, mask, value)",
     # activations
-    "prelu_backward": "where(self > 0, grad, grad*weight)",
     "where_not_positive": "where(self > 0, 0, grad)",
     "shrink_backward": "where(abs(self) > lambd, grad, 0)",
     "hardsigmoid_backward": "where((self > -3) & (self < 3), grad/6, 0)",

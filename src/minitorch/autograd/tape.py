@@ -68,6 +68,7 @@ class Tape(Shown, Observer):
         self._unnamed: dict[Any, int] = {}
         self._calls: list[Any] = []
         self._written_first: list[tuple[Any, Any]] = []  # what was written that no call made, and its values before
+        self._numbers_read: list[tuple[int, str, Any]] = []  # after how many calls, how, and a copy of what was read
         self._entries: list[Entry] = []
         self._made_by: dict[int, tuple[int, int]] = {}
         self._written_by: dict[int, int] = {}
@@ -264,8 +265,9 @@ class Tape(Shown, Observer):
         order : {0, 1, 2}
             Up to which derivative. Second derivatives by a tensor are those of its gradient's product with a direction ``v``.
         gradient : Tensor, number or sequence of them, optional
-            What the results' derivative of the loss is, as for ``backward``. By default 1 for a single 0-d result; otherwise
-            a symbol, ``g``, and what is shown are the derivatives of a loss ``L``.
+            What the loss's derivative by the results is, as for ``backward``: it has lines of its own, ``dL/dy = 2``, and
+            what is shown are the derivatives of a loss ``L``. By default 1 for a single 0-d result, whose own derivatives are
+            shown; otherwise a symbol, ``g``.
 
         Returns
         -------
@@ -277,7 +279,8 @@ class Tape(Shown, Observer):
         Raises
         ------
         RuntimeError
-            If the block is empty, the graph was freed by ``backward()``, or a result was not recorded on this tape, or was
+            If the block is empty, the graph was freed by ``backward()`` (make the formula before, or keep it by
+            ``backward(retain_graph=True)``), or a result was not recorded on this tape, or was
             written in place since.
 
         Notes
@@ -407,6 +410,11 @@ class Tape(Shown, Observer):
             return
         if not differ_since(self, (root,)):
             self._written_first.append((root, _runtime.wrap(root._array.copy(), root._node)))
+
+    def left(self, kind: str, tensor: Any) -> None:
+        """Note that Python reads numbers, which what is computed of them does not show."""
+        if kind in ("item", "tolist") and not differ_since(self, (tensor,)):
+            self._numbers_read.append((len(self._calls), kind, tensor))
 
     def _entry_of_call(self, call: Any) -> Entry:
         entry, row, node, outputs = Entry(), call.row, call.node, call.outputs
