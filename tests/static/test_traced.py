@@ -414,7 +414,10 @@ def test_a_compiled_model_has_the_models_attributes() -> None:
     compiled = static.compile(model, quiet=True)
     assert list(compiled.state_dict()) == ["0.weight", "0.bias"]
     assert [p is q for p, q in zip(compiled.parameters(), model.parameters())] == [True, True]
-    assert torch.equal(compiled.eval()(torch.ones(1, 2)), compiled(torch.ones(1, 2)))
+    for same in (compiled.eval(), compiled.to(torch.float64).float(), compiled.requires_grad_(False)):
+        assert same is compiled
+    assert torch.equal(compiled(torch.ones(1, 2)), compiled.eval()(torch.ones(1, 2)))
+    assert len(compiled.variants) == 1
     assert not model.training
     with pytest.raises(AttributeError, match="'Sequential' object has no attribute 'wieght'"):
         _ = compiled.wieght

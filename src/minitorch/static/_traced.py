@@ -83,7 +83,16 @@ class Traced:
         """A model's attributes and methods, such as its parameters."""
         if name.startswith("__") or "function" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.function, name)
+        found = getattr(self.function, name)
+        if not isinstance(found, types.MethodType) or found.__self__ is not self.function or not hasattr(Module, name):
+            return found
+
+        @functools.wraps(found)
+        def method(*args: Any, **kwargs: Any) -> Any:
+            out = found(*args, **kwargs)
+            return self if out is self.function else out  # as of eval() and to()
+
+        return method
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "function" and "_own" in self.__dict__:
