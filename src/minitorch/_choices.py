@@ -88,8 +88,16 @@ class Choice:
             show(self, tuple([_runtime.wrap(array) for array in own]), tensors, params)
         return own if arrays.__class__ is tuple else own[0]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return choice_of, (self.name,)
+
     def __repr__(self) -> str:
         return f"<choice {self.name}({', '.join([*self.inputs, *self.params])})>"
+
+
+def choice_of(name: str) -> Choice:
+    """The choice of a name."""
+    return choices[name]
 
 
 def replace(tensor: Any, choose: Any, *inputs: Any, **params: Any) -> None:

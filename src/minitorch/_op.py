@@ -102,7 +102,12 @@ class Row:
         return f"<op {self.name}({', '.join([*self.inputs, *self.params])})>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return rows.__getitem__, (self.name,)
+        return row_of, (self.name,)
+
+
+def row_of(name: str) -> Row:
+    """The row of a name."""
+    return rows[name]
 
 
 def op(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import copy
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -79,7 +81,27 @@ def test_the_example() -> None:
         (lambda x, y: 1 / torch.sqrt(x), "1/sqrt(x)"),
         (lambda x, y: torch.rsqrt(x) * x, "sqrt(x)"),
         (lambda x, y: x ** 3 + 2 * x ** 2 - 3 * x + 1, "x**3 + 2*x**2 - 3*x + 1"),
-        (lambda x, y: (x**2) ** 0.5, "sqrt(x**2)"),
+        (lambda x, y: (x**2) ** 0.5, "abs(x)"),
+        (lambda x, y: (3 * x**4) ** 0.25 * y, "1.3160740129524924*y*abs(x)"),
+        (lambda x, y: (x**2) ** 1.5, "abs(x)**3"),
+        (lambda x, y: (x**4) ** 0.5, "x**2"),
+        (lambda x, y: x.abs() ** 2, "x**2"),
+        (lambda x, y: (x**3) ** 0.5, "x**1.5"),
+        (lambda x, y: x.exp() * (-x).exp() + y, "y + 1"),
+        (lambda x, y: (2 * x).exp() * (-x).exp(), "exp(x)"),
+        (lambda x, y: (x + y).exp() / y.exp(), "exp(x)"),
+        (lambda x, y: x.exp() * y.exp(), "exp(x)*exp(y)"),
+        (lambda x, y: x.exp() ** 2, "exp(x)**2"),
+        (lambda x, y: torch.sqrt(torch.exp(x)), "exp(0.5*x)"),
+        (lambda x, y: torch.exp(2 * torch.log(x)), "x**2"),
+        (lambda x, y: torch.exp(-torch.log(x)), "1/x"),
+        (lambda x, y: torch.exp(torch.log(x) / 2), "sqrt(x)"),
+        (lambda x, y: torch.relu(torch.relu(x)), "relu(x)"),
+        (lambda x, y: torch.relu(x).abs(), "relu(x)"),
+        (lambda x, y: torch.relu(x.exp() * y**2), "y**2*exp(x)"),
+        (lambda x, y: torch.relu(x.exp() * y), "relu(y*exp(x))"),
+        (lambda x, y: x.abs().abs(), "abs(x)"),
+        (lambda x, y: x.floor().ceil(), "floor(x)"),
         (lambda x, y: x / (y * 2), "x/(2*y)"),
         (lambda x, y: x**y, "x**y"),
         (lambda x, y: torch.sin(torch.tensor(0.0)) + x, "x"),
@@ -110,15 +132,26 @@ def test_identities(function: Any, text: str) -> None:
         (lambda X, W, b: torch.where(b > 0, b, 2.0), ["where(b > 0, b, 2)", "where(b > 0, g, 0)"]),
         (lambda X, W, b: torch.sigmoid(b).sum(), ["sum(sigmoid(b))", "sigmoid(b)*(1 - sigmoid(b))"]),
         (lambda X, W, b: torch.stack([b, b]).sum(), ["sum(stack([b, b]))", "2"]),
+        (lambda X, W, b: torch.tensordot(b, b, 1), ["b @ b", "2*b"]),
+        (lambda X, W, b: torch.tensordot(X, X, 2), ["sum(X**2)", "2*X"]),
+        (lambda X, W, b: torch.einsum("ij,jk->ik", X, W), ["X @ W", "g @ W.mT", "X.mT @ g"]),
+        (lambda X, W, b: torch.einsum("ij,jk->ki", X, W), ["W.mT @ X.mT", "g.mT @ W.mT", "X.mT @ g.mT"]),
+        (lambda X, W, b: torch.einsum("ij,kj->ik", X, W), ["X @ W.mT", "g @ W", "g.mT @ X"]),
+        (lambda X, W, b: torch.einsum("ij,j->i", X, b), ["X @ b", "einsum('i,j->ij', g, b)", "g @ X"]),
+        (lambda X, W, b: torch.einsum("ij,jk,k->i", X, W, b), None),
+        (lambda X, W, b: torch.einsum("ij,ij->i", X, X), None),
     ],
 )  # fmt: skip
-def test_tensors(function: Any, lines: list[str]) -> None:
+def test_tensors(function: Any, lines: list[str] | None) -> None:
     X, W, b = (
         leaf([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], "X"),
         leaf([[1.0, 2.0], [0.0, 1.0]], "W"),
         leaf([0.5, 2.0], "b"),
     )
     formula = written(function, X, W, b)
+    same_as_typed(formula)
+    if lines is None:
+        return
     texts = [without_dtype(line.text) for line in formula.lines if not line.name.startswith("t")]
     if lines[-1] == "2":
         assert formula.evaluate()["dy/db"].tolist() == [2.0, 2.0]
@@ -225,6 +258,15 @@ def test_infinities_behind_a_mask_are_as_in_a_backward_pass(name: str) -> None:
         y = MASKED[name](x).sum()
     slope = tape.formula().evaluate()["dy/dx"]
     np.testing.assert_array_equal(slope.numpy(), grad(y, x)[0].numpy())
+
+
+def test_the_approximate_gelu_has_a_formula() -> None:
+    x = leaf([0.5, -1.0], "x")
+    formula = written(lambda: F.gelu(x, approximate="tanh").sum(), order=2)
+    assert "backward" not in str(formula)
+    assert not formula.notes
+    y = F.gelu(x, approximate="tanh").sum()
+    close(formula.evaluate()["dy/dx"], grad(y, x)[0])
 
 
 def test_masks_are_choices() -> None:
@@ -493,6 +535,39 @@ def test_every_row_evaluates_to_the_tapes_numbers_at_other_values(name: str) -> 
         names = {id(tensor): n for n, tensor in formula.names.items()}
         found = formula.evaluate(**{names[id(i)]: t for i, t in zip(inputs, theirs) if id(i) in names})
         check(formula, found, inputs, theirs, results, grad(results, theirs, starts, allow_unused=True))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, lambda formula: pickle.loads(pickle.dumps(formula))])
+def test_copies_and_pickles_of_every_rows_formula(copied: Any) -> None:
+    failed = []
+    for name, cases in DIFFERENTIABLE.items():
+        for case in cases[:1]:
+            _, formula, _, _ = recorded(case, case.inputs)
+            values = formula.evaluate()
+            made = copied(formula)
+            same = str(made) == str(formula) and made.latex == formula.latex
+            if not same or not all(
+                [np.array_equal(v.detach(), values[n].detach(), True) for n, v in made.evaluate().items()]
+            ):
+                failed.append(name)
+    assert not failed
+
+
+def test_a_copy_has_values_of_its_own() -> None:
+    x, c = leaf([0.5, 1.0], "x"), leaf([2.0, 3.0], "c")
+    formula = written(lambda: (x * c).sum(), order=1)
+    made = copy.deepcopy(formula)
+    with torch.no_grad():
+        x.fill_(7.0)
+    assert formula.evaluate()["y"].item() == 35.0
+    assert made.evaluate()["y"].item() == 4.0
+    assert made.names["x"] is not x
+    assert made.evaluate(x=[1.0, 1.0])["y"].item() == 5.0
+    history = c * 2
+    with Tape() as tape:
+        y = (x * history.detach()).sum()
+    made = pickle.loads(pickle.dumps(tape.formula(y, gradient=(history.sum() * 1).detach())))
+    assert made.evaluate()["y"].item() == 70.0
 
 
 @pytest.mark.parametrize("name", [name for name, cases in DIFFERENTIABLE.items() if cases])

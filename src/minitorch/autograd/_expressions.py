@@ -275,6 +275,8 @@ class Algebra:
                 core = self._product(1, e.args, e.params, e.dtype)
                 self.shared |= {core.serial} if e.serial in self.shared else set()
                 stack.append((core, n))
+            elif (simpler := self._powered(e, n)) is not None:
+                stack.append(simpler)
             elif e.kind == "sum" and float(n).is_integer() and negative(e):
                 number *= (-1) ** int(n)
                 stack.append((self._sum([(a, -c) for a, c in zip(e.args, e.params)], -e.number, e.dtype), n))
@@ -283,10 +285,35 @@ class Algebra:
                 entry[1] = entry[1] + n if e.dtype.kind != "b" else 1
         if not number:
             return self.constant(0, shape, dtype)
-        parts = [(e, plain(n)) for e, n in found.values() if n]
+        parts = self._exponentials([(e, plain(n)) for e, n in found.values() if n])
         parts.sort(key=lambda part: part[0].serial)
         made = self._product(plain(number), [e for e, _ in parts], [n for _, n in parts], dtype)
         return self.fitted(made, shape, dtype)
+
+    def _powered(self, e: Expression, n: Number) -> tuple[Expression, Number] | None:
+        """A power of a power, of an absolute value or of an exponential as another power; None where it is none."""
+        whole = float(n).is_integer()
+        if e.head == "abs" and float(n / 2).is_integer():
+            return e.args[0], n
+        if e.head == "exp" and not whole:
+            return self.call("exp", [n * e.args[0]], (), e.shape, e.dtype), 1
+        if e.kind == "product" and e.number == 1 == len(e.args) and not whole and float(e.params[0] / 2).is_integer():
+            return self.call("abs", e.args, (), e.shape, e.dtype), plain(e.params[0] * n)
+        return None
+
+    def _exponentials(self, parts: list[tuple[Expression, Number]]) -> list[tuple[Expression, Number]]:
+        """With one exponential in place of several, where their exponents together are less than those: exp(2x)exp(-x)."""
+        several = [(e, n) for e, n in parts if e.head == "exp"]
+        if len(several) < 2:
+            return parts
+        shape, dtype = broadcast([e for e, _ in several]), several[0][0].dtype
+        total = self.sum([(e.args[0], n) for e, n in several], 0, shape, dtype)
+        if unexpanded(total).weight >= sum([e.args[0].weight for e, _ in several]):
+            return parts
+        rest = [part for part in parts if part not in several]
+        if total.kind == "number":
+            return [*rest, (self.constant(power(math.e, total.number), (), dtype), 1)] if total.number else rest
+        return [*rest, (self.call("exp", [total], (), shape, dtype), 1)]
 
     def _product(self, number: Number, args: Any, exponents: Any, dtype: Any) -> Expression:
         """The same of factors that are collected; its shape is what theirs make."""
@@ -336,6 +363,10 @@ class Algebra:
             return e.args[0]
         if head == "exp" and e.kind == "call" and e.head == "log_softmax":
             return self._made("call", "softmax", e.args, e.params, None, e.shape, e.dtype)
+        if head == "exp" and e.kind == "product" and len(e.args) == 1 == e.params[0] and e.args[0].head == "log":
+            return self.product(1, [(e.args[0].args[0], e.number)], e.shape, e.dtype)  # exp(2*log(x))
+        if (head in ("relu", "abs") and nonnegative(e)) or (head in _WHOLE and e.head in _WHOLE):
+            return e
         if head in _ODD | _EVEN and negative(e):
             value = self.call(head, [-e], (), e.shape, dtype)
             return -value if head in _ODD else value
@@ -547,6 +578,16 @@ def negative(e: Expression) -> bool:
     return e.kind in ("product", "number") and e.floats and e.number < 0
 
 
+def nonnegative(e: Expression) -> bool:
+    """Whether an expression is seen to be no less than 0 wherever it is a number."""
+    if e.kind != "product":
+        return e.head in _NONNEGATIVE
+    factors = zip(e.args, e.params)
+    return e.number >= 0 and all(
+        [a.head in _NONNEGATIVE or not float(n).is_integer() or n % 2 == 0 for a, n in factors]
+    )
+
+
 def scalars(e: Expression) -> tuple[Number, list[tuple[Expression, Number]], Expression]:
     """The number and the 0-d factors of a product, and what is left of it; a lone 0-d factor that is expanded is one too."""
     if e.kind == "number":
@@ -571,3 +612,5 @@ _INVERSE = {"exp": "log", "log": "exp", "log1p": "expm1", "expm1": "log1p", "tan
 """Of a function, the one whose values it takes back: not ``asin`` of ``sin``, which is periodic."""
 _ODD = frozenset(["sin", "tan", "sinh", "tanh", "asin", "atan", "asinh", "atanh", "erf", "erfinv", "sign"])
 _EVEN = frozenset(["cos", "cosh", "abs"])
+_NONNEGATIVE = frozenset(["relu", "abs", "exp", "sigmoid", "softplus", "softmax", "relu6", "cosh", "vector_norm"])
+_WHOLE = frozenset(["floor", "ceil", "trunc", "round"])

@@ -19,7 +19,7 @@ from .._views import current_node
 from ._expressions import Expression
 from ._formula_names import Names, derivative, second_derivative
 from ._formula_reading import Reading, Watch, leaves_of, uses
-from ._formula_scope import Scope, values_of
+from ._formula_scope import Own, Scope, values_of
 from ._formula_text import LatexWriter, PythonWriter, latex_name
 
 if TYPE_CHECKING:
@@ -66,13 +66,20 @@ class Formula:
     """
 
     def __init__(self, outputs: list[Output], names: Names, reading: Reading, kind: Any) -> None:
-        self._outputs = {output.name: output.expression for output in outputs}
-        self._reading, self._symbols, self._opaque = reading, names.symbols, names.opaque
+        self._outputs = {output.name: output.expression.dtype for output in outputs}
+        self._own = Own(reading.functions, reading.arrays, reading.tuples)
+        self._symbols, self._opaque = names.symbols, names.opaque
         self._dtype, self._default = of_numpy(kind), get_default_dtype()
         self.names = {name: s.tensor for name, s in names.symbols.items() if s.tensor is not None}
         self.lines = lines_of(outputs, names)
         self.notes, self._unknown = names.notes, names.unknown
         self._code: list[Any] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: without the code, and without the graphs that constants may have."""
+        symbols = {name: symbol.apart() for name, symbol in self._symbols.items()}
+        names = {name: symbols[name].tensor for name in self.names}
+        return {**self.__dict__, "_code": [], "_symbols": symbols, "names": names}
 
     # -- reading
     def __getitem__(self, name: str) -> str:
@@ -173,10 +180,10 @@ class Formula:
         scope.update(tensors)
         for line, code in zip(self.lines, self._code):
             scope[line.name] = eval(code, {"__builtins__": {}}, scope)
-        return {name: self._finished(scope[name], e.dtype, widest) for name, e in self._outputs.items()}
+        return {name: self._finished(scope[name], kind, widest) for name, kind in self._outputs.items()}
 
     def _scope(self, widest: Any = None) -> Scope:
-        return Scope(self._reading, self._opaque, self._default, widest)
+        return Scope(self._own, self._opaque, self._default, widest)
 
     def _finished(self, value: Any, kind: Any, widest: Any) -> Any:
         """A line's value as a tensor of the dtype that it had."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from .. import _runtime
@@ -25,13 +26,17 @@ def row_in_place(reading: Any, row: Row, given: list[Any], call: Any, layout: An
     if rare:
         refs: list[Expression] = []
         shown = [(n, reading.parameter(n, v, refs, count)) for n, v in rare.items()]
-        reading.functions[row.name] = row.call
+        reading.functions[row.name] = functools.partial(_called, row)
         return reading.algebra.call(row.name, (*args, *refs), shown, *layout)
     usual = {p: row_default(row, p) for p, text in row.params.items() if text}
     params = {**usual, **saved_params(row, call.node), **dict(zip(row.params, call.inputs[count:])), **named}
     if set(row.params) - set(params):
         return None
     return reading.of_row(row, tuple(args), {p: params[p] for p in row.params}, [layout])[0]
+
+
+def _called(row: Row, *args: Any, **params: Any) -> Any:
+    return row.call(*args, **params)
 
 
 def called_in_place(reading: Any, function: Any, given: list[Any], call: Any, layout: Any) -> Expression:

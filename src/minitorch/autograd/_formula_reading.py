@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from .._modes import Observer, differ_since, observers
 from .._op import Row, rows
 from .._records import name_of, op_name
 from .._tape import AccumulateGrad, Output
-from .._views import path_to, root_of
+from .._views import current_node, path_to, root_of
 from ._expressions import Algebra, Expression, Number
 from ._formula_calls import CALLS, DEFAULTS, NORMALIZING, statistics_of
 from ._formula_choices import NAMES, REPLACING, of_choice
@@ -81,6 +82,14 @@ class Symbol:
     def __init__(self, kind: str, tensor: Any, name: str | None) -> None:
         self.kind, self.tensor, self.name = kind, tensor, name
         self.drawn = False  # at random
+
+    def apart(self) -> Symbol:
+        """The same of a tensor that has no history, which can be copied."""
+        made = Symbol(self.kind, self.tensor, self.name)
+        made.drawn = self.drawn
+        if self.tensor is not None and current_node(self.tensor) is not None and not self.tensor.is_leaf:
+            made.tensor = self.tensor.detach()
+        return made
 
 
 class Reading:
@@ -278,7 +287,7 @@ class Reading:
             return [found]
         shown, refs = self._shown(row, params, len(args))
         name = name_of_call(name, (*args, *refs), shown)
-        self.functions[name] = _chooser(row)
+        self.functions[name] = partial(_chosen, row)
         if len(layouts) == 1:
             return [self.algebra.call(name, (*args, *refs), shown, *layouts[0])]
         made = self.algebra.call(name, (*args, *refs), shown)
@@ -356,13 +365,7 @@ class Reading:
             return
         head = f"{row.name}_aside"
         count = int(row.outputs) or 1
-        kernel = row.kernel
-
-        def aside(*inputs: Any, **params: Any) -> Any:
-            kept = kernel(*[t._array for t in inputs], **params)[count:]
-            return tuple([_runtime.wrap(a) for a in kept])
-
-        self.functions[head] = aside
+        self.functions[head] = partial(_aside, row, count)
         shown, refs = self._shown(row, dict(zip(row.params, params)), len(args))
         call = self.algebra.call(head, (*args, *refs), shown)
         for index, array in enumerate(node.saved_aside):
@@ -600,11 +603,12 @@ def _folded(row: Row, args: tuple[Expression, ...], params: dict[str, Any]) -> N
     return value.item() if np.ndim(value) == 0 and np.asarray(value).dtype.kind in "fb" else None
 
 
-def _chooser(choice: Choice) -> Any:
+def _aside(row: Row, count: int, *inputs: Any, **params: Any) -> Any:
+    """What a kernel gives after its *count* outputs, as texts call it."""
+    return tuple([_runtime.wrap(a) for a in row.kernel(*[t._array for t in inputs], **params)[count:]])
+
+
+def _chosen(choice: Choice, *tensors: Any, **params: Any) -> Any:
     """A choice as texts call it."""
-
-    def choose(*tensors: Any, **params: Any) -> Any:
-        given = {name: value.numpy if isinstance(value, dtype) else value for name, value in params.items()}
-        return choice.call(*tensors, *[given.get(p) for p in choice.params])
-
-    return choose
+    given = {name: value.numpy if isinstance(value, dtype) else value for name, value in params.items()}
+    return choice.call(*tensors, *[given.get(p) for p in choice.params])

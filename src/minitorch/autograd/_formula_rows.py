@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ._expressions import Expression, unexpanded
+from ._expressions import Expression, uncast, unexpanded
 
 Reading = Callable[..., Expression | None]
 
@@ -28,6 +28,8 @@ def compared(head: str, self: Expression, other: Any) -> Expression:
     shape = np.broadcast_shapes(self.shape, other.shape)
     if self.kind == "product" and self.floats and other.kind == "number" and other.number == 0 < self.number < math.inf:
         self = algebra.product(1, zip(self.args, self.params), self.shape, self.dtype)  # 2*x > 0 where x > 0
+    if head == "gt" and self.head == "relu" and other.kind == "number" and other.number == 0:
+        (self,) = self.args
     if self.kind == other.kind == "number":
         return algebra.constant(getattr(operator, head)(self.number, other.number), shape, np.dtype(bool))
     return in_shape(head, (self, other), shape, np.dtype(bool))
@@ -64,6 +66,8 @@ def kept(condition: Expression, self: Expression, zero: Expression, shape: tuple
     algebra, core, number = self.algebra, unexpanded(self), 1
     if core.kind == "product" and core.number and float(core.number).is_integer():
         number, core = core.number, algebra.product(1, zip(core.args, core.params), core.shape, core.dtype)
+    if uncast(core) is condition:
+        return algebra.product(number, [(condition, 1)], shape, self.dtype)
     if core.head == "where" and core.args[0] is condition:
         core = core.args[1]
     base, power = (core.args[0], core.params[0]) if core.kind == "product" and len(core.args) == 1 else (core, 1)
@@ -164,7 +168,10 @@ def of_rows(self: Expression, other: Expression) -> Expression | None:
 
 
 def contracted(self: Expression, other: Expression, left: Any, right: Any, kept: Any) -> Expression | None:
-    """A product summed over labels of dimensions, as ``einsum`` writes it."""
+    """A product summed over labels of dimensions: of numbers or matrices where it is one, else as ``einsum`` writes it."""
+    left, right, kept = tuple(left), tuple(right), tuple(kept)
+    if (made := matrix_product(self, other, left, right, kept)) is not None:
+        return made
     labels = dict.fromkeys((*left, *right, *kept))
     letters = {label: chr(label) for label in labels if 0 < label < 128 and chr(label).isalpha()}
     free = iter([c for c in string.ascii_letters if c not in letters.values()])
@@ -174,6 +181,26 @@ def contracted(self: Expression, other: Expression, left: Any, right: Any, kept:
     shape = tuple([sizes[label] for label in kept])
     text = f"{words[0]},{words[1]}->{words[2]}"
     return self.algebra.call("einsum", (self, other), (("equation", text),), shape, self.dtype)
+
+
+def matrix_product(self: Expression, other: Expression, left: Any, right: Any, kept: Any) -> Expression | None:
+    """A product over labels of dimensions in the usual notation: with a number, or of vectors and matrices."""
+    if (not left and right == kept) or (not right and left == kept):
+        return self * other
+    if left == right and not kept and len(set(left)) == len(left) > 1:
+        return summed(self * other)
+    shared = set(left) & set(right)
+    if len(shared) != 1 or shared & set(kept) or not all([len(set(w)) == len(w) <= 2 for w in (left, right)]):
+        return None
+    (label,) = shared
+    free = [tuple([one for one in labels if one != label]) for labels in (left, right)]
+    if kept not in ((*free[0], *free[1]), (*free[1], *free[0])):
+        return None
+    first = self if left[-1] == label else self.mT
+    second = other if right[0] == label else other.mT
+    if kept == (*free[0], *free[1]):
+        return first @ second
+    return second.mT @ first.mT
 
 
 def channel_total(self: Expression, channels: tuple[int, ...], size: tuple[int, ...]) -> Expression:
@@ -199,11 +226,6 @@ def powered(self: Expression, exponent: Expression) -> Expression | None:
 def power_of_number(exponent: Expression, self: Any) -> Expression:
     base = exponent.algebra.constant(self, (), exponent.dtype)
     return exponent.algebra.call("pow", (base, exponent), (), exponent.shape, exponent.dtype)
-
-
-def positive(output: Expression) -> Expression:
-    """Where relu's result is more than 0."""
-    return compared("gt", output.args[0] if output.head == "relu" else output, 0)
 
 
 def sloped(grad: Expression, self: Expression, slope: Any) -> Expression:
@@ -282,7 +304,7 @@ ARITHMETIC: dict[str, Reading] = {
     "rsqrt": lambda self: self**-0.5 if self.floats else None,
     "tanh_backward": lambda grad, output: grad * (1 - output**2),
     "sigmoid_backward": lambda grad, output: grad * output * (1 - output),
-    "relu_backward": lambda grad, output: where(positive(output), grad, 0),
+    "relu_backward": lambda grad, output: where(compared("gt", output, 0), grad, 0),
     "threshold_backward": lambda grad, self, threshold: where(compared("gt", self, threshold), grad, 0),
     "silu_backward": silu_backward,
     "leaky_relu_backward": lambda grad, self, negative_slope: sloped(grad, self, negative_slope),

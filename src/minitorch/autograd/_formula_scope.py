@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,16 @@ from ..ops.subscript import Indices
 from ._formula_calls import DEFAULTS
 from ._formula_functions import DTYPES, MADE, OWN, USUAL, either, functions, public
 from ._formula_places import INDEXED
-from ._formula_reading import Reading
 from ._formula_text import Opaque, identifier
+
+
+class Own(NamedTuple):
+    """What a reading says of how its texts call: the functions that are no one else's, and by rows' names the parameters that
+    are ndarrays, and the rows whose ``dim`` is a tuple."""
+
+    functions: dict[str, Any]
+    arrays: set[tuple[str, str]]
+    tuples: set[str]
 
 
 class Scope(dict[str, Any]):
@@ -28,9 +36,9 @@ class Scope(dict[str, Any]):
         What all floats are instead, if values are given that are wider than those that were recorded.
     """
 
-    def __init__(self, reading: Reading, opaque: Mapping[str, Opaque], default: Any, widest: Any = None) -> None:
-        super().__init__(reading.functions)
-        self._reading, self._default, self._widest = reading, default, widest
+    def __init__(self, own: Own, opaque: Mapping[str, Opaque], default: Any, widest: Any = None) -> None:
+        super().__init__(own.functions)
+        self._own, self._default, self._widest = own, default, widest
         self.update({name: o.content for name, o in opaque.items()})
 
     def __missing__(self, name: str) -> Any:
@@ -41,9 +49,9 @@ class Scope(dict[str, Any]):
         if name in DTYPES:
             return self._wide(of_numpy(np.dtype(name)))
         if (function := public(name)) is not None:
-            return either(function, called(rows[name], self._reading)) if name in rows else function
+            return either(function, called(rows[name], self._own)) if name in rows else function
         if (row := name.removesuffix(OWN)) in rows:
-            return called(rows[row], self._reading)
+            return called(rows[row], self._own)
         if found := functions().get(name):
             return found[0]
         raise NameError(f"name {name!r} is not defined")
@@ -62,14 +70,14 @@ class Scope(dict[str, Any]):
         return made
 
 
-def called(row: Any, reading: Reading) -> Any:
+def called(row: Any, own: Own) -> Any:
     """A row as texts call it: parameters that are None are left out; some are ndarrays to it, or tuples."""
     absent = dict.fromkeys([p for p, default in row.params.items() if not default])
 
     def call(*args: Any, **params: Any) -> Any:
         given = {name: value.numpy if isinstance(value, dtype) else value for name, value in params.items()}
-        given |= {name: array_in(value) for name, value in params.items() if (row.name, name) in reading.arrays}
-        if row.name in reading.tuples and isinstance(given.get("dim"), int):
+        given |= {name: array_in(value) for name, value in params.items() if (row.name, name) in own.arrays}
+        if row.name in own.tuples and isinstance(given.get("dim"), int):
             given["dim"] = (given["dim"],)
         if row.name in INDEXED:
             given["indices"] = Indices(params["indices"])

@@ -287,7 +287,8 @@ class Tape(Shown, Observer):
         -----
         The identities are those of real numbers wherever both sides exist, as in any algebra program: ``exp(log(x))`` is
         written ``x`` and ``x*y/y`` is, so a formula may have a value where the function gives NaN or an infinity, and round
-        (or overflow) elsewhere than it. Where the function is finite the two agree within rounding.
+        (or overflow) elsewhere than it. Where the function is finite the two agree within rounding. What backward formulas
+        choose by a condition is a choice in the formula, what they multiply by a mask is a product.
 
         Examples
         --------
