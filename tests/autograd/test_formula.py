@@ -1624,3 +1624,22 @@ def test_a_written_part_is_a_scatter() -> None:
         "t1 = select_scatter(x, 2*x[1], dim=0, index=0)",
         "y = slice_scatter(t1, 3*t1[:, 1:3], dim=1, start=1, end=3)",
     ]
+
+
+def test_choices_that_have_a_formula_or_a_short_name() -> None:
+    x, c = leaf([0.5, 1.0, 3.0], "x"), torch.tensor([1.0, 0.0, 1e-9]).double()
+    formula = written(lambda: F.gaussian_nll_loss(x, x.detach(), c, eps=1e-6))
+    assert "lacking" not in str(formula)
+    assert not formula.notes
+    same_as_typed(formula)
+    for keepdim in (True, False):
+        formula = written(
+            lambda keepdim=keepdim: x.nanmean(0, keepdim).sum() + x.expand(2, 3).nanmean(1, keepdim).sum()
+        )
+        assert "sum(~isnan(x))" in str(formula)
+        assert "sum(~isnan(t2), dim=1" in str(formula)
+        assert not formula.notes
+        same_as_typed(formula)
+        assert formula.evaluate(x=[math.nan, 1.0, 2.0])["dy/dx"][0].item() == 0.0
+    formula = written(lambda: torch.quantile(x, 0.3))
+    assert "quantile_ranks: the two elements around a quantile, and the share of the second" in formula.notes

@@ -65,6 +65,15 @@ def of_choice(reading: Any, name: str, args: Any, params: Params, layouts: Layou
     elif name == "mask to be added":
         nothing, hidden = [algebra.constant(v, shape, dtype) for v in (0, -math.inf)]
         made = where(args[0], *((hidden, nothing) if params["hides"] else (nothing, hidden)))
+    elif name == "what is lacking of eps":
+        made = algebra.call("relu", (params["eps"] - args[0],), (), shape, dtype)
+    elif name == "how many are not nan":
+        kind = np.dtype(bool)
+        nan = algebra.call("isnan", args, (), args[0].shape, kind)
+        known = algebra.call("bitwise_not", (nan,), (), nan.shape, kind)
+        options = (*along(params["dims"], nan), *(changed(params, keepdim=False) if along(params["dims"], nan) else ()))
+        total = shape if options or not params["keepdim"] else ()
+        made = algebra.reshaped(algebra.call("sum", (known,), options, total, dtype), shape)
     elif name == "to":
         made = algebra.fitted(args[0], shape, dtype)
     elif name == "indices":
@@ -74,5 +83,14 @@ def of_choice(reading: Any, name: str, args: Any, params: Params, layouts: Layou
 
 REPLACING = frozenset(["rows of at most a norm", "moved statistics", "the mean over a batch"])
 """Choices that replace the values of their first input."""
-NAMES = {"unique": "unique_parts", "unique_consecutive": "consecutive_parts"}
-"""How texts call choices whose name is that of a function, which gives something else."""
+NAMES = {
+    "unique": "unique_parts",
+    "unique_consecutive": "consecutive_parts",
+    "the ranks of quantiles": "quantile_ranks",
+    "the floor of places": "cell_floor",
+    "cells of an image": "image_cells",
+    "places in a grid": "grid_places",
+    "classes that are ignored": "ignored_classes",
+    "counts of places": "place_counts",
+}
+"""How texts call choices whose name is that of a function, which gives something else, or a phrase."""
