@@ -157,6 +157,91 @@ def test_no_entry_is_further_off_than_is_said(dtype: Any) -> None:
     assert len(wrong) <= count / 1000, wrong
 
 
+WIDE: dict[str, tuple[Any, Any, bool]] = {
+    # function, slope, whether points below 0 belong to it
+    "square": (lambda x: x**2, lambda x: 2 * x, True),
+    "cube": (lambda x: x**3, lambda x: 3 * x * x, True),
+    "line": (lambda x: 3 * x + 1, lambda x: 3 + 0 * x, True),
+    "root": (torch.sqrt, lambda x: 0.5 / np.sqrt(x), False),
+    "root to both sides": (lambda x: x.abs().sqrt(), lambda x: np.sign(x) / 2 / np.sqrt(abs(x)), True),
+    "cube root": (lambda x: x.sign() * x.abs() ** (1 / 3), lambda x: abs(x) ** (-np.longdouble(2) / 3) / 3, True),
+    "power": (lambda x: x**1.5, lambda x: 1.5 * np.sqrt(x), False),
+    "logarithm": (torch.log, lambda x: 1 / x, False),
+    "x log x": (lambda x: x * x.log(), lambda x: 1 + np.log(x), False),
+    "reciprocal": (lambda x: 1 / x, lambda x: -1 / x**2, True),
+    "exponential": (torch.exp, np.exp, True),
+    "tanh": (torch.tanh, lambda x: 1 / np.cosh(x) ** 2, True),
+    "arctangent": (torch.atan, lambda x: 1 / (1 + x * x), True),
+    "sigmoid": (torch.sigmoid, lambda x: 1 / (2 + np.exp(-x) + np.exp(x)), True),
+    "hypotenuse": (lambda x: (1 + x * x).sqrt(), lambda x: x / np.sqrt(1 + x * x), True),
+    "softplus": (torch.nn.functional.softplus, lambda x: 1 / (1 + np.exp(-x)), True),
+    "absolute": (torch.abs, np.sign, True),
+    "relu": (torch.relu, lambda x: np.where(x > 0, 1.0, 0.0), True),
+    "step": (torch.sign, lambda x: 0 * x, True),
+    "absorbed": (lambda x: (x + 1) - 1, lambda x: 1 + 0 * x, True),
+    "absorbed square": (lambda x: (x + 1) ** 2 - 1, lambda x: 2 * (x + 1), True),
+    "sine": (torch.sin, np.cos, True),
+}
+STEEP_OR_ROUNDED = ("step", "absolute", "relu", "absorbed", "absorbed square", "sine", "hypotenuse")
+
+
+def wide(dtype: Any, method: str) -> tuple[int, list[Any], list[Any]]:
+    """How many bounds there are at points of all sizes; those that do not hold; and those of smooth functions that are wide."""
+    rng = np.random.default_rng(5)
+    count, wrong, loose = 0, [], []
+    for name, (fn, slope, below) in WIDE.items():
+        for size in (200, 20, 3) if dtype is F64 else (28, 8, 3):
+            for place in 10.0 ** rng.uniform(-size, size, 6) * (rng.choice([-1, 1], 6) if below else 1):
+                x = torch.tensor(place, dtype=dtype)
+                with np.errstate(all="ignore"):
+                    true = slope(np.longdouble(x.item()))
+                    if not np.isfinite(float(true)) or not np.isfinite(fn(x).item()):
+                        continue
+                value, error = [t.item() for t in numerical_jacobian(fn, x, method=method, with_error=True)]
+                count += 1
+                if not abs(value - true) <= error:
+                    wrong.append((name, place, value, float(true), error))
+                if error > 1e-4 * abs(true) + 1e-8 and name not in STEEP_OR_ROUNDED:
+                    loose.append((name, place, value, float(true), error))
+    return count, wrong, loose
+
+
+@pytest.mark.parametrize("dtype", [F64, F32], ids=str)
+def test_bounds_hold_from_tiny_to_huge_points(dtype: Any) -> None:
+    count, wrong, loose = wide(dtype, "extrapolated")
+    assert count > 350
+    assert len(wrong) <= count / 1000, wrong
+    if dtype is F64:
+        assert len(loose) <= count / 50, loose
+
+
+@pytest.mark.parametrize("power", [-250, -150, -60, -30, -15, 0, 30, 150])
+def test_tiny_points_have_steps_of_their_own_size(power: int) -> None:
+    point = 10.0**power
+    for fn, slope in ((torch.sqrt, 0.5 * point**-0.5), (torch.log, 1 / point), (lambda x: 3 * x.abs(), 3.0)):
+        value, error = numerical_jacobian(fn, torch.tensor(point, dtype=F64), with_error=True)
+        assert abs(value.item() - slope) <= error.item() <= 1e-8 * slope
+    if power > -160:
+        value, error = numerical_jacobian(lambda x: x**2, torch.tensor(point, dtype=F64), with_error=True)
+        assert abs(value.item() - 2 * point) <= error.item() <= 1e-8 * point
+
+
+@pytest.mark.parametrize("dtype", [F64, F32], ids=str)
+def test_where_next_numbers_are_too_far_apart_no_bound_is_said(dtype: Any) -> None:
+    for power in (20, 25, 30, 35, *((100, 200, 300) if dtype is F64 else ())):
+        for fn in (torch.sin, lambda x: x.cos() + 5):
+            _, error = numerical_jacobian(fn, torch.tensor(3.0 * 10.0**power, dtype=dtype), with_error=True)
+            assert error.item() == np.inf
+
+
+@pytest.mark.parametrize("fn", [lambda x: x.abs().sqrt(), torch.sqrt, lambda x: (1 - x).acos()])
+@pytest.mark.parametrize("shape", [(), (1,), (3,)])
+@pytest.mark.parametrize("dtype", [F64, F32], ids=str)
+def test_vertical_slopes_have_no_bound(fn: Any, shape: tuple[int, ...], dtype: Any) -> None:
+    _, error = numerical_jacobian(fn, torch.zeros(shape, dtype=dtype), with_error=True)
+    assert (torch.atleast_2d(error).diagonal() == np.inf).all()
+
+
 @pytest.mark.parametrize("dtype", [F64, F32], ids=str)
 @pytest.mark.parametrize("method", ["extrapolated", "central"])
 def test_where_there_is_no_slope_no_bound_is_said(method: str, dtype: Any) -> None:
@@ -206,6 +291,44 @@ def test_the_error_at_a_kink_covers_both_slopes() -> None:
 def test_a_step_is_positive(step: float) -> None:
     with pytest.raises(ValueError, match="positive"):
         torch.autograd.numerical_jacobian(torch.sin, torch.ones(2), method="central", step=step)
+
+
+@pytest.mark.parametrize("step", ["a", [1], 1j, torch.ones(2), np.ones(2)], ids=str)
+def test_a_step_is_a_number(step: Any) -> None:
+    with pytest.raises(TypeError, match=r"argument 'step' must be float, not (str|list|complex|Tensor|ndarray)"):
+        numerical_jacobian(torch.sin, torch.ones(2), method="central", step=step)
+
+
+@pytest.mark.parametrize("step", [np.float64(0.5), np.float32(0.5), torch.tensor(0.5)], ids=repr)
+def test_a_step_may_be_a_number_of_numpy_or_a_tensor(step: Any) -> None:
+    x = torch.ones(2, dtype=F64)
+    found = numerical_jacobian(torch.sin, x, method="central", step=step)
+    assert torch.equal(found, numerical_jacobian(torch.sin, x, method="central", step=0.5))
+
+
+@pytest.mark.parametrize(("step", "words"), [(1e-30, "too short .* stays as it is"), (1e300, "too long .* infinite")])
+@pytest.mark.parametrize("with_error", [False, True])
+def test_a_step_moves_every_element(step: float, words: str, with_error: bool) -> None:
+    with pytest.raises(ValueError, match=words):
+        numerical_jacobian(torch.sin, torch.ones(2), method="forward", step=step, with_error=with_error)
+    numerical_jacobian(torch.sin, torch.zeros(2, dtype=F64), method="forward", step=step, with_error=with_error)
+
+
+def test_other_arguments_are_checked() -> None:
+    x = torch.ones(2)
+    for method in (None, 1, [], {}, b"central", np.array(["central", "x"])):
+        with pytest.raises(ValueError, match="method must be one of extrapolated, central, forward, backward, not"):
+            numerical_jacobian(torch.sin, x, method=method)
+    for func in (None, 1, "x", x):
+        with pytest.raises(TypeError, match="argument 'func' must be a function, not"):
+            numerical_jacobian(func, x)
+    for flag in ("yes", None, 1, x):
+        with pytest.raises(TypeError, match="argument 'with_error' must be bool, not"):
+            numerical_jacobian(torch.sin, x, with_error=flag)
+    given = (((), "none"), (None, "NoneType"), (np.ones(2), "ndarray"), ((1.0, [x]), "float, list"))
+    for inputs, words in (*given, (x.int(), r"torch\.int32")):
+        with pytest.raises(ValueError, match=f"at least one tensor of floats among the inputs, got {words}"):
+            numerical_jacobian(torch.sin, inputs)
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,26 @@ class Line:
         self.at, self.base = at, base
 
 
+class Remembered(Line):
+    """A line, or sums of its outputs with weights, that keeps its values."""
+
+    def __init__(self, line: Line, weights: Array | None = None) -> None:
+        kept: dict[float, tuple[float | Array, Array]] = {}
+
+        def at(step: float) -> tuple[float | Array, Array]:
+            if step not in kept:
+                taken, values = line.at(step)
+                kept[step] = taken, values if weights is None else weights @ values
+            return kept[step]
+
+        super().__init__(at, line.base if weights is None else weights @ line.base)
+
+    def flat(self, steps: Sequence[float]) -> Array:
+        """Where the shortest of *steps* to one side do not move the values: what these are rounded to does not show then."""
+        sides = [[self.at(side * step)[1] == self.base for step in steps[-3:]] for side in (1, -1)]
+        return np.asarray(np.all(sides[0], axis=0) | np.all(sides[1], axis=0))
+
+
 class Glance(NamedTuple):
     """Differences at one step: central and one-sided, and by how much one unit of noise in the values moves them."""
 
@@ -141,6 +161,13 @@ def steps_between(coarsest: float, finest: float, most: int = 40) -> list[float]
     return steps
 
 
+def steps_of_its_own(precision: Precision, steps: Sequence[float], small: float) -> list[float]:
+    """Steps of the size of a tiny argument itself; none where *steps* reach there, or where there is no room for them."""
+    if precision.least < small < 2.0**5 * steps[-1]:
+        return steps_between(precision.coarsest * small, precision.finest * small)
+    return []
+
+
 def examine(line: Line, steps: Sequence[float], noise: Array, equal: float, unit: float = 0.0) -> Behaviour:
     """The derivative along the line at 0, from values at all these steps on both sides, for each output.
 
@@ -157,7 +184,8 @@ def examine(line: Line, steps: Sequence[float], noise: Array, equal: float, unit
         central = (right - left) / (right_steps - left_steps)
         half = (right_steps - left_steps) / 2
         noise = np.fmax(noise, unit * np.fmax(np.abs(right), np.abs(left)))
-        value, error = extrapolated(central, noise / half, 16.0)
+        off_middle = unit * np.abs(slopes[0] - slopes[1])  # as the points are rounded
+        value, error = extrapolated(central, noise / half + np.where(np.isfinite(off_middle), off_middle, 0), 16.0)
         rs, re = extrapolated(slopes[0], 2 * noise / right_steps, 4.0)
         ls, le = extrapolated(slopes[1], -2 * noise / left_steps, 4.0)
         steep = [np.abs(s[-1]) > 4 * _largest_of(slopes[0][:2], slopes[1][:2]) for s in slopes]

@@ -20,9 +20,11 @@ from ..autograd._differences import (
     Glance,
     Line,
     Precision,
+    Remembered,
     examine,
     glance,
     steps_between,
+    steps_of_its_own,
 )
 from ..autograd._subject import Subject
 from . import _rounding
@@ -152,7 +154,7 @@ def verdict(
 def _table(
     subject: Subject,
     analytic: Array,
-    line: Line,
+    line: Remembered,
     steps: Sequence[float],
     slack: Array,
     weights: Array | None,
@@ -165,25 +167,10 @@ def _table(
     right = judge(analytic, behaviour, equal, slack)
     if not right.all():
         own, within = _rounding_of(subject, ~right, weights)
-        noise = np.maximum(noise, np.where(_flat(line, steps), 16 * within, 2 * own))
+        noise = np.maximum(noise, np.where(line.flat(steps), 16 * within, 2 * own))
         behaviour = examine(line, steps, noise, precision.equal)
         right = judge(analytic, behaviour, equal, slack)
     return behaviour, right, noise
-
-
-class Remembered(Line):
-    """A line, or sums of its outputs with weights, that keeps its values."""
-
-    def __init__(self, line: Line, weights: Array | None = None) -> None:
-        kept: dict[float, tuple[float | Array, Array]] = {}
-
-        def at(step: float) -> tuple[float | Array, Array]:
-            if step not in kept:
-                taken, values = line.at(step)
-                kept[step] = taken, values if weights is None else weights @ values
-            return kept[step]
-
-        super().__init__(at, line.base if weights is None else weights @ line.base)
 
 
 def _either(mask: Array, a: Behaviour, b: Behaviour) -> Behaviour:
@@ -193,12 +180,6 @@ def _either(mask: Array, a: Behaviour, b: Behaviour) -> Behaviour:
 def _steps(precision: Precision, scale: float, small: float) -> list[float]:
     shortest = precision.finest * max(min(small, scale, 1.0), 1e-30)
     return steps_between(precision.coarsest * max(scale, 1.0), shortest)
-
-
-def _flat(line: Line, steps: Sequence[float]) -> Array:
-    """Where short steps to one side do not move the values: what these are rounded to does not show then."""
-    sides = [[line.at(side * step)[1] == line.base for step in steps[-3:]] for side in (1, -1)]
-    return np.asarray(np.all(sides[0], axis=0) | np.all(sides[1], axis=0))
 
 
 def _noise(subject: Subject, weights: Array | None) -> Array:
@@ -232,14 +213,11 @@ def _closer(
 ) -> Behaviour:
     """What is smooth at a smaller scale than the steps reach: that of a tiny argument itself, or one that a jump hides."""
     broken = (seen.kind == KINK) | (seen.kind == JUMP) | (seen.kind == VERTICAL) | (seen.kind == EDGE)
-    if precision.least < small < 2.0**5 * steps[-1]:
-        shorter = steps_between(precision.coarsest * small, precision.finest * small)
-    elif (broken & ~right).any():
+    shorter = steps_of_its_own(precision, steps, small)
+    if not shorter and (broken & ~right).any():
         shorter = steps_between(steps[-1] / 4, steps[-1] * 2.0**-32)
         broken &= ~right
-    else:
-        return seen
-    if not broken.any():
+    if not shorter or not broken.any():
         return seen
     finer = examine(line, shorter, noise, precision.equal)
     with np.errstate(all="ignore"):
