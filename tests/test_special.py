@@ -177,6 +177,29 @@ def _slope(t: Any, function: Callable[[Any], Any], points: list[float]) -> Any:
     return x.grad
 
 
+def test_derivatives_far_out_and_close_to_zero() -> None:
+    """Where terms of the closed forms cancel, or their squares are beyond all numbers."""
+    double = [("log_ndtr", 39.0, 0.0, -0.0), ("log_ndtr", 1e20, 0.0, -0.0), ("log_ndtr", -1e20, 1e20, -1.0)]
+    double += [("log_ndtr", 0.5, 0.50916043387, -0.51382467), ("i1e", 1e-200, 0.5, 0.0), ("i1", 1e-200, 0.5, 0.0)]
+    double += [("erfcx", 1e20, -1 / math.sqrt(math.pi) * 1e-40, 0.0), ("sinc", 1e8, 1e-8, 0.0)]
+    double += [("erfcx", 26.0, -0.00083274897, 0.0000638638)]
+    for name, x, slope, bend in double:
+        _check_derivatives(name, torch.tensor(x, dtype=torch.float64), slope, bend)
+    single = [("log_ndtr", 15.0, 0.0, 0.0), ("log_ndtr", 1e20, 0.0, 0.0), ("log_ndtr", -1e3, 1e3, -1.0)]
+    single += [("erfcx", 1e3, -5.6419e-7, 1.1284e-9), ("sinc", 1e10, 0.0, 0.0)]
+    for name, x, slope, bend in single:
+        _check_derivatives(name, torch.tensor(x), slope, bend)
+    assert torch.special.erfcx(torch.tensor([-1e20, -math.inf], dtype=torch.float64)).isposinf().all()
+
+
+def _check_derivatives(name: str, x: torch.Tensor, slope: float, bend: float) -> None:
+    function = getattr(torch.special, name)
+    first, second = torch.func.grad(function), torch.func.grad(torch.func.grad(function))
+    absolute = 1e-6 if x.dtype is torch.float32 else 1e-7
+    assert first(x).item() == pytest.approx(slope, rel=1e-6, abs=absolute), (name, x)
+    assert second(x).item() == pytest.approx(bend, rel=1e-3, abs=absolute), (name, x)
+
+
 def test_derivatives_that_are_missing() -> None:
     a, x = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0)
     for function in (torch.igamma, torch.igammac, torch.special.zeta):

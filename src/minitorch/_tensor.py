@@ -312,7 +312,7 @@ class Tensor(metaclass=legacy.TensorMeta):
     softmax, log_softmax = softmaxes.softmax, softmaxes.log_softmax
 
     # -- shape
-    T, mT = property(shapes.reversed_dims), property(shapes.transposed_matrices)
+    T, mT = property(shapes.T), property(shapes.mT)
     H, mH = property(shapes.adjoint_matrix), property(shapes.adjoint)
     view, view_as, reshape, reshape_as = shapes.view, shapes.view_as, shapes.reshape, shapes.reshape_as
     flatten, ravel, unflatten = shapes.flatten, shapes.ravel, shapes.unflatten

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -402,3 +403,22 @@ def test_it_is_refused_where_it_would_be_a_constant_silently() -> None:
 def test_examples_of_a_map_have_no_jacobian_of_their_own() -> None:
     with pytest.raises(RuntimeError, match="inside of a transform"):
         torch.func.vmap(lambda x: torch.autograd.numerical_jacobian(torch.sin, x))(torch.ones(3))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("method", ["extrapolated", "central", "forward", "backward"])
+def test_inputs_of_no_dimensions_are_tensors_as_others_are(method: str, dtype: Any) -> None:
+    x, slope = torch.tensor(0.7, dtype=dtype), math.exp(0.7)
+    for function, expected in (
+        (lambda x: x.clone().exp_(), slope),
+        (lambda x: x.exp_(), slope),
+        (lambda x: x.exp().reshape(-1), slope),
+        (lambda x: x.reshape(-1).exp(), slope),
+        (lambda x: x.flatten(), 1.0),
+        (lambda x: x.view(1), 1.0),
+        (lambda x: torch.atleast_1d(x), 1.0),
+        (lambda x: x.as_strided((1,), (1,)), 1.0),
+        (lambda x: torch.nn.functional.relu(x.clone(), inplace=True), 1.0),
+    ):
+        found = numerical_jacobian(function, x, method=method)
+        assert found.reshape(()).item() == pytest.approx(expected, rel=1e-2 if dtype is torch.float32 else 1e-4)

@@ -718,3 +718,22 @@ def test_messages_name_has_aux() -> None:
             RuntimeError, match=r"return only tensors, got unsupported type <class 'int'>.*has_aux=True"
         ):
             call(lambda x: (x, 3))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.clone().relu_().sub_(1),
+        lambda x: x.clone().exp_().mul_(2),
+        lambda x: (x * x).tanh_().add_(x),
+        lambda x: torch.stack([x.sin(), x])[0].sigmoid_().mul_(x),
+    ],
+)
+def test_linearize_goes_through_writes_into_what_was_saved(function: Any) -> None:
+    x, tangent = torch.tensor([0.5, 1.0, 2.0]), torch.tensor([1.0, -1.0, 0.5])
+    linear = lambda x: linearize(function, x)[1](tangent)
+    pushed = lambda x: jvp(function, (x,), (tangent,))[1]
+    torch.testing.assert_close(linear(x), pushed(x))
+    torch.testing.assert_close(jacfwd(linear)(x), jacfwd(pushed)(x))
+    torch.testing.assert_close(torch.vmap(linear)(torch.stack([x, x * 2])), torch.vmap(pushed)(torch.stack([x, x * 2])))
+    torch.testing.assert_close(linearize(linear, x)[1](tangent), jvp(pushed, (x,), (tangent,))[1])

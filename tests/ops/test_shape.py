@@ -432,3 +432,26 @@ def test_writes_into_what_is_expanded_are_refused() -> None:
 def test_memory_of_another_library_may_have_gaps() -> None:
     gaps = np.lib.stride_tricks.as_strided(np.arange(8.0), (2, 2), (32, 16))
     assert torch.from_numpy(gaps)[:, :1].expand(2, 3).tolist() == [[0.0] * 3, [4.0] * 3]
+
+
+@pytest.mark.filterwarnings("ignore:Tensor.mT is deprecated")
+def test_mT_of_no_dimensions_is_the_tensor_in_all_transforms() -> None:
+    from minitorch.func import grad, hessian, jacfwd, jvp, linearize, vmap
+
+    x, double = torch.tensor(1.0), lambda x: x.mT * 2
+    assert grad(double)(x).item() == jacfwd(double)(x).item() == linearize(double, x)[1](x).item() == 2
+    assert hessian(lambda x: x.mT**3)(x).item() == 6
+    assert vmap(double)(torch.ones(3)).tolist() == [2, 2, 2]
+    assert vmap(vmap(grad(double)))(torch.ones(2, 3)).equal(2 * torch.ones(2, 3))
+    assert jvp(vmap(double), (torch.ones(3),), (torch.ones(3),))[1].tolist() == [2, 2, 2]
+    leaf = x.clone().requires_grad_()
+    leaf.name = "x"
+    with torch.autograd.Tape() as tape:
+        double(leaf)
+    assert str(tape.formula()) == "y = 2*x\ndy/dx = 2"
+
+
+def test_mT_of_a_vector_is_refused_by_the_name_and_shape_that_people_know() -> None:
+    for call in (lambda: torch.ones(3).mT, lambda: torch.func.vmap(lambda x: x.mT)(torch.ones(2, 3))):
+        with pytest.raises(RuntimeError, match=r"^tensor\.mT is only supported on matrices .* 1-D .* has shape \(3,\)"):
+            call()

@@ -182,3 +182,18 @@ def test_against_pytorch(call: str) -> None:
         except Exception as error:
             results.append(type(error))
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (1,), ()])
+@pytest.mark.parametrize("function", [torch.var_mean, torch.std_mean])
+def test_mean_of_one_element_whose_variance_nobody_uses(function: Any, shape: tuple[int, ...]) -> None:
+    x = torch.ones(shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mean = lambda x: function(x, 0)[1]
+        assert torch.func.grad(lambda x: mean(x).sum())(x).equal(torch.ones(shape))
+        assert torch.func.grad(lambda x: function(x, 0, keepdim=True)[1].sum())(x).equal(torch.ones(shape))
+        assert torch.func.jvp(mean, (x,), (x,))[1].sum() == x.sum()
+        assert torch.func.hessian(lambda x: (mean(x) ** 2).sum())(x).sum() == 2 * x.numel()
+        assert torch.func.grad(lambda x: function(x)[1])(torch.ones(1)).equal(torch.ones(1))
+        assert torch.func.grad(lambda x: function(x, 0)[0].sum() * 0)(x).isnan().all()  # that is used

@@ -85,7 +85,7 @@ def moved_params(params: dict[str, Any], rank: int, size: int, scalar: bool = Fa
     moved = {}
     for name, value in params.items():
         if name in DIMS:
-            value = moved_dim(value, rank)
+            value = moved_dim(None if scalar and value == () else value, rank)
         elif name in SIZES and isinstance(value, tuple):
             value = (size, 1) if scalar else (size, *value)
         elif name == "keepdim" and scalar:
@@ -95,10 +95,10 @@ def moved_params(params: dict[str, Any], rank: int, size: int, scalar: bool = Fa
 
 
 def moved_dim(dim: Any, rank: int) -> Any:
-    """A dimension, or several, one further; all of them where none is named."""
+    """A dimension, or several, one further; None is all of them."""
     if isinstance(dim, int):
         return dim % rank + 1
-    return tuple([d % rank + 1 for d in dim]) if dim else tuple(range(1, rank + 1))
+    return tuple([d % rank + 1 for d in (range(rank) if dim is None else dim)])
 
 
 def padded_and_shifted(batch: Batch) -> Any:
@@ -138,6 +138,11 @@ def permute(batch: Batch) -> Any:
 def turned(batch: Batch) -> Any:
     """Dimensions the other way round."""
     return call("permute", batch.tensors, {"dims": (0, *range(batch.ranks[0], 0, -1))})
+
+
+def mT(batch: Batch) -> Any:
+    """Matrices transposed; numbers as they are."""
+    return call("mT" if batch.ranks[0] else "alias", batch.tensors)
 
 
 def squeeze(batch: Batch) -> Any:

@@ -26,7 +26,7 @@ KINDS: dict[Rule, str] = {
     "select_scatter slice_scatter diagonal_scatter var std var_mean std_mean median_dim nanmedian_dim "
     "mode",
     _shapes.padded_and_shifted: "equal_share",
-    _shapes.leading: "mT tril triu det cofactor cofactor_slope slogdet cholesky_ex permutation lu_factor_ex lu lu_parts "
+    _shapes.leading: "tril triu det cofactor cofactor_slope slogdet cholesky_ex permutation lu_factor_ex lu lu_parts "
     "inv_ex cholesky_inverse matrix_exp eigh eigvalsh svd svdvals qr constant_pad_nd reflection_pad1d "
     "reflection_pad1d_backward reflection_pad2d reflection_pad2d_backward reflection_pad3d reflection_pad3d_backward "
     "replication_pad1d replication_pad1d_backward replication_pad2d replication_pad2d_backward replication_pad3d "
@@ -72,6 +72,7 @@ OWN: dict[str, Rule] = {
     "expand": _shapes.expand,
     "view": _shapes.view,
     "permute": _shapes.permute,
+    "mT": _shapes.mT,
     "unsqueeze_dims": _shapes.unsqueeze_dims,
     "repeat": _shapes.repeat,
     "roll": _shapes.roll,

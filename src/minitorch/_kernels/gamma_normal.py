@@ -62,9 +62,10 @@ def erfcx(x: Array) -> Array:
     for k in range(15, 0, -2):
         series = 1 - k * inverse * series
     value = np.where(a > 25, series / (np.maximum(a, 25) * math.sqrt(math.pi)), near)
-    leading = a.astype(np.float32).astype(np.float64)  # whose square is exact
-    square = np.exp(leading * leading) * np.exp((a - leading) * (a + leading))
-    value = np.where(wide < 0, np.where(np.isinf(a), np.inf, 2 * square - value), value)
+    b = np.minimum(a, 30)  # whose square's exponential is infinite
+    leading = b.astype(np.float32).astype(np.float64)  # whose square is exact
+    square = np.exp(leading * leading) * np.exp((b - leading) * (b + leading))
+    value = np.where(wide < 0, 2 * square - value, value)
     return np.asarray(value).astype(x.dtype)
 
 

@@ -140,6 +140,8 @@ def _on_diagonal(whole: Expression, part: Expression, params: dict[str, Any]) ->
 
 def _permuted_back(whole: Expression, part: Expression, params: dict[str, Any]) -> Expression:
     rank = whole.ndim
+    if not rank:
+        return part
     if "dims" in params:
         dims = [d % rank for d in params["dims"]]
     else:

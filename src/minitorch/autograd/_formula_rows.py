@@ -335,7 +335,7 @@ SHAPES: dict[str, Reading] = {
     "expand": lambda self, size: self,  # what is left to do is to give it its shape
     "T": lambda self: permuted(self, tuple(range(self.ndim))[::-1]),
     "t": lambda self: permuted(self, tuple(range(self.ndim))[::-1]),
-    "mT": lambda self: self.mT,
+    "mT": lambda self: self.mT if self.ndim else self,
     "permute": lambda self, dims: permuted(self, tuple(dims)),
     "t_": lambda self: permuted(self, tuple(range(self.ndim))[::-1]),
     "transpose": transposed,

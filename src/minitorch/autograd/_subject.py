@@ -204,7 +204,7 @@ class Subject:
         self.point()
 
         def at(step: float) -> tuple[float, Array]:
-            moved = [a if d is None else (a + step * d).astype(a.dtype) for a, d in zip(self.arrays, directions)]
+            moved = [a if d is None else moved_by(a, step * d) for a, d in zip(self.arrays, directions)]
             return step, self.values(moved)
 
         return Line(at, self.base)
@@ -402,6 +402,11 @@ def layout_of(tensor: Any) -> Layout | None:
             return None
         end += (size - 1) * stride
     return None if not offset and tensor.is_contiguous() else Layout(strides, offset, end)
+
+
+def moved_by(array: Array, difference: Array) -> Array:
+    """The sum, in the dtype of *array*: an array of it, also where it has no dimensions."""
+    return np.add(array, difference, out=...).astype(array.dtype)
 
 
 def laid_out(array: Array, layout: Layout | None) -> Array:

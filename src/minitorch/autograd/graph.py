@@ -13,7 +13,7 @@ from .._differentiate import GradientEdge, get_gradient_edge
 from .._engine import current_pass
 from .._extras import RemovableHandle
 from .._hooks import register_hook
-from .._modes import ModeDecorator, Observer, observers
+from .._modes import ModeDecorator, Observer, no_grad, observers
 from .._records import unobserved
 from .._saved import Packed
 from .._tape import Node, Output, extras_of
@@ -276,10 +276,10 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
         self._entered = False
         super().__exit__(*exc)
 
-    def _watch(self, tensor: Any) -> _Watched:
-        return _Watched(tensor)
+    def _watch(self, tensor: Any) -> Watched:
+        return Watched(tensor)
 
-    def _read(self, watched: _Watched) -> Any:
+    def _read(self, watched: Watched) -> Any:
         if not self._entered:
             raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was "
@@ -288,7 +288,7 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
         return watched.tensor
 
 
-class _Watched:
+class Watched:
     """A saved tensor; just before its memory is first written, a clone takes its place."""
 
     def __init__(self, tensor: Any) -> None:
@@ -299,4 +299,5 @@ class _Watched:
         edits.watchers.add(self)
 
     def about_to_be_written(self, by: Any) -> None:
-        self.tensor = _runtime.wrap(self.tensor._array.copy())
+        with no_grad():
+            self.tensor = self.tensor.clone()

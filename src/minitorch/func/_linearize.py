@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from .. import _runtime
@@ -11,6 +12,7 @@ from .._modes import is_grad_enabled
 from .._pytree import tree_flatten
 from .._size import Size
 from ..autograd._transform import Level, gradients, recording, zeros_like
+from ..autograd.graph import Watched, saved_tensors_hooks
 from ._arguments import check_tensor_input
 from ._captured import transforming
 
@@ -18,7 +20,9 @@ from ._captured import transforming
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """The value of *func*, and its derivative at this point as a function of tangents.
 
-    *func* runs once.  Its pullback is linear in the cotangents; the derivative is the pullback of that.  So custom Functions
+    *func* runs once, and may write into what it computed.
+
+    Its pullback is linear in the cotangents; the derivative is the pullback of that.  So custom Functions
     need a ``backward`` that can be differentiated; they may be of either style.  What *func* computes under ``no_grad`` is a
     constant here (to ``jvp`` it is none: nor is it in PyTorch, whose ``linearize`` goes by forward mode).
 
@@ -55,7 +59,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         check_tensor_input(primal)
     with recording(), transforming(func, primals, "linearize"):
         inputs = [level.enter(primal) for primal in given]
-        outputs, output_spec = tree_flatten(func(*spec.unflatten(inputs)))
+        with saved_tensors_hooks(Watched, attrgetter("tensor")):  # func may write into what was saved
+            outputs, output_spec = tree_flatten(func(*spec.unflatten(inputs)))
         floats = [o for o in outputs if _is_float(o)]
         cotangents = [level.leaf(zeros_like(o)) for o in floats]
         pulled = gradients(floats, inputs, cotangents, create_graph=True)

@@ -43,7 +43,7 @@ def t(g: Builder, self: Value) -> Value:
 
 @form("mT")
 def matrices_transposed(g: Builder, self: Value) -> Value:
-    return g.swap(self, self.ndim - 2, self.ndim - 1)
+    return g.swap(self, self.ndim - 2, self.ndim - 1) if self.ndim else self
 
 
 @form("transpose", "transpose_")

@@ -24,8 +24,8 @@ def lazily(name: str) -> Any:
 
 
 def _away_from_zero(F: Any, self: Any, at_zero: float, slope: Any) -> Any:
-    """``slope(self)``, but a constant at zero."""
-    zero = self == 0
+    """``slope(self)``, but a constant where 1 is not changed by adding *self*: its quotients have no digits there."""
+    zero = F.abs(self) + 1 == 1
     return F.masked_fill(slope(F.masked_fill(self, zero, value=1)), zero, value=at_zero)
 
 

@@ -75,6 +75,25 @@ def _mvlgamma_self(F: Any, g: Any, self: Any, p: int) -> Any:
     return g * total
 
 
+def _erfcx_self(F: Any, g: Any, self: Any, result: Any) -> Any:
+    """``2 x erfcx(x) - 2 / sqrt(pi)``: far right, where the terms cancel, by the asymptotic series (DLMF 7.12.1)."""
+    far = self > 25
+    inverse = F.reciprocal(F.masked_fill(self, ~far, value=25))
+    half = inverse * inverse * 0.5
+    series = 1 - half * 17
+    for odd in range(15, 1, -2):
+        series = 1 - half * odd * series
+    return g * F.where(half * series * (-2 / math.sqrt(math.pi)), 2 * self * result - 2 / math.sqrt(math.pi), far)
+
+
+def _log_ndtr_self(F: Any, g: Any, self: Any) -> Any:
+    """Density over distribution, both scaled by ``exp(x^2 / 2)`` left of 0, where they vanish."""
+    right = self > 0
+    x, y = F.masked_fill(self, ~right, value=0), F.masked_fill(self, right, value=0)
+    above = F.exp(x * x * -0.5) / F.ndtr(x) / math.sqrt(2 * math.pi)
+    return g * F.where(above, math.sqrt(2 / math.pi) / F.erfcx(y * -math.sqrt(0.5)), right)
+
+
 def _density(F: Any, a: Any, x: Any) -> Any:
     """``x^(a - 1) exp(-x) / Gamma(a)``: the derivative of the lower incomplete gamma function."""
     return F.exp((a - 1) * F.log(x) - x - F.lgamma(a))
@@ -83,11 +102,11 @@ def _density(F: Any, a: Any, x: Any) -> Any:
 _entr = op("entr", "SpecialEntrBackward0", _entr_kernel, ("self",), elementwise=True, floats=True,
            self=lambda F, g, self: g * (-F.log(self) - 1))  # fmt: skip
 _erfcx = op("erfcx", "SpecialErfcxBackward0", _lazily("erfcx"), ("self",), elementwise=True, floats=True,
-            self=lambda F, g, self, result: g * (2 * self * result - 2 / math.sqrt(math.pi)))  # fmt: skip
+            self=_erfcx_self)  # fmt: skip
 _ndtr = op("ndtr", "SpecialNdtrBackward0", _lazily("ndtr"), ("self",), elementwise=True, floats=True,
            self=lambda F, g, self: g * (F.exp(self * self * -0.5) / math.sqrt(2 * math.pi)))  # fmt: skip
 _log_ndtr = op("log_ndtr", "SpecialLogNdtrBackward0", _lazily("log_ndtr"), ("self",), elementwise=True, floats=True,
-               self=lambda F, g, self: g / F.erfcx(self * -math.sqrt(0.5)) * math.sqrt(2 / math.pi))  # fmt: skip
+               self=_log_ndtr_self)  # fmt: skip
 _ndtri = op("ndtri", "SpecialNdtriBackward0", _lazily("ndtri"), ("self",), elementwise=True, floats=True,
             self=lambda F, g, result: g * (F.exp(result * result * 0.5) * math.sqrt(2 * math.pi)))  # fmt: skip
 _xlog1py = op("xlog1py", "SpecialXlog1PyBackward0", _xlog1py_kernel, ("self", "other"), elementwise=True, floats=True,

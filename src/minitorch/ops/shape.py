@@ -365,17 +365,14 @@ def _t_kernel(self: np.ndarray) -> np.ndarray:
 
 
 def _mT_kernel(self: np.ndarray) -> np.ndarray:
-    try:
+    if self.ndim > 1:
         return self.mT
-    except ValueError:
-        if not self.ndim:
-            warnings.warn(
-                "Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.", stacklevel=3
-            )
-            return self
+    if self.ndim:
         raise RuntimeError(
-            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
-        ) from None
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor; use x as it is"
+        )
+    warnings.warn("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.", stacklevel=3)
+    return self
 
 
 def _T_kernel(self: np.ndarray) -> np.ndarray:
@@ -419,7 +416,8 @@ _transpose = op("transpose", "TransposeBackward0", _transpose_kernel, ("self",),
                 self=lambda F, g, dim0, dim1: F.transpose(g, dim0=dim0, dim1=dim1))  # fmt: skip
 _t = op("t", "TBackward0", _t_kernel, ("self",), view=True, tangent="linear", self=lambda F, g: F.t(g))
 _mT = op("mT", "TransposeBackward0", _mT_kernel, ("self",), view=True, tangent="linear",
-         shows={"dim0": lambda node: 2**64 - 2, "dim1": lambda node: 2**64 - 1}, self=lambda F, g: F.mT(g))  # fmt: skip
+         shows={"dim0": lambda node: 2**64 - 2, "dim1": lambda node: 2**64 - 1},
+         self=lambda F, g: F.mT(g) if g.ndim else g)  # fmt: skip
 _T = op("T", "PermuteBackward0", _T_kernel, ("self",), view=True, tangent="linear",
         shows={"dims": lambda node: tuple(range(len(node.layout[0]) - 1, -1, -1))},
         self=lambda F, g: F.permute(g, dims=tuple(range(len(g.shape) - 1, -1, -1))))  # fmt: skip
@@ -533,12 +531,12 @@ moveaxis = movedim
 
 
 @documents(_T)
-def reversed_dims(input: Tensor) -> Tensor:
+def T(input: Tensor) -> Tensor:
     """``tensor.T``: a view of a matrix transposed; of another tensor, with its dimensions reversed (deprecated)."""
 
 
 @documents(_mT)
-def transposed_matrices(input: Tensor) -> Tensor:
+def mT(input: Tensor) -> Tensor:
     """``tensor.mT``: a view with the last two dimensions swapped."""
 
 

@@ -290,9 +290,10 @@ def _sinc_kernel(self: np.ndarray) -> np.ndarray:
 def _sinc_self(F: Any, g: Any, self: Any) -> Any:
     """The spherical Bessel function j1 of the angle, with a minus; its series where the closed form cancels."""
     angle = self * math.pi
-    square = angle * angle
-    near = square < 0.01
-    series = angle / -3 * (1 - square / 10 * (1 - square / 28 * (1 - square / 54)))
+    near = F.abs(angle) < 0.1
+    small = F.masked_fill(angle, ~near, value=0)
+    square = small * small
+    series = small / -3 * (1 - square / 10 * (1 - square / 28 * (1 - square / 54)))
     apart = F.masked_fill(angle, near, value=1)
     slope = F.where(series, (F.cos(apart) - F.sin(apart) / apart) / apart, near)
     return g * slope * math.pi

@@ -64,18 +64,29 @@ def _mean_part(F: Any, g: Any, shape: tuple[int, ...], dim: _Dim, keepdim: bool)
     return kept(F, g, dim, keepdim) / (count(shape, dim) or 1)
 
 
-def _var_mean_self(
-    F: Any, g: Any, self: Any, self_shape: tuple[int, ...], dim: _Dim, correction: float, keepdim: bool
-) -> Any:
-    spread = _var_self(F, g[0], self, self_shape, dim, correction, keepdim)
-    return spread + _mean_part(F, g[1], self_shape, dim, keepdim)
+def _both(spread: Callable[..., Any]) -> Callable[..., Any]:
+    """The gradient of a variance or deviation with the mean beside it: of those that are used, as one may be undefined."""
 
+    def gradients(
+        F: Any,
+        g: Any,
+        needed: Any,
+        self: Any,
+        result: Any,
+        self_shape: tuple[int, ...],
+        dim: _Dim,
+        correction: float,
+        keepdim: bool,
+    ) -> list[Any]:
+        parts = []
+        if 0 in g:
+            parts.append(spread(F, g[0], self, result[0], self_shape, dim, correction, keepdim))
+        if 1 in g:
+            mean = _mean_part(F, g[1], self_shape, dim, keepdim)
+            parts.append(mean if parts else F.expand(mean, size=self_shape))
+        return [sum(parts[1:], parts[0])]
 
-def _std_mean_self(
-    F: Any, g: Any, self: Any, result: Any, self_shape: tuple[int, ...], dim: _Dim, correction: float, keepdim: bool
-) -> Any:
-    spread = _std_self(F, g[0], self, result[0], self_shape, dim, correction, keepdim)
-    return spread + _mean_part(F, g[1], self_shape, dim, keepdim)
+    return gradients
 
 
 def _spread_tangents(slope: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,11 +111,11 @@ _std_row = op("std", "StdBackward0", _std, ("self",), hides=("self_shape",), tan
 _var_mean_row = op("var_mean", "VarMeanBackward0", _var_mean, ("self",), outputs=2,
                      hides=("self_shape",),
                    tangent=_spread_tangents(_var_slope),
-                   self=_var_mean_self)  # fmt: skip
+                   together=_both(_var_slope))  # fmt: skip
 _std_mean_row = op("std_mean", "StdMeanBackward0", _std_mean, ("self",), outputs=2,
                      hides=("self_shape",),
                    tangent=_spread_tangents(_std_self),
-                   self=_std_mean_self)  # fmt: skip
+                   together=_both(_std_self))  # fmt: skip
 
 
 def _spread(

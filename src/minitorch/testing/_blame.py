@@ -18,7 +18,7 @@ from .._records import Cut
 from .._runtime import raw, wrap
 from .._tape import Outputs
 from ..autograd._differences import Array
-from ..autograd._subject import Subject, tuple_of, vjp
+from ..autograd._subject import Subject, moved_by, tuple_of, vjp
 from ..autograd.function import FunctionNode
 from ..autograd.tape import Entry
 from ._compare import Comparison, compare
@@ -289,7 +289,7 @@ class _Summed(Subject):
             given = [t._array for t in tensors]
             if directions is not None:
                 moves = np.split(directions @ given[0].astype(np.float64), np.cumsum(subject.sizes)[:-1])
-                given = [(a + m.reshape(a.shape)).astype(a.dtype) for a, m in zip(subject.arrays, moves)]
+                given = [moved_by(a, m.reshape(a.shape)) for a, m in zip(subject.arrays, moves)]
             return wrap(weights @ subject.values(given))
 
         super().__init__(fn, [wrap(a) for a in arrays], range(len(arrays)))
@@ -457,7 +457,7 @@ def _traced_vjp(outputs: Sequence[Any], wanted: Sequence[Any], starts: Sequence[
 def blame_writing(subject: Subject) -> Blame | None:
     """A call that writes into an argument, though it does not show at the point: what is written there is what was there."""
     moved = Subject(subject.fn, subject.arguments, subject.variables, subject.parameters)
-    moved.arrays = [(a + subject.scales(v)).astype(a.dtype) for v, a in enumerate(subject.arrays)]
+    moved.arrays = [moved_by(a, subject.scales(v)) for v, a in enumerate(subject.arrays)]
     try:
         found = blame_property(moved, "mutation")
     except Exception:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .._op import Row
-from ..autograd._subject import Subject
+from ..autograd._subject import Subject, moved_by
 from ._blame import Step, compared, own_jacobian, site_of, steps
 from ._compare import Point, compare
 from ._recording import Recording
@@ -88,9 +88,7 @@ def moved(subject: Subject, rng: np.random.Generator) -> Subject:
     """The function at a point nearby; with numbers of size 1 in the place of huge ones."""
     other = ordinary(subject, 43)
     other.arrays = [
-        (a + 2.0**-7 * subject.own_sizes(v) * rng.uniform(0.5, 1, a.shape) * rng.choice([-1, 1], a.shape)).astype(
-            a.dtype
-        )
+        moved_by(a, 2.0**-7 * subject.own_sizes(v) * rng.uniform(0.5, 1, a.shape) * rng.choice([-1, 1], a.shape))
         for v, a in enumerate(other.arrays)
     ]
     return other
