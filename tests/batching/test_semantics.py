@@ -355,14 +355,18 @@ def test_different_numbers_for_each_example_as_in_pytorch(name: str, size: int, 
 
 
 def test_draws_are_the_same_where_the_function_runs_again() -> None:
+    weight, calls = torch.ones(2, requires_grad=True), list[Any]()
+
     def function(a: Any, generator: Any) -> Any:
-        return torch.zeros(2).clone().add_(a) + torch.rand(1, generator=generator)
+        calls.append(a)
+        return (weight * 0).add_(a) + torch.rand(1, generator=generator)
 
     for own in (False, True):
         torch.manual_seed(0)
         generator = torch.Generator().manual_seed(0) if own else None
         found = torch.vmap(lambda a, g=generator: function(a, g), randomness="different")(torch.zeros(4, 2))
         assert found[:, 0].tolist() == torch.rand(4, generator=torch.Generator().manual_seed(0)).tolist()
+    assert len(calls) == 4
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------

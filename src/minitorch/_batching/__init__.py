@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from .._errors import public_name
 from .._op import Row, rows
 from .._pytree import tree_map
 from ._batch import Batch, Batched, Rule, call, to_front
-from ._choices import CHOICES
+from ._choices import CHOICES, PARTIAL
 from ._places import dynamic as refused
 from ._shapes import elementwise
 from ._table import BARE, NO_NEGATIVES, NUMBERS, RULES, SHOWN, STACKED, SUBSCRIPTS
@@ -86,13 +87,27 @@ def knows(rule: Rule, params: dict[str, Any]) -> bool:
     return not alone or rule in BARE
 
 
+def may_loop(choice: Any) -> bool:
+    """Whether a choice has no rule, or one that does not cover all of its calls."""
+    rule = rule_of(choice)
+    return rule is None or rule in PARTIAL
+
+
+def function_of(row: Any) -> str:
+    """The function that people called, or whose gradient it is."""
+    name = public_name(row).removesuffix("_layer")
+    function, _, part = name.rpartition("_")
+    return f"the gradient of {function}" if part == "backward" else name
+
+
 def looped(batch: Batch) -> Any:
     """The row on each example; the results stacked."""
-    if batch.row.name not in _warned:
-        _warned.add(batch.row.name)
+    name = batch.caller or function_of(batch.row)
+    if name not in _warned:
+        _warned.add(name)
         warnings.warn(
-            "There is a performance drop because we have not yet implemented the batching rule for "
-            f"{batch.row.name}: it runs once for each of the examples.",
+            f"There is a performance drop because we have not yet implemented the batching rule for {name}: it runs once for "
+            "each of the examples.",
             UserWarning,
             stacklevel=3,
         )

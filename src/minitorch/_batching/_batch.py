@@ -27,13 +27,15 @@ class Batch:
         Its constants by name; ``Batched`` where a tensor among them has a batch.
     size : int
         How many examples there are.
+    caller : str
+        The function that people called, where the row's name does not say it.
     """
 
-    __slots__ = ("batched", "params", "row", "size", "tensors")
+    __slots__ = ("batched", "caller", "params", "row", "size", "tensors")
 
     def __init__(self, row: Any, tensors: list[Any], batched: list[bool], params: dict[str, Any], size: int) -> None:
         self.row, self.tensors, self.batched = row, tensors, batched
-        self.params, self.size = params, size
+        self.params, self.size, self.caller = params, size, ""
 
     @property
     def ranks(self) -> list[int]:

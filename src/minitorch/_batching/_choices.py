@@ -170,3 +170,6 @@ CHOICES: dict[str, Rule] = {
     "matrix_rank": rank,
 }
 """Rules by the choices' names."""
+
+PARTIAL = (among, ranks_of_quantiles, classes, ignored, insertion, rank)
+"""Those of them that do not cover what some examples share, and others do not."""

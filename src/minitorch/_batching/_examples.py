@@ -8,7 +8,7 @@ docs/design/11-transforms.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from weakref import ref
@@ -17,122 +17,27 @@ import numpy as np
 
 from .. import _random, _runtime
 from .._identity import owner
-from .._inplace import write
-from .._modes import Observer, active_levels, grad_on, levels, no_grad, observers, set_grad_enabled
+from .._modes import Observer, active_levels, grad_on, levels, observers, set_grad_enabled
 from .._op import rows
-from .._records import tell_parts
 from .._trace import _current
-from .._trace_instructions import Slot, with_asides
-from .._views import current_node
-from . import _refusals, by_rule, rule_of
-from ._batch import Batch, Batched, expanded, padded
-from ._shapes import elementwise
+from .._trace_instructions import Slot
+from .._views import current_node, root_of
+from . import _refusals
+from ._batch import Batched
+from ._instructions import (
+    Applied,
+    Called,
+    Copied,
+    Fixed,
+    Made,
+    Spread,
+    Writing,
+    Written,
+    copy_of,
+    lived,
+    slots_in,
+)
 from ._table import DRAWN_BY_VALUE
-
-
-class Fixed:
-    """A tensor that does not depend on the batch, as an instruction reads it: where it is written later, a copy from before."""
-
-    __slots__ = ("tensor",)
-
-    def __init__(self, tensor: Any) -> None:
-        self.tensor = tensor
-
-
-# -- instructions ------------------------------------------------------------------------------------------------------
-class Called:
-    """A row was called.
-
-    Attributes
-    ----------
-    row : Row
-        The row.
-    inputs : list
-        A ``Slot`` or a ``Fixed`` each, or what is no tensor.
-    cut : list of bool
-        Which of them had no history.
-    params : tuple
-        The row's parameters; slots among them are ``Batched``, of a slot.
-    outputs, asides : list of Slot
-        What it returned, and what its kernel set aside for formulas.
-    records : bool
-        Whether grad mode was on.
-    """
-
-    def __init__(
-        self, row: Any, inputs: Any, cut: Any, params: Any, slots: list[Slot], outputs: Any, asides: Any
-    ) -> None:
-        self.row, self.inputs, self.cut, self.params = row, inputs, cut, params
-        self.outputs, self.asides, self.records = outputs, asides, grad_on()
-        self.batched = [i.__class__ is Slot for i in inputs]
-        self.reads = [i for i in inputs if i.__class__ is Slot] + slots
-        self.fixed = not slots
-        self.plain = self.fixed and len(inputs) == 1 and not row.outputs and rule_of(row) is elementwise
-
-    def run(self, values: dict[int, Any], size: int) -> None:
-        """Run the row, by its rule, on the values that the slots have now."""
-        if self.plain and not self.asides:  # a batch is no other input
-            values[self.outputs[0]] = self.row.call(value_of(self.inputs[0], self.cut[0], values), *self.params)
-            return
-        tensors = [value_of(i, cut, values) for i, cut in zip(self.inputs, self.cut)]
-        params = self.params if self.fixed else [filled(p, values) for p in self.params]
-        batch = Batch(self.row, tensors, self.batched, dict(zip(self.row.params, params)), size)
-        found = by_rule(batch)
-        if found.__class__ is tuple:
-            values.update(zip(self.outputs, found))
-        else:
-            values[self.outputs[0]] = found
-        if self.asides:
-            batch.row = with_asides(self.row)
-            with no_grad():
-                values.update(zip(self.asides, by_rule(batch)[len(self.outputs) :]))
-
-
-def value_of(item: Any, cut: bool, values: dict[int, Any]) -> Any:
-    """What an instruction reads."""
-    if item.__class__ is Slot:
-        tensor = values[item]
-        return tensor.detach() if cut and current_node(tensor) is not None else tensor
-    return item.tensor if item.__class__ is Fixed else item
-
-
-def filled(value: Any, values: dict[int, Any]) -> Any:
-    """A parameter with the values that slots in it have now."""
-    if value.__class__ is Batched:
-        return Batched(values[value.tensor], value.bare, value.number)
-    if isinstance(value, tuple) and slots_in([value]):
-        return tuple([filled(v, values) for v in value])
-    return value
-
-
-def slots_in(items: Iterable[Any]) -> list[Slot]:
-    """The slots in parameters."""
-    found: list[Slot] = []
-    for item in items:
-        if item.__class__ is Batched:
-            found.append(item.tensor)
-        elif isinstance(item, tuple):
-            found += slots_in(item)
-    return found
-
-
-class Applied:
-    """A custom Function was applied."""
-
-    asides = ()
-
-    def __init__(self, function: Any, inputs: Any, cut: Any, outputs: Any, randomness: str) -> None:
-        self.randomness = randomness
-        self.function, self.inputs, self.cut, self.outputs, self.records = function, inputs, cut, outputs, grad_on()
-        self.reads = [i for i in inputs if isinstance(i, Slot)]
-
-    def run(self, values: dict[int, Any], size: int) -> None:
-        """Apply its rule."""
-        from ._functions import applied
-
-        tensors = [value_of(i, cut, values) for i, cut in zip(self.inputs, self.cut)]
-        places = [isinstance(i, Slot) for i in self.inputs]
-        values.update(zip(self.outputs, applied(self.function, tensors, places, size, self.randomness)))
 
 
 class Again(BaseException):
@@ -146,91 +51,23 @@ class Again(BaseException):
         self.examples, self.number = examples, number
 
 
-class Made:
-    """A factory made a tensor, which is to be one for each example."""
+class Own:
+    """Memory of the function's own: an *array* that it made, and whose memory that is."""
 
-    records, reads, asides = False, (), ()
+    __slots__ = ("array", "memory")
 
-    def __init__(self, target: Slot, array: np.ndarray) -> None:
-        self.outputs, self.array = [target], array.copy("K")
-
-    def run(self, values: dict[int, Any], size: int) -> None:
-        """Make them."""
-        values[self.outputs[0]] = _runtime.made(np.broadcast_to(self.array, (size, *self.array.shape)).copy())
+    def __init__(self, array: np.ndarray) -> None:
+        self.array, self.memory = ref(array), ref(owner(array))
 
 
-class Spread:
-    """A tensor that did not depend on the batch, as it was when it was made, is to be one for each example."""
+class Shown:
+    """A view was taken of what does not depend on the batch: it is taken again where that comes to depend on it."""
 
-    reads, asides = (), ()
+    __slots__ = ("outputs", "params", "records", "row", "source")
 
-    def __init__(self, target: Slot, tensor: Any) -> None:
-        self.outputs, self.tensor, self.records = [target], tensor, grad_on()
-
-    def run(self, values: dict[int, Any], size: int) -> None:
-        """Make them, with its history."""
-        values[self.outputs[0]] = rows["clone"].call(expanded(self.tensor, size))
-
-
-def copy_of(tensor: Any) -> Any:
-    """A copy with the same history, which stands for the tensor's values also for what looks at this from outside."""
-    array = tensor._array.copy()
-    tell_parts("copied", tensor, array)
-    return _runtime.wrap(array, current_node(tensor))
-
-
-class Copied:
-    """The values that *source* has were copied into *target*."""
-
-    asides = ()
-
-    def __init__(self, source: Slot, target: Slot) -> None:
-        self.reads, self.outputs, self.records = [source], [target], grad_on()
-
-    def run(self, values: dict[int, Any], size: int) -> None:
-        """Copy."""
-        values[self.outputs[0]] = copy_of(values[self.reads[0]])
-
-
-class Writing:
-    """An in-place operation on *target* begins: until it is ``Written``, a copy with the same history is in its place."""
-
-    asides = ()
-
-    def __init__(self, target: Slot, held: Slot) -> None:
-        self.reads, self.outputs, self.records = [target], [held], grad_on()
-
-    def run(self, values: dict[int, Any], size: int) -> None:
-        """Put the copy, or a twin where nothing is recorded, in the tensor's place."""
-        (target,), (held,) = self.reads, self.outputs
-        values[held] = tensor = values[target]
-        values[target] = copy_of(tensor) if self.records else _runtime.twin(tensor, current_node(tensor))
-
-
-class Written:
-    """The values of *source* were written into *target*; *held* is the tensor itself, where the operation had parts."""
-
-    outputs, asides = (), ()
-
-    def __init__(self, target: Slot, held: Slot | None, source: Any) -> None:
-        self.target, self.held, self.source, self.records = target, held, source, grad_on()
-        self.reads = [s for s in (target, held, source) if isinstance(s, Slot)]
-
-    def run(self, values: dict[int, Any], size: int) -> None:
-        """Write."""
-        if self.held is not None:
-            values[self.target] = values[self.held]
-        tensor = values[self.target]
-        source = self.source.tensor if isinstance(self.source, Fixed) else values[self.source]
-        if isinstance(self.source, Slot):
-            source = padded(source, tensor._array.ndim - source._array.ndim)
-        write(tensor, copy, (source,))
-
-
-def copy(tensor: Any, source: Any) -> Any:
-    if source._node is None and source._array.shape == tensor._array.shape:
-        return source  # otherwise a node of its own: that of *source* is older than the write
-    return rows["copy"].call(tensor, source, tensor._array.dtype)
+    def __init__(self, call: Any) -> None:
+        self.row, self.params, self.records = call.row, call.params, grad_on()
+        self.source, self.outputs = ref(call.inputs[0]._array), [ref(o._array) for o in call.outputs]
 
 
 # -- the observer ------------------------------------------------------------------------------------------------------
@@ -256,7 +93,9 @@ class Examples(Observer):
     ) -> None:
         self.size, self.randomness, self.apart = size, randomness, apart
         self._before, self.within = list(within), list[frozenset[int]]()
-        self._made: list[Any] = []  # for each tensor of new memory that does not depend on the batch who owns that
+        self._made: list[Own | None] = []  # for each tensor that the function made or computed, if that is new memory
+        self._shown: list[Shown] = []
+        self._left: list[Any] = []  # memories that NumPy, or a tensor of its own, shows as well
         self._states: dict[Any, Any] = {}  # of the generators that drew, before they did
         self._wrote = False  # into what is not of this function: running it again would write again
         self.instructions: list[Any] = []
@@ -378,10 +217,12 @@ class Examples(Observer):
     def _computed(self, call: Any) -> None:
         """What does not depend on the batch was computed: new memory is this function's, which may write into it."""
         memories = [owner(i._array) for i in call.inputs if isinstance(i, _runtime.Tensor)]
+        if memories and owner(call.outputs[0]._array) is memories[0]:
+            self._shown.append(Shown(call))
         for tensor in call.outputs:
             memory = owner(tensor._array)
             own = not any([memory is m for m in memories])
-            self._made.append(ref(memory) if own else None)
+            self._made.append(Own(tensor._array) if own else None)
             if own and len(self._made) - 1 in self.apart:
                 with self._outside():
                     for observer in [o for o in observers if o.pushes and o.active()]:
@@ -453,7 +294,7 @@ class Examples(Observer):
 
     def made(self, tensor: Any) -> None:
         """A factory made a tensor."""
-        self._made.append(ref(owner(tensor._array)))
+        self._made.append(Own(tensor._array))
         if len(self._made) - 1 in self.apart:
             self.instructions.append(Made(self.add(tensor._array), tensor._array))
         elif self._outer is not None:
@@ -481,29 +322,65 @@ class Examples(Observer):
 
     def written(self, tensor: Any, out: Any) -> None:
         """An in-place operation writes its result; one without parts, such as an assignment, begins here."""
-        slot = self.slot_of(tensor)
+        slot, held = self.slot_of(tensor), None
         if slot is None:
             memory = owner(tensor._array)
-            number = next((n for n, made in enumerate(self._made) if made is not None and made() is memory), None)
-            if self.slot_of(out) is not None:
+            numbers = [n for n, own in enumerate(self._made) if own is not None and own.memory() is memory]
+            number = numbers[0] if len(numbers) == 1 else None  # of several, none made it: it is an ndarray's
+            self._keep_old(tensor)
+            if self.slot_of(out) is None:
+                self._wrote = self._wrote or number is None
+                if self._outer is not None:
+                    self._outer.written(tensor, out)
+                return
+            slot = None if number is None else self._each_its_own(tensor, self._made[number])
+            if slot is None:
                 if number is None or self._wrote:
                     raise RuntimeError(_refusals.WRITE)
                 raise Again(self, number)
-            self._wrote = self._wrote or number is None
-            self._keep_old(tensor)
-            if self._outer is not None:
-                self._outer.written(tensor, out)
+            self._took(slot, None, out)
             return
-        held = None
         while self._writes:
             begun = self._writes.pop()
             if begun.reads[0] == slot:
                 held = begun.outputs[0]
                 break
             self.instructions.remove(begun)
+        self._took(slot, held, out)
+
+    def _took(self, slot: Slot, held: Slot | None, out: Any) -> None:
         if self._levels and _runtime.has_tangent(out):
             self._pushed.add(slot)
         self.instructions.append(Written(slot, held, self._input(out)))
+
+    def _each_its_own(self, tensor: Any, own: Any) -> Slot | None:
+        """The slot of a tensor, in memory of this function's own, that is one for each example from here on, with its views.
+
+        None where it has a history or tangents from outside, or where something unknown may show the same memory.
+        """
+        root, array, memory = root_of(tensor), own.array(), own.memory()
+        if array is None or root._array is not array or current_node(root) is not None or self._shared(root):
+            return None
+        self.instructions.append(Made(self.add(array), array))
+        for shown in self._shown:
+            source, outputs = shown.source(), [output() for output in shown.outputs]
+            if not any([o is not None and id(o) not in self._slots and owner(o) is memory for o in outputs]):
+                continue
+            if source is None or id(source) not in self._slots:
+                return None
+            made = [self.add(o) for o in outputs]
+            taken = Called(shown.row, [self._slots[id(source)]], [False], shown.params, [], made, [])
+            taken.records = shown.records
+            self.instructions.append(taken)
+        return self.slot_of(tensor)
+
+    def _shared(self, root: Any) -> bool:
+        """Whether something besides tensors of this function knows a tensor's memory, or its tangent."""
+        return (
+            any([memory() is owner(root._array) for memory in self._left])
+            or any([level.of(root) is not None for level in self._levels])
+            or (self._outer is not None and self._outer.differs(root))
+        )
 
     def copied(self, tensor: Any, array: Any) -> None:
         """A tensor's values were copied into an array that stands for them from now on."""
@@ -540,7 +417,10 @@ class Examples(Observer):
         """A value becomes Python's or NumPy's: refused where it depends on the batch."""
         if self.slot_of(tensor) is not None:
             _refusals.check_leaving(kind)
-        elif self._outer is not None:
+            return
+        if kind not in ("item", "bool", "tolist", "print", "format", "detach"):  # which copy, or are operations too
+            self._left.append(ref(owner(tensor._array)))
+        if self._outer is not None:
             self._outer.left(kind, tensor)
 
     def let_go(self) -> list[ref[np.ndarray]]:
@@ -564,24 +444,3 @@ class Examples(Observer):
             for slot in dead:
                 values.pop(slot, None)
         return values
-
-
-def lived(instructions: list[Any], needed: set[Slot]) -> list[tuple[Any, list[Slot]]]:
-    """The instructions that results or writes need, each with the slots that nothing reads after it."""
-    found = []
-    for instruction in reversed(instructions):
-        if instruction.asides and isinstance(instruction, Called) and needed.isdisjoint(instruction.asides):
-            instruction.asides = []
-        if needed.isdisjoint(instruction.outputs) and needed.isdisjoint(instruction.asides) and not acts(instruction):
-            continue
-        dead = [slot for slot in {*instruction.reads, *instruction.outputs} if slot not in needed]
-        needed.update(instruction.reads)
-        found.append((instruction, dead))
-    return found[::-1]
-
-
-def acts(instruction: Any) -> bool:
-    """Whether an instruction is followed though nobody reads what it gives: it writes, draws, or may raise."""
-    row = getattr(instruction, "row", None)
-    draws = getattr(row, "draws", False) or "generator" in getattr(row, "params", ())
-    return isinstance(instruction, (Written, Writing)) or draws or getattr(row, "checks", False)
