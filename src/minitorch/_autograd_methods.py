@@ -291,6 +291,8 @@ def data(self: Any) -> Any:
         twin._array = self._array.view()  # what observers know values by
         note_cut("data", self, twin)
         show(rows["detach"], (twin,), (self,), ())
+    if in_transform() and self._alias is not None:  # which refuses writes into what its function has captured
+        edits_of(twin).watchers = self._alias.edits.watchers
     return twin
 
 

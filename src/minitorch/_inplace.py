@@ -38,6 +38,10 @@ LEAF = "a leaf Variable that requires grad is being used in an in-place operatio
 LEAF_VIEW = "a view of a leaf Variable that requires grad is being used in an in-place operation."
 
 
+in_place_names: dict[Any, str] = {}
+"""What the in-place forms of operations are called."""
+
+
 def in_place(function: Callable[..., Any], name: str | None = None, fills: bool = False) -> Callable[..., Any]:
     """The in-place form of an operation: ``tensor.mul_(other)`` for ``mul(tensor, other)``.
 
@@ -51,6 +55,7 @@ def in_place(function: Callable[..., Any], name: str | None = None, fills: bool 
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:
             return write(self, function, args, kwargs, fills)
 
+    in_place_names.setdefault(function, name or function.__name__ + "_")
     method.__name__ = method.__qualname__ = name or function.__name__ + "_"
     method.__doc__ = f"In-place form of ``{function.__name__}``: writes the result into the tensor and returns it."
     return method

@@ -1,26 +1,38 @@
 """What a function has from outside its arguments: writing into it inside a transform is refused.
 
-Such a write would put values of the transform, with their history, where they outlive it.  The tensors watched are those that
-the function's closure and the globals that it names hold: directly, in modules and small containers, or by a function there.
+Such a write would put values of the transform, with their history, where they outlive it.  The tensors watched are all that the
+function leads to as it begins: by its closure, the globals that it names, and whatever objects those hold, to any depth.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import gc
+import sys
 import weakref
-from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType, MethodType
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from .. import _runtime
+from .._errors import reading
+from .._inplace import in_place_names
 from .._modes import in_transform, transform_mode
 from .._pytree import tree_leaves
 from .._views import edits_of
-from ..nn import Module
 
-_SMALL = 64
+_LARGE = 1000
 """The most entries of a container that is looked into."""
+_MOST = 20_000
+"""The most objects that are looked into, those nearest to the function first."""
+_PACKAGE = __name__.partition(".")[0]
+_ENDS = (str, bytes, int, float, complex, type(None), np.ndarray, np.generic, CodeType, FrameType, ModuleType)
+"""What holds no tensor that a function could write: not looked into."""
+_LIBRARIES = frozenset([_PACKAGE, "numpy", *sys.stdlib_module_names]) - {"__main__"}
 
 _MESSAGE = (
     "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation{} that "
@@ -33,7 +45,11 @@ class _Guard:
     """Told of writes into what it watches; refuses them."""
 
     def about_to_be_written(self, by: Any) -> None:
-        raise RuntimeError(_MESSAGE.format(f" ({by.__name__}_)" if hasattr(by, "__name__") else ""))
+        name = reading(_BETWEEN) or in_place_names.get(by, "")
+        raise RuntimeError(_MESSAGE.format(f" ({'__setitem__' if name == 'setitem' else name})" if name else ""))
+
+
+_BETWEEN = (__name__, f"{_PACKAGE}._views")
 
 
 @contextlib.contextmanager
@@ -67,42 +83,51 @@ def joined(outer: str, inner: str) -> str:
 def captured(function: Callable[..., Any]) -> list[Any]:
     """The tensors that a function has from elsewhere."""
     found: list[Any] = []
-    for value in _held(function):
-        if isinstance(value, (FunctionType, functools.partial, MethodType)):
-            for inner in _held(value):
-                found += _tensors(inner)
+    seen: dict[int, Any] = {}
+    queue: deque[Any] = deque([function])
+    while queue and len(seen) < _MOST:
+        thing = queue.popleft()
+        if isinstance(thing, _ENDS) or id(thing) in seen:
+            continue
+        seen[id(thing)] = thing
+        if isinstance(thing, _runtime.Tensor):
+            found.append(thing)
         else:
-            found += _tensors(value)
+            queue.extend(_held(thing))
     return found
 
 
-def _held(function: Any) -> Iterator[Any]:
-    """What a callable refers to: closure, defaults, named globals, the object of a method, bound arguments."""
-    while isinstance(function, (functools.partial, MethodType)):
-        if isinstance(function, functools.partial):
-            yield from (*function.args, *function.keywords.values())
-            function = function.func
-        else:
-            yield from _parts(function.__self__)
-            function = function.__func__
-    if not isinstance(function, FunctionType):
-        yield from _parts(function)
-        return
+def _held(thing: Any) -> Iterable[Any]:
+    """What an object refers to: a function, to its closure, its defaults and the globals that it names."""
+    if isinstance(thing, FunctionType):
+        return _held_by_function(thing)
+    if isinstance(thing, type):
+        return () if _of_library(thing.__module__) else [*vars(thing).values(), *thing.__bases__]
+    if isinstance(thing, (dict, list, tuple, set, frozenset, deque)) and len(thing) > _LARGE:
+        return ()
+    return thing.values() if type(thing) is dict else gc.get_referents(thing)
+
+
+def _held_by_function(function: FunctionType) -> Iterator[Any]:
     for cell in function.__closure__ or ():
         with contextlib.suppress(ValueError):  # not assigned yet
             yield cell.cell_contents
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
+    yield from vars(function).values()
     scope = function.__globals__
-    for name in _names(function.__code__):
-        if name in scope:
-            yield scope[name]
+    if not _of_library(scope.get("__name__")):
+        names = _names(function.__code__)
+        for value in [scope[name] for name in names if name in scope]:
+            if not isinstance(value, ModuleType):
+                yield value
+            elif not _of_library(value.__name__):  # what may be read of it by these names
+                yield from [vars(value)[name] for name in names if name in vars(value)]
 
 
-def _parts(thing: Any) -> Iterator[Any]:
-    yield thing
-    if not isinstance(thing, (Module, type, _runtime.Tensor)):
-        yield from getattr(thing, "__dict__", {}).values()
+def _of_library(module: Any) -> bool:
+    """Whether a module holds no tensors of people's own."""
+    return isinstance(module, str) and module.partition(".")[0] in _LIBRARIES
 
 
 @functools.lru_cache(maxsize=1024)
@@ -113,15 +138,3 @@ def _names(code: CodeType) -> tuple[str, ...]:
         if isinstance(constant, CodeType):
             names.update(dict.fromkeys(_names(constant)))
     return tuple(names)
-
-
-def _tensors(value: Any) -> list[Any]:
-    """The tensors of a value."""
-    if isinstance(value, _runtime.Tensor):
-        return [value]
-    if isinstance(value, Module):
-        return [*value.parameters(), *value.buffers()]
-    if isinstance(value, (list, tuple, dict)) and len(value) <= _SMALL:
-        parts = value.values() if isinstance(value, dict) else value
-        return [t for part in parts for t in (_tensors(part) if isinstance(part, (_runtime.Tensor, Module)) else ())]
-    return []
