@@ -30,7 +30,7 @@ _LARGE = 1000
 _MOST = 20_000
 """The most objects that are looked into, those nearest to the function first."""
 _PACKAGE = __name__.partition(".")[0]
-_ENDS = (str, bytes, int, float, complex, type(None), np.ndarray, np.generic, CodeType, FrameType, ModuleType)
+_ENDS = frozenset([str, bytes, int, float, complex, bool, type(None), np.ndarray, CodeType, FrameType, ModuleType])
 """What holds no tensor that a function could write: not looked into."""
 _LIBRARIES = frozenset([_PACKAGE, "numpy", *sys.stdlib_module_names]) - {"__main__"}
 
@@ -87,7 +87,7 @@ def captured(function: Callable[..., Any]) -> list[Any]:
     queue: deque[Any] = deque([function])
     while queue and len(seen) < _MOST:
         thing = queue.popleft()
-        if isinstance(thing, _ENDS) or id(thing) in seen:
+        if thing.__class__ in _ENDS or id(thing) in seen:
             continue
         seen[id(thing)] = thing
         if isinstance(thing, _runtime.Tensor):
@@ -105,7 +105,7 @@ def _held(thing: Any) -> Iterable[Any]:
         return () if _of_library(thing.__module__) else [*vars(thing).values(), *thing.__bases__]
     if isinstance(thing, (dict, list, tuple, set, frozenset, deque)) and len(thing) > _LARGE:
         return ()
-    return thing.values() if type(thing) is dict else gc.get_referents(thing)
+    return thing.values() if thing.__class__ is dict else gc.get_referents(thing)
 
 
 def _held_by_function(function: FunctionType) -> Iterator[Any]:
