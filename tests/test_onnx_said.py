@@ -247,3 +247,49 @@ def test_an_integer_in_dynamic_shapes_is_the_size() -> None:
 def test_paths_of_bytes(tmp_path: Path) -> None:
     torch.onnx.export(MODEL, X, os.fsencode(tmp_path / "model.onnx"))
     assert (tmp_path / "model.onnx").exists()
+
+
+# -- writes into what is not the call's own ----------------------------------------------------------------------------
+WEIGHT = torch.ones(4, 2) * 9
+
+
+def counts_unread(x: torch.Tensor) -> torch.Tensor:
+    WEIGHT[1:].add_(1)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "text"),
+    [
+        (lambda i: nn.functional.embedding(i, WEIGHT, max_norm=1.0), torch.tensor([0]), r"embedding\(\): max_norm="),
+        (
+            lambda i: nn.functional.embedding(i, WEIGHT, max_norm=1.0, norm_type=1.0),
+            torch.tensor([0]),
+            r"of a tensor of shape \[4, 2\] .*weight\.data\.renorm_\(1, 0, max_norm\)",
+        ),
+        (
+            lambda i: nn.functional.embedding_bag(i, WEIGHT, max_norm=1.0),
+            torch.tensor([[0, 1], [2, 3]]),
+            r"embedding\(\): max_norm=",
+        ),
+        (counts_unread, torch.ones(2), "is written: an exported model has no state"),
+    ],
+)
+def test_writes_into_captured_tensors_are_refused_and_undone(function: Any, args: Any, text: str) -> None:
+    with pytest.raises(torch.onnx.errors.UnsupportedOperatorError, match=text):
+        torch.onnx.export(function, args)
+    assert (WEIGHT == 9).all()
+
+
+@pytest.mark.parametrize("layer", [nn.Embedding, nn.EmbeddingBag])
+def test_a_refused_norm_leaves_the_weights(layer: Any) -> None:
+    model = layer(8, 3, max_norm=0.5)
+    before, args = model.weight.detach().clone(), torch.tensor([[0, 1], [2, 3]])
+    with pytest.raises(torch.onnx.errors.UnsupportedOperatorError, match="scales rows of 'weight' in place"):
+        torch.onnx.export(model, args)
+    assert (model.weight == before).all()
+    expected = model(args)
+    model.weight.data.renorm_(2, 0, 0.5)
+    model.max_norm = None
+    torch.testing.assert_close(model(args), expected)
+    torch.onnx.export(model, args)

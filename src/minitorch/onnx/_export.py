@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import os
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 
 from .. import version
 from .._files import replacing
-from .._modes import exporting, no_grad
+from .._modes import Observer, exporting, no_grad, observers
 from .._runtime import Tensor
 from ..nn.modules.module import Module
 from ..static._python import modules_of
@@ -207,26 +208,53 @@ def export(
 
 
 # -- tracing -----------------------------------------------------------------------------------------------------------
+class _Kept(Observer):
+    """What the memory of tensors was before it was written, so that a call leaves weights and buffers as they were."""
+
+    def __init__(self) -> None:
+        self._before: dict[int, tuple[weakref.ref[np.ndarray], np.ndarray]] = {}
+
+    def active(self) -> bool:
+        return exporting.get()
+
+    def overwriting(self, tensor: Any) -> None:
+        array = tensor._array
+        while isinstance(array.base, np.ndarray):
+            array = array.base
+        if (key := id(array)) not in self._before:
+            there = weakref.ref(array, lambda _: self._before.pop(key, None))  # what the call made is gone after it
+            self._before[key] = there, array.copy()
+
+    def restore(self) -> None:
+        """Give each its values again."""
+        for there, before in list(self._before.values()):
+            array = there()
+            if array is not None and array.tobytes() != before.tobytes():
+                array[...] = before
+
+
 @contextmanager
 def _in_mode(model: Any, training: TrainingMode) -> Iterator[None]:
-    """Have the model in a mode, and its buffers as they were in the end."""
+    """Have the model in a mode, and what it writes as it was in the end."""
     if not isinstance(training, TrainingMode):
         raise TypeError(f"export(): training must be a TrainingMode, such as TrainingMode.EVAL, but is {training!r}")
     modules = list({id(m): m for _, root in modules_of(model) for m in root.modules()}.values())
     modes = [module.training for module in modules]
-    buffers = [(b, b._array.copy()) for module in modules for b in module._buffers.values() if b is not None]
+    kept = _Kept()
+    for buffer in [b for module in modules for b in module._buffers.values() if b is not None]:
+        kept.overwriting(buffer)  # also what NumPy may write
     for module in modules if training is not TrainingMode.PRESERVE else ():
         module.training = training is TrainingMode.TRAINING
     token = exporting.set(True)
+    observers.append(kept)
     try:
         yield
     finally:
+        observers.remove(kept)
         exporting.reset(token)
         for module, mode in zip(modules, modes):
             module.training = mode
-        for buffer, before in buffers:
-            if not np.array_equal(buffer._array, before, equal_nan=before.dtype.kind == "f"):
-                buffer._array[...] = before
+        kept.restore()
 
 
 def _watched(model: Any, args: tuple[Any, ...], named: dict[str, Any]) -> str:

@@ -76,6 +76,7 @@ class Translation:
         self._refused: list[Problem] = []
         self._stood_in: list[Slot] = []  # what is missing and is needed for what is being made
         self._current: tuple[int, Called] | None = None
+        self._last: Called | None = None  # the call whose result may be written
         for slot, name in zip(self.trace.arguments, inputs):
             self._keep(slot, Value(name, self.trace.arrays[slot].dtype))
         for number, instruction in enumerate(general.instructions):
@@ -146,11 +147,13 @@ class Translation:
     def _translate(self, number: int, instruction: Any) -> None:
         path = self.general.paths[number]
         if isinstance(instruction, Called):
-            self._current = number, instruction
+            self._current, self._last = (number, instruction), instruction
             self._called(instruction, path)
         elif isinstance(instruction, Made):
             self._attempt("a constant", path, instruction.outputs, [], lambda: self._keep_constant(instruction))
         elif isinstance(instruction, Written):
+            if (outside := self._from_outside(instruction.target)) is not None:
+                return self._refuse_write(outside, path)
             source = [instruction.source] if isinstance(instruction.source, Slot) else []
             slots = [*source, instruction.target]
             outputs = [s for s in self._family(instruction.target) if s in self._values or s in self._missing]
@@ -169,6 +172,24 @@ class Translation:
     def _refuse(self, name: str, path: str, reason: str) -> None:
         """What cannot be exported whether results need it or not."""
         self._refused.append(Problem(name, path, reason))
+
+    def _from_outside(self, target: Slot) -> Any:
+        """The tensor from outside in whose memory a write is, if there is one."""
+        return next((self.trace.captured[s] for s in self._family(target) if s in self.trace.captured), None)
+
+    def _refuse_write(self, tensor: Any, path: str) -> None:
+        """A write that a later call would see."""
+        name = self._names.get(id(tensor._array))
+        shown = repr(name) if name else f"a tensor of shape {list(tensor.shape)} from outside"
+        if self._last is not None and self._last.row.name == "rows of at most a norm":
+            norm = dict(zip(self._last.row.params, self._last.params))["norm_type"]
+            reason = (
+                f"max_norm= scales rows of {shown} in place: scale them all before, with "
+                f"weight.data.renorm_({norm:g}, 0, max_norm), and give no max_norm"
+            )
+            return self._refuse("embedding", path, reason)
+        reason = f"{shown}, such as a buffer, is written: an exported model has no state; return the new value"
+        return self._refuse("a write", path, reason)
 
     def _keep_constant(self, instruction: Made) -> None:
         (slot,) = instruction.outputs
@@ -299,10 +320,6 @@ class Translation:
     def _write(self, instruction: Written) -> None:
         """Give the first of a family its new value, and forget the views of it."""
         g, target = self.builder, Slot(instruction.target)
-        if any([s in self.trace.captured for s in self._family(target)]):
-            raise CannotExport(
-                "a tensor from outside, such as a buffer, is written: an exported model has no state; return the new value"
-            )
         source = instruction.source
         new = self._value(source) if isinstance(source, Slot) else g.constant(source._array)
         new = g.cast(new, self.trace.arrays[target].dtype)
