@@ -94,7 +94,7 @@ def kind_of(tree: Any) -> Any:
     cls = type(tree)
     if cls in NODES:
         return cls
-    if isinstance(tree, tuple):
+    if issubclass(cls, tuple):
         if isinstance(getattr(cls, "_fields", None), tuple):
             return namedtuple
         if hasattr(cls, "n_fields"):  # results of several fields, such as torch.return_types.max

@@ -6,14 +6,16 @@ import functools
 import operator
 import types
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextvars import Context, ContextVar
 from threading import local
 from typing import Any
 
 from .._tape import AccumulateGrad, Output
 from ..nn.modules.module import Module
-from ._libraries import of_library
+from ..optim.lr_scheduler import LRScheduler
+from ..optim.optimizer import Optimizer
+from ._libraries import HEAP, of_library
 from ._names_in_code import Names, names_in
 from ._stands import held, stored
 from ._steps import methods_of
@@ -60,6 +62,37 @@ def reads_private(kind: type) -> bool:
 
 
 @functools.cache
+def methods_for_libraries(kind: type) -> frozenset[str]:
+    """The names under which libraries look for methods of people's own: those of the classes that a class is derived from, of
+    Python; not of optimizers and schedulers, which are called as they are."""
+    if issubclass(kind, (Optimizer, LRScheduler)):
+        return frozenset()
+    bases = [base for base in kind.__mro__ if base.__flags__ & HEAP and of_library(base)]
+    return frozenset([name for base in bases for name in vars(base) if name[0] != "_"])
+
+
+def members(kind: Any) -> dict[str, Any]:
+    """What objects of a class find there by its name, or in a module: not what the interpreter has put there."""
+    spaces = (
+        [vars(base) for base in reversed(mro(kind)) if base.__flags__ & HEAP] if isinstance(kind, type) else [vars(kind)]
+    )
+    return {name: value for space in spaces for name, value in space.items()}
+
+
+def led_to(kind: Any, names: Set[str]) -> set[str]:
+    """Those of a class's members that code has names of, and of modules those that these look for in turn."""
+    made = members(kind)
+    known, todo = set[str](), names & made.keys()
+    if not (isinstance(kind, type) and issubclass(kind, Module)):
+        return todo
+    while todo:
+        known |= todo
+        codes = [code for name in todo if (code := getattr(made[name], "__code__", None)) is not None]
+        todo = {name for code in codes for name in names_in(code).attributes & made.keys() if name[:2] != "__"} - known
+    return known
+
+
+@functools.cache
 def read_by_libraries(kind: type) -> frozenset[str]:
     """The attributes that libraries' classes from which a user's class is derived read: of modules, those that they set."""
     bases = [base for base in kind.__mro__ if base is not Module and of_library(base)]
@@ -68,7 +101,7 @@ def read_by_libraries(kind: type) -> frozenset[str]:
     members = [m for base in bases if not issubclass(base, Module) for m in vars(base).values()]
     functions = [getattr(m, "fget", getattr(m, "__func__", m)) for m in members]
     found += [names_in(f.__code__).attributes for f in functions if isinstance(f, types.FunctionType)]
-    return frozenset().union(*found)
+    return frozenset().union(*found, methods_for_libraries(kind))
 
 
 def is_a(kind: str, value: Any) -> bool:

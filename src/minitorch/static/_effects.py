@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 from .._as_one import inside
 from .._random import Generator
 from .._records import is_theirs, users_frame
+from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
 from ._calls_seen import CallsSeen
@@ -67,6 +68,7 @@ _HARMLESS = {"fspath", "getpid", "_path_normpath", "_path_splitroot", "_path_spl
 """What ``os`` tells that stays as it is."""
 _LOADING = {"importlib", "_frozen_importlib", "runpy", "linecache", "inspect"}
 """Libraries that read files once: modules and their source."""
+_CALLS_FORWARD = Module.__call__.__code__
 _SPEAKING = {"logging", "warnings"}
 """Libraries that ask for the time, and write into streams, for what they say."""
 
@@ -90,6 +92,8 @@ class Effects(CallsSeen):
         of people's the first argument of their first call.
     closures : dict of tuple to (code, list)
         The code of people's functions that ran and are closures, with the values of their variables.
+    layers : set of type
+        The classes of the modules that were called.
     told : Told
         What libraries told people's functions.
     """
@@ -98,6 +102,7 @@ class Effects(CallsSeen):
         self.said, self.spoken, self.surely = "", "", False
         self.codes: dict[int, tuple[CodeType, Any, Any]] = {}
         self.closures: dict[tuple[int, ...], tuple[CodeType, list[Any]]] = {}
+        self.layers: set[type] = set()
         self.told = Told()
 
     def __enter__(self) -> Self:
@@ -131,6 +136,8 @@ class Effects(CallsSeen):
         if event in ("call", "return"):
             self.told.see(frame, event, called)
         if event == "call":
+            if frame.f_code is _CALLS_FORWARD:
+                self.layers.add(type(frame.f_locals["self"]))
             if id(frame.f_code) not in self.codes:
                 self._notice(frame)
             if frame.f_code.co_freevars and is_theirs(frame.f_code.co_filename):

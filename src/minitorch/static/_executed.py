@@ -75,6 +75,10 @@ class Executed:
         if self._asks:
             _note_asked(None)
 
+    def began(self, code: CodeType) -> bool:
+        """Whether a function has run, a library's among them."""
+        return id(code) in self._tracers
+
     def _call(self, frame: FrameType, event: str, arg: Any) -> Any:
         """A function begins, or goes on."""
         if inside():  # that is called again, whatever it does

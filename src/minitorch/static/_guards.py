@@ -29,6 +29,7 @@ from ._stands import (
     keeps,
     same_memory,
     shown,
+    standing,
     stored,
 )
 from ._surroundings import Surroundings
@@ -71,7 +72,7 @@ class Guards:
                 self._is(f"{self.name(holder)}.{name}", value)
             else:
                 read = "getattr" if isinstance(holder, FunctionType) else "stored"  # others may have a __getattr__
-                found = self.name(holder) + "()" * (holder.__class__ is weakref.ref)
+                found = self.name(holder) + "()" * (type(holder) is weakref.ref)
                 self._is(f"{read}({found}, {name!r}, MISSING)", value)
         for function, value in around.asked:
             self._is(f"{self.name(function)}()", value)
@@ -109,8 +110,10 @@ class Guards:
         now = self.name(holder)
         if isinstance(holder, dict):
             return f"{now}[{name!r}]"
-        plain = name.isidentifier() and not iskeyword(name) and getattr(holder, name, MISSING) is vars(holder)[name]
-        return f"{now}.{name}" if plain else f"{now}.__dict__[{name!r}]"
+        plain = name.isidentifier() and not iskeyword(name)
+        if plain and getattr(holder, name, MISSING) is standing(holder, name):
+            return f"{now}.{name}"
+        return f"{now}.__dict__[{name!r}]" if name in vars(holder) else f"{self.name(standing)}({now}, {name!r})"
 
     def _is(self, found: str, value: Any) -> None:
         wanted = self.name(value)

@@ -16,7 +16,7 @@ from .. import _runtime
 from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
-from ._libraries import is_installed, is_not_peoples, of_engine, of_library
+from ._libraries import is_installed, is_not_peoples, of_engine, of_kind, of_library
 from ._stands import MISSING, alike, held, is_plain, slots_of, stored
 
 _MOST = 20_000
@@ -68,14 +68,14 @@ class Holdings:
             value, holder, key = todo.popleft()
             if id(value) not in seen:
                 seen.add(id(value))
-                parts, still = _parts_of(value), value.__class__ in _STILL
-                if value.__class__ is types.FunctionType and not of_library(value.__globals__):
+                parts, still = _parts_of(value), type(value) in _STILL
+                if type(value) is types.FunctionType and not of_library(value.__globals__):
                     todo.append((value.__globals__, -1, ""))
                     still = False  # it may get attributes
                 if parts or not still:
                     number = len(self._held)
                     self._held.append((value, parts, holder, key))
-                    todo.extend([(part, number, k) for k, part in parts.items() if part.__class__ not in _PLAIN])
+                    todo.extend([(part, number, k) for k, part in parts.items() if type(part) not in _PLAIN])
 
     def changed(self) -> str:
         """How code would write the first of them that is another one now; empty where none is."""
@@ -83,7 +83,7 @@ class Holdings:
             now = _parts_of(value)
             if len(now) == len(before) and all(map(alike, now.values(), before.values())) and [*now] == [*before]:
                 continue
-            if isinstance(value, _LISTS):
+            if of_kind(value, _LISTS):
                 return self._written(number)
             keys = [
                 *[k for k, part in before.items() if not alike(now.get(k, MISSING), part)],
@@ -109,14 +109,14 @@ def _parts_of(value: Any) -> dict[str, Any]:
         return _items(value, kind)
     if kind is types.FunctionType:
         return _of_function(value)
-    if isinstance(value, type):
+    if of_kind(value, type):
         return {} if is_not_peoples(value) else _namespace(vars(value), ".")
     if kind is types.ModuleType:
         return {} if of_library(vars(value)) else _namespace(vars(value), ".")
     if kind in _PARTS:
         return {f".{name}": getattr(value, name) for name in _PARTS[kind]}
-    if isinstance(value, (ContextVar, functools._lru_cache_wrapper)):
-        return {"": value.get(MISSING) if isinstance(value, ContextVar) else value.__wrapped__}
+    if of_kind(value, (ContextVar, functools._lru_cache_wrapper)):
+        return {"": value.get(MISSING) if of_kind(value, ContextVar) else value.__wrapped__}
     return _of_object(value, kind)
 
 
@@ -130,17 +130,17 @@ def _of_function(function: types.FunctionType) -> dict[str, Any]:
 
 
 def _of_object(value: Any, kind: type) -> dict[str, Any]:
-    if isinstance(value, _LIVE) or (of_engine(kind) and not isinstance(value, (Module, _runtime.Tensor))):
+    if of_kind(value, _LIVE) or (of_engine(kind) and not of_kind(value, (Module, _runtime.Tensor))):
         return {}
     attributes = stored(value, "__dict__")
     parts = {} if attributes is MISSING else _namespace(attributes, ".")
     for container in (dict, *_LISTS):
-        if isinstance(value, container):
+        if of_kind(value, container):
             parts |= _items(value, container)
     if not of_library(kind):
         parts |= {f".{name}": stored(value, name) for base in kind.__mro__[:-1] for name in slots_of(base)}
         parts[".__class__"] = kind
-    if isinstance(value, (bytearray, packed)):
+    if of_kind(value, (bytearray, packed)):
         parts[""] = bytes(value)
     return parts
 

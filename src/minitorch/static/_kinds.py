@@ -14,6 +14,7 @@ from .._modes import grad_on, inference_mode_on
 from .._tape import AccumulateGrad
 from ..nn.modules.module import Module
 from ._classes import has_hooks
+from ._libraries import of_kind
 from ._stands import is_plain, mark, same_memory
 
 _MODES = 4
@@ -27,7 +28,7 @@ def key_of(leaves: Sequence[Any], spec: Any, others: list[Any]) -> Any:
     parts: list[Any] = [spec, grad_on(), inference_mode_on.get(), _dtypes.default()]  # the rest begins at _MODES
     seen: list[Any] = []
     for leaf in leaves:
-        if isinstance(leaf, _runtime.Tensor):
+        if of_kind(leaf, _runtime.Tensor):
             array, node = leaf._array, leaf._node
             parts += (array.shape, array.dtype, array.strides, node is not None, node.__class__ is AccumulateGrad)
             memory = owner(array)
@@ -55,16 +56,16 @@ def facts_of(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[
 
 
 def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict) or (isinstance(value, (list, tuple)) and not is_plain(value)):
-        keys = value if isinstance(value, dict) else range(len(value))
-        for key, part in zip(keys, value.values() if isinstance(value, dict) else value):
+    if of_kind(value, dict) or (of_kind(value, (list, tuple)) and not is_plain(value)):
+        keys = value if of_kind(value, dict) else range(len(value))
+        for key, part in zip(keys, value.values() if of_kind(value, dict) else value):
             yield from _leaves(f"{path}[{key!r}]", part)
     else:
         yield path, value
 
 
 def _facts(value: Any) -> dict[str, Any]:
-    if isinstance(value, _runtime.Tensor):
+    if of_kind(value, _runtime.Tensor):
         node, leaf = value._node, value._node.__class__ is AccumulateGrad
         return {
             "shape": tuple(value.shape),
@@ -74,7 +75,7 @@ def _facts(value: Any) -> dict[str, Any]:
             "strides": value.stride(),
             "hooks": node is not None and has_hooks(value),
         }
-    if is_plain(value) or isinstance(value, (type, enum.Enum)):
+    if is_plain(value) or of_kind(value, (type, enum.Enum)):
         return {"kind": type(value).__name__, "value": reprlib.repr(value)}
     return {"kind": type(value).__name__, "object": id(value), "called": callable(value)}
 

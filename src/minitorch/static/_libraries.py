@@ -34,9 +34,26 @@ HEAP = 1 << 9
 """The flag of classes that are no part of the interpreter, of which attributes may be set."""
 
 
+def of_kind(value: Any, kinds: Any) -> bool:
+    """Whether a value is an instance, as ``isinstance`` says; of one that raises where it is asked for its class, as that
+    does."""
+    try:
+        return isinstance(value, kinds)
+    except Exception:
+        return issubclass(type(value), kinds)
+
+
+def answers(value: Any) -> bool:
+    """Whether an object says of which class it is, and what attributes it has."""
+    try:
+        return bool(value.__class__) and getattr(value, "__dict__", value) is not None
+    except Exception:
+        return False
+
+
 def of_library(holder: Any) -> bool:
     """Whether a class, or a function's globals, belong to a library, which does not change while a program runs."""
-    if isinstance(holder, dict):
+    if of_kind(holder, dict):
         if holder.get("__name__", "") is None:
             return True  # a row's recorder, see ``_op``
         module = sys.modules.get(getattr(holder.get("__spec__"), "name", ""))
@@ -55,7 +72,7 @@ def _among_them(names: dict[str, Any]) -> bool:
     name, file = names.get("__name__"), names.get("__file__")
     if name == "__main__":
         return False
-    if not isinstance(file, str):
+    if not of_kind(file, str):
         return getattr(names.get("__spec__"), "origin", "") in ("built-in", "frozen")
     return in_library(file)
 
@@ -120,11 +137,11 @@ def decimal_places(context: Any = None) -> tuple[Any, ...]:
 def question(value: Any) -> Any:
     """A function that tells the state of an object of C, as a plain value; None where it has none, or it is looked into
     otherwise; a text, where it cannot be told."""
-    if isinstance(value, _LOCKS):
+    if of_kind(value, _LOCKS):
         return functools.partial(repr, value)
-    if isinstance(value, decimal.Decimal):
+    if of_kind(value, decimal.Decimal):
         return decimal_places
-    if isinstance(value, decimal.Context):
+    if of_kind(value, decimal.Context):
         return functools.partial(decimal_places, value)
     if type(value).__name__ == "SemLock":  # of multiprocessing, which is not everywhere
         return value._is_zero
@@ -135,7 +152,7 @@ def question(value: Any) -> Any:
         size = memoryview(value).nbytes
     except (TypeError, ValueError, BufferError):
         return "whose state is not seen"
-    if isinstance(value, _POINTERS) or size > _MOST:
+    if of_kind(value, _POINTERS) or size > _MOST:
         return "whose memory is not compared"
     return functools.partial(bytes, value)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import decimal
 import functools
 import gc
 import operator
@@ -13,10 +12,9 @@ import sys
 import time
 import types
 import weakref
-from abc import ABCMeta, get_cache_token
 from array import array as packed
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import Context, ContextVar
 from threading import local
 from typing import Any
@@ -41,6 +39,7 @@ from ._classes import (
     is_a,
     is_traced,
     levels,
+    methods_for_libraries,
     mro,
     name_of,
     read_by_libraries,
@@ -48,9 +47,9 @@ from ._classes import (
     set_by,
 )
 from ._effects import effect_of
-from ._found import Found
-from ._libraries import FIXED, HEAP, decimal_places, of_library, question
+from ._libraries import FIXED, answers, of_kind, of_library, question
 from ._names_in_code import Names, codes_in, names_in, names_run
+from ._standing import CODE, Standing
 from ._stands import (
     MISSING,
     an_object,
@@ -77,14 +76,11 @@ _MOST_ONCE = 1_000_000
 _FEW = 64
 """The results in a cache up to which they are compared at each call."""
 
-_CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, property, staticmethod, classmethod)
-"""What classes and modules hold that is code: it counts where it is named."""
-
 
 _LOOK_UP = (getattr, hasattr, setattr, delattr, vars, dir)
 
 
-class Reached(Found):
+class Reached(Standing):
     """What functions and objects read and hold, as it is when this is made.
 
     Parameters
@@ -117,7 +113,7 @@ class Reached(Found):
             (path, source, state_of(source)) for path, source in (("random", random), ("np.random", np.random))
         ]
         self._seen: dict[int, Any] = {}
-        self._names: set[str] = set() if ran is None else {*ran.asked}
+        self._names = set() if ran is None else {*ran.asked}
         self._stored: set[str] = {*self._names}
         self._whole = frozenset(self._names)
         for part in () if ran is None else ran.parts.values():  # people's functions, however they were found
@@ -127,8 +123,6 @@ class Reached(Found):
         self._handed: set[str] = set()
         self._effects: list[tuple[str, str]] = []
         self._imports: list[str] = []
-        self._layers: set[type] = set()
-        self._makers: set[Any] = {_runtime.Tensor}
         self._closures: dict[types.CodeType, list[tuple[types.CellType, ...]]] = {}
         self._holders: list[tuple[Any, Any, str]] = []
         self._codes: set[types.CodeType] = set()
@@ -136,7 +130,7 @@ class Reached(Found):
         self._hooked: list[tuple[Any, int, str]] = []
         self._tensors: list[tuple[Any, Any, Any, str]] = []
         self._late: list[tuple[Any, str]] = []  # what may have a better name elsewhere
-        self._todo: list[tuple[Any, str]] = [(root, name_of(root)) for root in roots[:1]]
+        self._todo = [(root, name_of(root)) for root in roots[:1]]
         self._todo += [(root, "an argument") for root in roots[1:]]
         self._todo += [(found, stored(found, "__qualname__", type(found).__name__)) for found in met]
         for tensor in arguments:
@@ -166,21 +160,19 @@ class Reached(Found):
             known = len(self._names) + len(self._holders) + len(self._makers)
             for holder, names, path in tuple(self._holders):
                 self._attributes(holder, names, path)
-            for maker in tuple(self._makers):
-                for name in self._names & vars(maker).keys():
-                    self._stands(maker, name, f"{maker.__name__}.{name}")
+            self._stand_where_made()
 
     def _visit(self, value: Any, path: str) -> None:
-        if isinstance(value, _runtime.Tensor):
+        if of_kind(value, _runtime.Tensor):
             self.tensors += [] if is_lazy(value) else [value]
             self._tensor(value, path)
-        elif isinstance(value, types.FunctionType):
+        elif of_kind(value, types.FunctionType):
             self._function(value, path)
-        elif isinstance(value, types.MethodType):
+        elif of_kind(value, types.MethodType):
             self._todo += [(value.__self__, path.rpartition(".")[0] or "self"), (value.__func__, path)]
-        elif isinstance(value, Again):
+        elif of_kind(value, Again):
             self._ask(value, value.path)
-        elif isinstance(value, INDIRECT):
+        elif of_kind(value, INDIRECT):
             self._indirect(value, path)
         elif (wrapped := stored(value, "__wrapped__")) is not MISSING:  # what is traced; a decorator that is an object
             self._todo.append((wrapped, path))
@@ -188,21 +180,21 @@ class Reached(Found):
                 self._holders.append((value, attributes, path))
             else:
                 self._object(value, path)
-        elif isinstance(value, (list, tuple, dict, set, frozenset, deque, bytearray, packed)):
-            self._container(value, path, isinstance(value, dict))
-            if isinstance(value, defaultdict):
+        elif of_kind(value, (list, tuple, dict, set, frozenset, deque, bytearray, packed)):
+            self._container(value, path, of_kind(value, dict))
+            if of_kind(value, defaultdict):
                 self._ask(functools.partial(getattr, value, "default_factory"), f"{path}.default_factory")
             if not of_library(type(value)):
                 self._object(value, path)
-        elif isinstance(value, np.ndarray):
+        elif of_kind(value, np.ndarray):
             self._array(value, path)
-        elif isinstance(value, (random.Random, np.random.Generator, np.random.RandomState)):
+        elif of_kind(value, (random.Random, np.random.Generator, np.random.RandomState)):
             self._random.append((path, value, state_of(value)))
-        elif isinstance(value, (Optimizer, LRScheduler)):
+        elif of_kind(value, (Optimizer, LRScheduler)):
             self._live(value, path)
-        elif isinstance(value, (types.ModuleType, type)):
+        elif of_kind(value, (types.ModuleType, type)):
             self._space(value, path)
-        elif isinstance(value, types.BuiltinFunctionType):
+        elif of_kind(value, types.BuiltinFunctionType):
             if value in _LOOK_UP:  # by another name
                 self._names.add("__dict__")
             effect = effect_of(value)
@@ -210,9 +202,9 @@ class Reached(Found):
                 self._effects.append((path, effect.said))
                 self._seen.pop(id(value))  # each way to it counts
             self._todo.append((value.__self__, path))  # a method's object
-        elif isinstance(value, Generator):  # programs draw from it
+        elif of_kind(value, Generator):  # programs draw from it
             self._generators.append(value)
-        elif isinstance(value, (Row, Choice)):
+        elif of_kind(value, (Row, Choice)):
             pass  # they do not change
         elif is_a("logging.Logger", value):
             self._ask(functools.partial(levels, value), path)
@@ -230,69 +222,50 @@ class Reached(Found):
         self._register(value, path)
         if value is os:
             self._todo.append((os.environ, f"{path}.environ"))
-        elif value is time or not of_library(vars(value) if isinstance(value, types.ModuleType) else value):
+        elif value is time or not of_library(vars(value) if of_kind(value, types.ModuleType) else value):
             self._holders.append((value, vars(value), path))
-            if isinstance(value, type):
+            if of_kind(value, type):
                 self.bases.append((value, value.__mro__))
                 self._ask(vars(value).__len__, f"an attribute of {path}")
                 self._todo += [(kind, path) for kind in (*value.__mro__, *mro(type(value)))]
-        elif isinstance(value, types.ModuleType):
+        elif of_kind(value, types.ModuleType):
             self._makers.add(value)
-
-    def _register(self, value: Any, path: str) -> None:
-        """The number of classes that were registered anywhere, for what belongs to an abstract one."""
-        if isinstance(value, ABCMeta):
-            self._ask_once(ABCMeta, "register", get_cache_token, f"what is registered at {path}", {})
 
     def _indirect(self, value: Any, path: str) -> None:
         """What leads to something else."""
-        if isinstance(value, functools.partial):
+        if of_kind(value, functools.partial):
             self._ask(functools.partial(getattr, value, "func"), f"{path}.func")
             for name in ("args", "keywords"):
                 self._ask(functools.partial(getattr, value, name), path)
             self._holders.append((value, vars(value), path))
-        elif isinstance(value, functools._lru_cache_wrapper):
+        elif of_kind(value, functools._lru_cache_wrapper):
             self._paths[id(value)] = path
             results = cached_by(value)
             self.caches.append((value, value.cache_info().misses, results if len(results) <= _FEW else ()))
             self._todo += [(part, path) for part in (value.__wrapped__, *kept_by(value), *results)]
             self._holders.append((value, vars(value), path))
-        elif isinstance(value, ContextVar):
+        elif of_kind(value, ContextVar):
             self._ask(functools.partial(value.get, MISSING), path)
-        elif isinstance(value, weakref.ref):
+        elif of_kind(value, weakref.ref):
             self._ask(functools.partial(is_there, value), path)
             self._loose += [value()]
             self._todo += [(value(), path)]
-        elif isinstance(value, operator.attrgetter):
+        elif of_kind(value, operator.attrgetter):
             self.getters |= {part for name in value.__reduce__()[1] for part in name.split(".")}
             self._names |= self.getters
-        elif isinstance(value, operator.methodcaller):
+        elif of_kind(value, operator.methodcaller):
             maker, given = tuple(value.__reduce__())
             found = given or maker.args  # those by name are the maker's, then
             self.getters.add(found[0])
             self._names |= self.getters
             self._todo += [(given, path) for given in (found[1:], getattr(maker, "keywords", {}))]
-        elif isinstance(value, Context):
+        elif of_kind(value, Context):
             for variable in value:
                 self._ask(functools.partial(value.get, variable), f"{path}[{variable.name}]")
-        elif isinstance(value, local):
+        elif of_kind(value, local):
             self._object(value, path)
         else:
             self._todo += [(mapping, path) for mapping in gc.get_referents(value)]
-
-    def _ask(self, function: Callable[[], Any], path: str, use: Use = None) -> None:
-        """What a function without arguments tells."""
-        self._paths[id(function)] = path
-        self.asked.append((function, value := function()))
-        self._used(value, path, use)
-
-    def _ask_once(self, holder: Any, key: Any, function: Callable[[], Any], path: str, use: Use) -> None:
-        """What a function tells of something; its items may be read by several uses."""
-        if (id(holder), key) not in self._paths:
-            self._paths[id(holder), key] = path
-            self._ask(function, path, use)
-        else:
-            self._used(function(), path, use)
 
     def _tensor(self, tensor: Any, path: str) -> None:
         if is_lazy(tensor):
@@ -365,31 +338,8 @@ class Reached(Found):
 
     def _is_known(self, value: Any, name: str, names: Names) -> bool:
         """Whether a variable is a library's module, of which chains of names say all that is read."""
-        chained = isinstance(value, types.ModuleType) and value not in (os, time) and (name,) not in names.chains
+        chained = of_kind(value, types.ModuleType) and value not in (os, time) and (name,) not in names.chains
         return chained and of_library(vars(value))
-
-    def _layer(self, kind: type) -> None:
-        """A class of modules, and what its ``forward`` reads, if it is a library's: another one would be walked."""
-        if of_library(kind) and kind not in self._layers:
-            self._layers.add(kind)
-            self._stands(Module, "__call__", "Module.__call__")
-            self._stands(kind, "forward", f"{kind.__name__}.forward")
-            if isinstance(forward := vars(kind)["forward"], types.FunctionType):
-                for chain in chained(forward, names_in(forward.__code__)):
-                    self._stands(*chain)
-
-    def _stands(self, holder: Any, name: str, path: str) -> None:
-        """What stands under a name in a library: people may put something in place of it, for what it reads does not change."""
-        if (id(holder), name) not in self._paths:
-            self._paths[id(holder), name] = path
-            value = (holder if isinstance(holder, dict) else vars(holder))[name]
-            self.stand.append((holder, name, value, path))
-            self._register(value, path)
-            if value is decimal.Decimal:
-                self._ask(decimal_places, "the context of decimal numbers")
-            stays = callable(value) or is_plain(value) or isinstance(value, (types.ModuleType, *_CODE))
-            if not (stays or hasattr(value, "write")):  # it is noticed where a stream is written
-                self._todo.append((value, path))
 
     def _place(self, names: Mapping[str, Any], name: str, path: str, use: Use = None) -> None:
         """A value by its name in a namespace."""
@@ -421,11 +371,11 @@ class Reached(Found):
             self._used(value, f"{path}[{number}]", use)
 
     def _item(self, container: Any, key: Any, path: str, use: Use) -> None:
-        if isinstance(container, dict) and key in container:
+        if of_kind(container, dict) and key in container:
             self._place(container, key, path, use)
-        elif isinstance(container, dict):
+        elif of_kind(container, dict):
             self._absent(container, key, path)
-        elif isinstance(container, tuple):
+        elif of_kind(container, tuple):
             self._used(item(container, key), path, use)
         else:
             self._ask_once(container, key, functools.partial(item, container, key), path, use)
@@ -447,11 +397,11 @@ class Reached(Found):
         self._paths[id(container)] = path
         self.contents.append((container, values, [*container] if keyed else None))
         if keyed:
-            self._todo += [(key, f"a key of {path}") for key in container if isinstance(key, _runtime.Tensor)]
-        keys = container if isinstance(container, dict) else range(len(values))
+            self._todo += [(key, f"a key of {path}") for key in container if of_kind(key, _runtime.Tensor)]
+        keys = container if of_kind(container, dict) else range(len(values))
         for key, value in zip(keys, values):
-            if not is_plain(value) and key not in REGISTRIES and not (isinstance(value, dict) and of_library(value)):
-                place = f"[{key!r}]" if keyed or not isinstance(container, dict) else f".{key}"
+            if not is_plain(value) and key not in REGISTRIES and not (of_kind(value, dict) and of_library(value)):
+                place = f"[{key!r}]" if keyed or not of_kind(container, dict) else f".{key}"
                 self._todo.append((value, f"{path}{place}" if is_plain(key) else f"an item of {path}"))
 
     def _array(self, array: np.ndarray, path: str) -> None:
@@ -471,9 +421,10 @@ class Reached(Found):
         """An optimizer or a scheduler: its ``step`` is called again, whatever it reads; what others read of it counts, such as
         its options."""
         self._objects.append(value)
+        self._derived(type(value))
         self._holders.append((value, vars(value), path))
         self._todo += [(kind, path) for kind in type(value).__mro__]
-        if isinstance(value, LRScheduler):
+        if of_kind(value, LRScheduler):
             self._todo.append((stored(value, "optimizer"), f"{path}.optimizer"))
             return
         groups, states = stored(value, "param_groups", []), stored(value, "state", {})
@@ -484,40 +435,41 @@ class Reached(Found):
             given = f"{path}.param_groups[{number}]['params']"
             self._late += [(tensor, f"{given}[{place}]") for place, tensor in enumerate(group["params"])]
         for state in states.values():
-            for tensor in [t for t in state.values() if isinstance(t, _runtime.Tensor)]:
+            for tensor in [t for t in state.values() if of_kind(t, _runtime.Tensor)]:
                 self._tensor(tensor, path)
 
     def _object(self, value: Any, path: str) -> None:
-        asked = None if isinstance(value, local) else question(value)
+        asked = (
+            None if of_kind(value, local) else question(value) if answers(value) else "whose attributes raise errors"
+        )
         if isinstance(asked, str):
             self._refuse(f"it reads {path}, {an_object(value)}, {asked}: read it outside, and pass that as an argument")
             return
         if asked is not None:
             self._ask(asked, path)
-        if isinstance(value, BaseException):
+        if of_kind(value, BaseException):
             self._ask(functools.partial(getattr, value, "args"), f"{path}.args")
-        attributes = getattr(value, "__dict__", None) if isinstance(value, local) else stored(value, "__dict__", None)
+        attributes = getattr(value, "__dict__", None) if of_kind(value, local) else stored(value, "__dict__", None)
         self._kind(value, attributes, path)
-        hooks = value._hooks if isinstance(value, Module) else None
+        hooks = value._hooks if of_kind(value, Module) else None
         self._todo += [(getattr(hooks, kind), f"the hooks of {path}") for kind in getattr(hooks, "__slots__", ())]
-        if isinstance(value, Module):
+        if of_kind(value, Module):
             self._objects.append(value)
-            self._layer(next(kind for kind in type(value).__mro__ if "forward" in vars(kind)))
-        else:
-            self._makers |= {kind for kind in type(value).__mro__ if kind.__flags__ & HEAP and of_library(kind)}
+            self._layer(next(kind for kind in type(value).__mro__ if of_library(kind) or "forward" in vars(kind)))
+        self._derived(type(value))
         if not of_library(type(value)):
             self._holders.append((value, attributes, path))
             self._todo += [(kind, path) for kind in type(value).__mro__]
-            if isinstance(value, Module):
+            if of_kind(value, Module):
                 self._slot(value, "_hooks", path)
                 kept: Mapping[str, Any] = attributes or {}
                 for name in MEMBERS & set(kept):
                     self._container(kept[name], path, True)
-        elif isinstance(value, types.SimpleNamespace) or is_a("argparse.Namespace", value):
+        elif of_kind(value, types.SimpleNamespace) or is_a("argparse.Namespace", value):
             self._holders.append((value, attributes, path))
         elif attributes is not None:
             self._container(attributes, path)
-        elif not isinstance(value, FIXED):
+        elif not of_kind(value, FIXED):
             for name in {name for kind in type(value).__mro__ for name in slots_of(kind)}:
                 self._slot(value, name, path)
 
@@ -528,7 +480,7 @@ class Reached(Found):
                 self.slots += [] if known is None else [(value, name, known)]
                 self._paths[id(value), name] = f"{path}.{name}"
             return
-        if isinstance(value, Module) or not of_library(type(value)):
+        if of_kind(value, Module) or not of_library(type(value)):
             self.kinds.append((value, type(value)))
         if attributes is not None:
             self.spaces.append((value, attributes))
@@ -538,27 +490,25 @@ class Reached(Found):
         kind: Any = type(holder)
         members: Mapping[str, Any] = {} if names is None else names
         asks = asks_for_all(holder, self._names)
-        spaces = isinstance(holder, (types.ModuleType, type))
-        steps = isinstance(holder, (Optimizer, LRScheduler))
-        private = isinstance(holder, Module) and reads_private(kind)
+        spaces = of_kind(holder, (types.ModuleType, type))
+        steps = of_kind(holder, (Optimizer, LRScheduler))
+        private = of_kind(holder, Module) and reads_private(kind)
         inherited: set[str] = set()
-        if not (spaces or steps or of_library(kind)):
-            inherited |= read_by_libraries(kind)
-        if isinstance(holder, Module):
+        if of_kind(holder, type) or not (spaces or steps or of_library(kind)):
+            inherited |= read_by_libraries(kind) if not spaces else methods_for_libraries(holder)
+        if of_kind(holder, Module):
             inherited.update(*[members[registry] for registry in MEMBERS & set(members)])
-        for name in read_of_functions(self._names) if isinstance(holder, (types.FunctionType, type)) else ():
+        for name in read_of_functions(self._names) if of_kind(holder, (types.FunctionType, type)) else ():
             self._slot(holder, name, path)
         traced = not spaces and is_traced(names) and of_library(kind)
         internal: frozenset[str] = members["_own"] if traced else frozenset()
         for name in set(members) - REGISTRIES - internal:
-            method = isinstance(holder, type) and (name == "forward" or name[:2] == "__")
-            known = isinstance(holder, Module) and (
-                name == "training"
-                or (name[0] == "_" and private)
-                or isinstance(members[name], (Module, _runtime.Tensor))
+            method = of_kind(holder, type) and name[:2] == "__"
+            known = of_kind(holder, Module) and (
+                name == "training" or (name[0] == "_" and private) or of_kind(members[name], (Module, _runtime.Tensor))
             )
             every = asks and not (spaces and name[:2] == "__") and not (steps and name in set_by(kind))
-            if every and spaces and isinstance(members[name], _CODE) and name not in self._names:
+            if every and spaces and of_kind(members[name], CODE) and name not in self._names:
                 self._stays(names, name, f"{path}.{name}")  # what it reads is looked at where it runs
                 continue
             named = name in self._names and not (
@@ -568,33 +518,35 @@ class Reached(Found):
                 and not callable(members[name])
             )  # what is called is another object's
             if every or known or named or name in inherited or (method and self._is_called(name, members[name])):
-                if path == "an argument" and isinstance(holder, _runtime.Tensor):
+                if path == "an argument" and of_kind(holder, _runtime.Tensor):
                     self._refuse(
                         f"it reads the attribute {name!r} of a tensor that is an argument: pass that by itself"
                     )
                 self._member(names, name, f"{path}.{name}", None if known or name in inherited else self._use(name))
-                if name == "__match_args__" and name in self._names and isinstance(holder, type):
+                if name == "__match_args__" and name in self._names and of_kind(holder, type):
                     self._names |= set(members[name])
-        for base in () if isinstance(holder, (type, types.ModuleType)) else kind.__mro__:
+        for base in () if of_kind(holder, (type, types.ModuleType)) else kind.__mro__:
             if not of_library(base):
                 for name in slots_of(base):
                     if asks or name in self._names:
                         self._slot(holder, name, path, self._use(name))
             if names is not None and base is not object and (steps or not of_library(base)):
                 found = self._names if "__getattr__" in vars(base) else self._names & set(vars(base))
-                self._lacks(names, found | ({"forward"} & set(vars(base))), path)
+                self._lacks(names, found, path)
+        if of_kind(holder, Module) and not of_library(kind):
+            self._lacks(names, {"forward"} | self._led_to(Module), path)
         if names is not None:
-            if isinstance(holder, type):
+            if of_kind(holder, type):
                 return  # it is asked how many attributes a class has
             if asks and not spaces:
                 self._ask_once(names, LENGTH, names.__len__, f"an attribute of {path}", {})
-            own = dir(_runtime.Tensor) if isinstance(holder, _runtime.Tensor) else []
-            if not names and isinstance(holder, types.FunctionType):
+            own = dir(_runtime.Tensor) if of_kind(holder, _runtime.Tensor) else []
+            if not names and of_kind(holder, types.FunctionType):
                 self._paths[id(names)] = f"an attribute of {path}"
                 self.empty.append(names)  # type: ignore[arg-type]
             else:
                 self._lacks(names, self._stored.difference(own), path)
-            if isinstance(holder, types.ModuleType) and "__getattr__" in names:
+            if of_kind(holder, types.ModuleType) and "__getattr__" in names:
                 self._member(names, "__getattr__", f"{path}.__getattr__", None)
                 self._lacks(names, self._names, path)
 
@@ -612,7 +564,7 @@ class Reached(Found):
             return
         value = names[name]
         self._place(names, name, path.lstrip("."), use)
-        if isinstance(value, (staticmethod, classmethod)):
+        if of_kind(value, (staticmethod, classmethod)):
             self._todo.append((value.__func__, path))
-        elif isinstance(value, property):
+        elif of_kind(value, property):
             self._todo += [(f, path) for f in (value.fget, value.fset) if f is not None]

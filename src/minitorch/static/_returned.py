@@ -15,6 +15,7 @@ from .._pytree import tree_unflatten
 from .._trace import Trace
 from .._trace_instructions import Left
 from ._facts import flattened
+from ._libraries import of_kind
 from ._names_in_code import instructions_of
 from ._stands import flat
 
@@ -242,8 +243,8 @@ class Returned:
     def __init__(self, trace: Trace, out: Any) -> None:
         leaves, self._structure = flat(out)
         self._alone = isinstance(out, _runtime.Tensor)
-        self._places = [n for n, leaf in enumerate(leaves) if isinstance(leaf, _runtime.Tensor)]
-        self.fixed = [None if isinstance(leaf, _runtime.Tensor) else leaf for leaf in leaves]
+        self._places = [n for n, leaf in enumerate(leaves) if of_kind(leaf, _runtime.Tensor)]
+        self.fixed = [None if of_kind(leaf, _runtime.Tensor) else leaf for leaf in leaves]
         self._numbers: dict[Path, int] = {}
         lefts = [i for i in flattened(trace.instructions) if isinstance(i, Left) and i.path is not None]
         for left in lefts:

@@ -18,7 +18,8 @@ from .. import _runtime
 from .._device import device
 from .._dtypes import dtype
 from .._pytree import tree_flatten
-from ._libraries import of_library
+from .._size import Size
+from ._libraries import of_kind, of_library
 
 MISSING: Any = object()
 _NUMBERS = frozenset(np.sctypeDict.values()) - {np.void, np.object_}
@@ -32,11 +33,11 @@ def is_plain(value: Any) -> bool:
     kind = type(value)
     if kind in _PLAIN:
         return True
-    if kind is tuple or (isinstance(value, tuple) and of_library(kind)):
+    if kind is tuple or (issubclass(kind, tuple) and of_library(kind)):
         return all(map(is_plain, value))
     if kind is slice:
         return is_plain((value.start, value.stop, value.step))
-    return isinstance(value, np.dtype)
+    return issubclass(kind, np.dtype)
 
 
 def told(value: Any) -> Any:
@@ -50,7 +51,7 @@ def told(value: Any) -> Any:
         return told((value.start, value.stop, value.step))
     if kind in _NUMBERS:
         return value.dtype, value.tobytes()
-    return tuple([(type(item), told(item)) for item in value]) if isinstance(value, tuple) else value
+    return tuple([(type(item), told(item)) for item in value]) if of_kind(value, tuple) else value
 
 
 def alike(a: Any, b: Any) -> bool:
@@ -78,8 +79,13 @@ def form(spec: Any, others: list[Any]) -> tuple[Any, ...]:
 
 
 def flat(tree: Any) -> tuple[list[Any], Any]:
-    """The leaves and the structure of arguments or results; a named tuple with attributes of its own is an object."""
-    return tree_flatten(tree, lambda part: isinstance(part, tuple) and bool(getattr(part, "__dict__", None)))
+    """The leaves and the structure of arguments or results; a ``Size`` is a value, a named tuple with attributes an object."""
+    return tree_flatten(tree, _is_one)
+
+
+def _is_one(part: Any) -> bool:
+    kind = type(part)
+    return issubclass(kind, tuple) and (kind is Size or bool(getattr(part, "__dict__", None)))
 
 
 def shown(array: np.ndarray) -> tuple[Any, ...]:
@@ -101,7 +107,7 @@ def slots_of(kind: Any) -> Sequence[str]:
     """The names of a class's slots; private ones have the class's name before them."""
     slots = vars(kind).get("__slots__", ())
     own = f"_{kind.__name__.lstrip('_')}"
-    return [own + s if s[:2] == "__" != s[-2:] else s for s in ((slots,) if isinstance(slots, str) else slots)]
+    return [own + s if s[:2] == "__" != s[-2:] else s for s in ((slots,) if of_kind(slots, str) else slots)]
 
 
 def held(cell: types.CellType) -> Any:
@@ -127,9 +133,18 @@ def weakly(value: Any, callback: Callable[[Any], None] | None = None) -> weakref
         return None
 
 
+def standing(holder: Any, name: str) -> Any:
+    """What stands under a name in a class and what it is derived from, in a module, or in its variables; MISSING where nothing
+    does."""
+    if not of_kind(holder, type):
+        return (holder if of_kind(holder, dict) else vars(holder)).get(name, MISSING)
+    bases = type.__dict__["__mro__"].__get__(holder)
+    return next((vars(base)[name] for base in bases if name in vars(base)), MISSING)
+
+
 def there(holder: Any) -> Any:
     """What a reference that does not keep it alive is to, None where it is gone; of anything else, that itself."""
-    return holder() if holder.__class__ is weakref.ref else holder
+    return holder() if type(holder) is weakref.ref else holder
 
 
 def is_there(reference: weakref.ref[Any]) -> bool:
@@ -138,7 +153,7 @@ def is_there(reference: weakref.ref[Any]) -> bool:
 
 
 def items_of(container: Any) -> Any:
-    return container.values() if isinstance(container, dict) else container
+    return container.values() if of_kind(container, dict) else container
 
 
 def _addresses_read(items: Iterable[Any]) -> bytes:
@@ -170,7 +185,7 @@ def item(sequence: Sequence[Any], place: Any) -> Any:
 
 def state_of(source: Any) -> bytes:
     """The state of a generator of random numbers."""
-    if isinstance(source, np.random.Generator):
+    if of_kind(source, np.random.Generator):
         return pickle.dumps(source.bit_generator.state)
     return pickle.dumps(source.getstate() if hasattr(source, "getstate") else source.get_state(legacy=False))
 
@@ -188,8 +203,8 @@ def kept_by(cached: Any) -> list[Any]:
     seen = {id(cached.__wrapped__): cached.__wrapped__}
     for _ in range(5):  # the table, its links, results, what these hold
         seen |= {id(x): x for x in layer}
-        layer = [x for x in gc.get_referents(*[x for x in layer if not isinstance(x, ends)]) if id(x) not in seen]
-    return [x for x in [*seen.values(), *layer] if isinstance(x, _runtime.Tensor)]
+        layer = [x for x in gc.get_referents(*[x for x in layer if not of_kind(x, ends)]) if id(x) not in seen]
+    return [x for x in [*seen.values(), *layer] if of_kind(x, _runtime.Tensor)]
 
 
 def an_object(value: Any) -> str:
@@ -204,4 +219,4 @@ def cached_by(cached: Any) -> list[Any]:
     table = next(part for part in parts if type(part) is dict and part is not vars(cached))
     held = [*parts, *[item for pair in table.items() for item in pair]]
     own = {id(cached.__wrapped__), id(vars(cached)), id(table)}
-    return [x for x in held if id(x) not in own and not isinstance(x, type) and type(x).__name__ != "_lru_list_elem"]
+    return [x for x in held if id(x) not in own and not of_kind(x, type) and type(x).__name__ != "_lru_list_elem"]

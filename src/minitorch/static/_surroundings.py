@@ -43,6 +43,7 @@ from ._stands import (
     kept_by,
     same_memory,
     shown,
+    standing,
     state_of,
     stored,
     there,
@@ -181,9 +182,7 @@ class Surroundings(Reached):
                 found.append(self._paths[id(container)] + place)
         for space, names in self.absent.values():
             found += [self._paths[id(space), name] for name in names if name in space]
-        for holder, name, value, path in self.stand:
-            now = holder if isinstance(holder, dict) else vars(holder)
-            found += [path] * (now.get(name, MISSING) is not value)
+        found += [path for holder, name, value, path in self.stand if standing(holder, name) is not value]
         found += [self._paths[id(attributes)] for attributes in self.empty if attributes]
         found += [f"the class of {an_object(value)}" for value, kind in self.kinds if type(value) is not kind]
         found += [f"the bases of {kind.__name__}" for kind, bases in self.bases if kind.__mro__ is not bases]

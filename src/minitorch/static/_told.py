@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import _as_one, _runtime
-from ._libraries import of_library
+from ._libraries import of_kind, of_library
 from ._names_in_code import instructions_of
 from ._stands import MISSING, alike, is_plain, mark, stored
 
@@ -134,18 +134,18 @@ class Told:
         found: list[Again] = []
         young: set[int] | None = None
         for function, given, told in self._calls:
-            if isinstance(told, (_runtime.Tensor, np.ndarray)) or hasattr(type(told), "__next__"):
+            if of_kind(told, (_runtime.Tensor, np.ndarray)) or hasattr(type(told), "__next__"):
                 continue
             args, kwargs = _as_given(function.__code__, given)
             values = [*args, *kwargs.values()]
-            if any([isinstance(value, _runtime.Tensor) or value is MISSING for value in values]):
+            if any([of_kind(value, _runtime.Tensor) or value is MISSING for value in values]):
                 continue
             if young is None:
                 young = set(map(id, gc.get_objects(0)))
             if self._kinds[id(function.__code__)][0] == "ours":
                 if not all(map(is_plain, values)):
                     continue
-            elif any([id(value) in young and not isinstance(_comparable(value), str) for value in values]):
+            elif any([id(value) in young and not of_kind(_comparable(value), str) for value in values]):
                 continue
             call = Again(function, args, kwargs, told)
             if not any(map(call.same_call, found)):

@@ -20,6 +20,7 @@ from ..nn.modules.module import Module
 from ._facts import draws, flattened
 from ._guards import arrays_if_alike
 from ._kinds import difference, facts_of, key_of
+from ._libraries import of_kind
 from ._memory import MemoryPlan
 from ._returned import Recording, Returned
 from ._stands import an_object, flat, form, is_plain, weakly
@@ -146,13 +147,13 @@ class Traced:
                     return out[0] if out else self.function(*args, **kwargs)
         others: list[Any] = []
         read: Any = (args, kwargs)
-        if not kwargs and all([a.__class__ is _runtime.Tensor for a in args]):
+        if not kwargs and all([type(a) is _runtime.Tensor for a in args]):
             tensors: Any = args
             key = key_of(args, (), others)
         else:
             read = what_is_read(self.function, args, kwargs)
             leaves, spec = flat(read)
-            tensors = [leaf for leaf in leaves if isinstance(leaf, _runtime.Tensor)]
+            tensors = [leaf for leaf in leaves if of_kind(leaf, _runtime.Tensor)]
             key = key_of(leaves, form(spec, others), others)
         variants, as_written = self._variants.get(key), False
         for variant in variants or ():
@@ -461,7 +462,7 @@ def _make_room(known: list[Variant]) -> None:
 
 def _check_results(trace: Recording, others: Sequence[Any], tensors: Sequence[Any]) -> None:
     """Refuse results that a program does not make."""
-    if strange := [leaf for leaf in others if not (is_plain(leaf) or isinstance(leaf, np.generic))]:
+    if strange := [leaf for leaf in others if not (is_plain(leaf) or of_kind(leaf, np.generic))]:
         raise Refused(
             f"it returns {an_object(strange[0])} that would be the same one each time: return tensors, numbers, or lists, "
             f"tuples and dicts of them, and make the {type(strange[0]).__name__} of them outside"
@@ -477,7 +478,7 @@ def _with_slots(given: Any) -> Any:
     leaves, spec = flat(given)
     count = iter(range(len(leaves)))
     loose = [x if is_plain(x) else weakly(x) or x for x in leaves]
-    slotted = [Slot(next(count)) if isinstance(x, _runtime.Tensor) else y for x, y in zip(leaves, loose)]
+    slotted = [Slot(next(count)) if of_kind(x, _runtime.Tensor) else y for x, y in zip(leaves, loose)]
     return tree_unflatten(slotted, spec)
 
 

@@ -11,6 +11,7 @@ from .. import _runtime
 from .._pytree import tree_flatten
 from ..nn.modules._hooks import has_hooks
 from ..nn.modules.module import Module
+from ._libraries import of_kind
 from ._names_in_code import ENDS, executed, instructions_of
 
 Use = dict[Any, Any] | None
@@ -94,7 +95,7 @@ def _read(value: Any, use: Use) -> Any:
     if use is None:
         return value
     if not use:
-        return value if any([isinstance(leaf, _runtime.Tensor) for leaf in tree_flatten(value)[0]]) else None
+        return value if any([of_kind(leaf, _runtime.Tensor) for leaf in tree_flatten(value)[0]]) else None
     if is_whole(value, use):
         return value
     if type(value) is dict:
@@ -113,7 +114,7 @@ def _read(value: Any, use: Use) -> Any:
 
 def is_whole(value: Any, use: Mapping[Any, Any]) -> bool:
     """Whether a use of items is one of the whole of such a container."""
-    return PLACES in use or EACH in use if isinstance(value, dict) else KEYS in use
+    return PLACES in use or EACH in use if of_kind(value, dict) else KEYS in use
 
 
 class _Code:

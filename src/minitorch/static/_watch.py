@@ -12,6 +12,7 @@ from .._modes import grad_on, inference_mode_on
 from .._pytree import tree_flatten, tree_unflatten
 from ._effects import Effects
 from ._executed import Executed
+from ._libraries import of_kind
 from ._returned import Recording
 from ._size_passes import copied
 from ._stands import alike, flat, is_plain
@@ -69,6 +70,7 @@ class Watch:
             why_not = around.why_not(trace, None if effects.said else effects.told)
             unseen = [] if effects.said or why_not else around.unseen(effects)
         self.read = read = around.narrowed(executed)
+        read.layers(effects.layers)
         refused = around.refused_once and read.refused_once if once else around.refused and read.refused
         self.reason, self.spoken = refused or effects.said or why_not, effects.spoken
         self.unseen = [] if self.reason else unseen
@@ -87,11 +89,11 @@ def watched(function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[str, 
     It is called on copies of the tensors among its arguments; again where a first call may have filled a cache.
     """
     leaves, spec = tree_flatten((args, kwargs))
-    others = [x for x in leaves if not isinstance(x, _runtime.Tensor) and not is_plain(x)]
+    others = [x for x in leaves if not of_kind(x, _runtime.Tensor) and not is_plain(x)]
     met: list[Any] = []
     for _ in range(TRIES):
-        given = [_runtime.wrap(copied(x._array), x._node) if isinstance(x, _runtime.Tensor) else x for x in leaves]
-        tensors = [x for x in given if isinstance(x, _runtime.Tensor)]
+        given = [_runtime.wrap(copied(x._array), x._node) if of_kind(x, _runtime.Tensor) else x for x in leaves]
+        tensors = [x for x in given if of_kind(x, _runtime.Tensor)]
         watch = Watch(function, others, tensors, met)
         called, named = tree_unflatten(given, spec)
         watch.call(Recording(tensors, lifts="kernels"), called, named, once=True)
