@@ -74,7 +74,9 @@ def methods_for_libraries(kind: type) -> frozenset[str]:
 def members(kind: Any) -> dict[str, Any]:
     """What objects of a class find there by its name, or in a module: not what the interpreter has put there."""
     spaces = (
-        [vars(base) for base in reversed(mro(kind)) if base.__flags__ & HEAP] if isinstance(kind, type) else [vars(kind)]
+        [vars(base) for base in reversed(mro(kind)) if base.__flags__ & HEAP]
+        if isinstance(kind, type)
+        else [vars(kind)]
     )
     return {name: value for space in spaces for name, value in space.items()}
 
