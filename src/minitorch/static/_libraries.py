@@ -46,7 +46,7 @@ def of_kind(value: Any, kinds: Any) -> bool:
 def answers(value: Any) -> bool:
     """Whether an object says of which class it is, and what attributes it has."""
     try:
-        return bool(value.__class__) and getattr(value, "__dict__", value) is not None
+        return bool(value.__class__) and (not type(value).__dictoffset__ or value.__dict__ is not None)
     except Exception:
         return False
 
