@@ -107,7 +107,7 @@ class Reached(Standing):
         self._uses: dict[str, Use] = {} if ran is None else uses_run(ran.parts)
         self._lazy = ""  # a parameter that has no shape yet
         self._objects: list[Any] = []
-        self._loose = [*roots[1:]]  # objects that are not kept alive
+        self._loose = [*roots[1:]]
         self._generators: list[Any] = []
         self._random: list[tuple[str, Any, bytes]] = [
             (path, source, state_of(source)) for path, source in (("random", random), ("np.random", np.random))
@@ -171,7 +171,7 @@ class Reached(Standing):
         elif of_kind(value, types.MethodType):
             self._todo += [(value.__self__, path.rpartition(".")[0] or "self"), (value.__func__, path)]
         elif of_kind(value, Again):
-            self._ask(value, value.path)
+            self._ask_loosely(value, value.path)
         elif of_kind(value, INDIRECT):
             self._indirect(value, path)
         elif (wrapped := stored(value, "__wrapped__")) is not MISSING:  # what is traced; a decorator that is an object
@@ -248,8 +248,14 @@ class Reached(Standing):
             self._ask(functools.partial(value.get, MISSING), path)
         elif of_kind(value, weakref.ref):
             self._ask(functools.partial(is_there, value), path)
-            self._loose += [value()]
-            self._todo += [(value(), path)]
+            target = value()
+            self._loose += [target.__self__ if isinstance(target, types.MethodType) else target]  # of a WeakMethod
+            self._todo += [(target, path)]
+            if isinstance(target, _runtime.Tensor):
+                self._refuse(
+                    f"{path} refers weakly to a tensor, which a program would keep alive: pass the tensor as an argument",
+                    later=True,
+                )
         elif of_kind(value, operator.attrgetter):
             self.getters |= {part for name in value.__reduce__()[1] for part in name.split(".")}
             self._names |= self.getters

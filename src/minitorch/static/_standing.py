@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import functools
 import types
 from abc import ABCMeta, get_cache_token
 from collections.abc import Callable, Iterable
@@ -14,11 +15,17 @@ from ._classes import chained, led_to
 from ._found import Found
 from ._libraries import HEAP, decimal_places, of_kind, of_library
 from ._names_in_code import names_in
-from ._stands import is_plain, standing
+from ._stands import is_plain, standing, weakly
 from ._uses import Use
 
 CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, property, staticmethod, classmethod)
 """What classes and modules hold that is code: it counts where it is named."""
+
+
+def _gives(function: Callable[[], Any], reference: Any) -> bool:
+    """Whether a function gives what a reference is to."""
+    wanted = reference()
+    return wanted is not None and function() is wanted
 
 
 class Standing(Found):
@@ -27,6 +34,7 @@ class Standing(Found):
     def __init__(self) -> None:
         super().__init__()
         self._ran: Any = None
+        self._loose: list[Any] = []  # objects that are not kept alive
         self._todo: list[tuple[Any, str]] = []
         self._names: set[str] = set()
         self._layers: set[type] = set()
@@ -48,6 +56,18 @@ class Standing(Found):
         self._paths[id(function)] = path
         self.asked.append((function, value := function()))
         self._used(value, path, use)
+
+    def _ask_loosely(self, function: Callable[[], Any], path: str) -> None:
+        """What a function gives that is not kept alive, where it can be referred to weakly."""
+        reference = weakly(found := function())
+        if reference is None:
+            self._ask(function, path)
+            return
+        self._loose.append(found)
+        asks = functools.partial(_gives, function, reference)
+        self._paths[id(asks)] = path
+        self.asked.append((asks, True))
+        self._used(found, path, None)
 
     def _ask_once(self, holder: Any, key: Any, function: Callable[[], Any], path: str, use: Use) -> None:
         """What a function tells of something; its items may be read by several uses."""

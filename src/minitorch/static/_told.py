@@ -15,7 +15,7 @@ import numpy as np
 from .. import _as_one, _runtime
 from ._libraries import of_kind, of_library
 from ._names_in_code import instructions_of
-from ._stands import MISSING, alike, is_plain, mark, stored
+from ._stands import MISSING, alike, is_plain, mark, stored, weakly
 
 _FOLLOWS = {
     "_collections_abc", "abc", "ast", "base64", "bisect", "codecs", "collections", "contextlib", "copy", "copyreg",
@@ -66,7 +66,12 @@ class Again:
     def __init__(self, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], found: Any) -> None:
         self._call = function, args, kwargs
         self.path = f"{function.__name__}()"
-        self.found = _comparable(found)
+        found = _comparable(found)
+        self._found = weakly(found) or (lambda: found)  # another one than the library may keep it, or not
+
+    @property
+    def found(self) -> Any:
+        return self._found()
 
     def __call__(self) -> Any:
         function, args, kwargs = self._call
