@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import version
 from .._files import replacing
-from .._modes import Observer, exporting, no_grad, observers
+from .._modes import Observer, exporting, observers
 from .._runtime import Tensor
 from ..nn.modules.module import Module
 from ..static._python import modules_of
@@ -259,8 +259,7 @@ def _in_mode(model: Any, training: TrainingMode) -> Iterator[None]:
 
 def _watched(model: Any, args: tuple[Any, ...], named: dict[str, Any]) -> str:
     """Refuse a model that does more than to compute tensors; what it prints meanwhile, in words."""
-    with no_grad():
-        reason, spoken = watched(model, args, named)
+    reason, spoken = watched(model, args, named)
     if reason:
         raise OnnxExporterError(
             f"cannot export {title_of(model)}: {reason}; an ONNX file computes from its inputs alone, and nothing was written"

@@ -10,10 +10,10 @@ import numpy as np
 from .. import _runtime
 from .._runtime import raw
 from ._compile import Compiled
-from ._functions import ITEM, Several, _way_back, as_node, eager_gradient, fit
+from ._functions import Several, _way_back, as_node, eager_gradient, fit
 from ._gradients import Backward
 from ._instructions import Function, truth
-from ._nodes import Constant, Leaf, Node, constant, operand
+from ._nodes import Constant, Node, constant, operand
 from ._order import COND
 from ._vertices import Scope, Vertex, building
 
@@ -202,25 +202,6 @@ def taken_from_outside(outputs: list[Any], scope: Scope) -> list[Any]:
         else:
             found[vertex] = None
     return list(found)
-
-
-def is_given_on(node: Any) -> bool:
-    """Whether a node's value may be a leaf's itself: it is one, or a branch or a loop gives it on."""
-    seen: set[Any] = set()
-    stack = [node]
-    while stack:
-        if (node := stack.pop()) in seen:
-            continue
-        seen.add(node)
-        if isinstance(node, Leaf):
-            return True
-        if node.op is COND:
-            stack += node.inputs[1:]
-        elif node.op is ITEM and isinstance(node.inputs[0].op, LoopRun):
-            call, number = node.inputs[0], node.params["index"]
-            stack += call.inputs[: call.op.loop.count]  # all, for variables may change places
-            stack += call.op.loop.outputs[number : number + 1]
-    return False
 
 
 def while_loop(condition: Callable[..., Any], body: Callable[..., Any], init: Any) -> Any:

@@ -10,11 +10,12 @@ import numpy as np
 from .. import _dtypes, _runtime
 from .._dtypes import of_numpy
 from .._errors import broadcast_problem, public_name
+from .._identity import owner
 from .._op import Row
 from .._runtime import wrap
 from ..ops.from_data import tensor
 from ._compile import Compiled
-from ._control import is_given_on
+from ._functions import ITEM, Eager
 from ._instructions import NotOneTruth
 from ._memory import MemoryPlan
 from ._nodes import Node, Placeholder, of_new
@@ -93,7 +94,15 @@ class Executor:
         self._by_name = named
         self._results = self._compiled.results
         self._slots = [slot for _, slot in (*self._compiled.placeholders, *self._compiled.parameters)]
-        self._copied = [is_given_on(output) for output in self.outputs]
+        constants = [slot for slot, value in enumerate(self._compiled.template) if isinstance(value, np.ndarray)]
+        self._outside = [*self._slots, *constants]
+        numbers = {id(output): number for number, output in reversed([*enumerate(self.outputs)])}
+        self._fresh = [
+            isinstance(output.op, Row) and output.op.is_ufunc and numbers[id(output)] == number
+            for number, output in enumerate(self.outputs)
+        ]
+        self._all_fresh = all(self._fresh)
+        self._copied = [_shows_functions_memory(output) for output in self.outputs]
 
     def __repr__(self) -> str:
         feeds = ", ".join([str(node) for node, *_ in self._feeds])
@@ -112,6 +121,7 @@ class Executor:
         Returns
         -------
         list of ndarray, or of Tensor
+            Each has memory of its own, also where a node is a view of a feed, a parameter or another output.
 
         Raises
         ------
@@ -141,6 +151,7 @@ class Executor:
             registers[slot] = value
         if len(feed) > len(self._feeds):
             raise self._mismatch(feed)
+        outside = set() if self._all_fresh else {id(owner(registers[slot])) for slot in self._outside}
         try:
             facts = tuple([((a := registers[slot]).dtype, a.ndim > 0) for slot in self._slots])
             code = self.program.facts.get(facts)
@@ -151,11 +162,25 @@ class Executor:
         except Exception as error:
             raise _explained(error) from error.__cause__
         results = [registers[slot] for slot in self._results]
-        if any(self._copied):
-            results = [r.copy() if copied else r for r, copied in zip(results, self._copied)]
+        if not self._all_fresh:
+            results = self._parted(results, outside)
         if tensors if tensors is not None else came:
             return [wrap(r) if isinstance(r, np.ndarray) else r for r in results]
         return results
+
+    def _parted(self, results: list[Any], outside: set[int]) -> list[Any]:
+        """Results of which none shares memory with what came from *outside*, or with another one."""
+        known = outside.union([id(owner(result)) for result, fresh in zip(results, self._fresh) if fresh])
+        found = []
+        for result, fresh, copied in zip(results, self._fresh, self._copied):
+            if not fresh and isinstance(result, np.ndarray):
+                memory = id(owner(result))
+                if copied or memory in known:
+                    result = result.copy()
+                else:
+                    known.add(memory)
+            found.append(result)
+        return found
 
     def to_python(
         self, path: Any, feed_dict: Mapping[Any, Any] | None = None, dynamic_axes: Mapping[Any, Any] | None = None
@@ -234,7 +259,8 @@ class Executor:
         """What is fed, in the placeholders' order."""
         feed: Mapping[Any, Any] = {} if feed_dict is None else feed_dict
         given = [feed[node] if node in feed else feed[node.label] for node in self.placeholders]
-        return [wrap(_array(node, value, node.dtype)) for node, value in zip(self.placeholders, given)]
+        arrays = [_array(node, value, node.dtype) for node, value in zip(self.placeholders, given)]
+        return [wrap(array.copy("K")) for array in arrays]  # for one may be fed in two places
 
     def _check_parameters(self) -> None:
         """Refuse a parameter whose dtype has changed since the graph was made."""
@@ -310,6 +336,13 @@ def _array(node: Any, value: Any, dtype: Any) -> np.ndarray:
             f"{node} has dtype {dtype}, but is fed with {array.dtype}: convert it, value.astype({str(dtype)!r})"
         )
     return array
+
+
+def _shows_functions_memory(node: Any) -> bool:
+    """Whether a node is what a function of people's own gave, which may keep it, or a view of that."""
+    while node.op is ITEM or (isinstance(node.op, Row) and node.op.view):
+        node = node.inputs[0]
+    return isinstance(node.op, Eager)
 
 
 def _check_shape(node: Any, shape: tuple[int, ...], fixed: tuple[Any, ...]) -> None:

@@ -391,7 +391,7 @@ def _way_back(
                     own.append(shape.view(value, tuple(value.shape)))
                 else:
                     own.append(value.detach().requires_grad_(wanted))
-            out = _without_draws(function, own, params)
+            out = _once_more(function, own, params)
             outputs = [out[n] for n in came] if several else [out]
             targets = [t for t, wanted in zip(own, needed) if wanted and getattr(t, "requires_grad", False)]
             pairs = [(o, g) for o, g in zip(outputs, gradients) if o is not None and o.requires_grad]
@@ -409,8 +409,46 @@ def _way_back(
     return way_back
 
 
+def _once_more(function: Callable[..., Any], values: list[Any], params: dict[str, Any]) -> Any:
+    """What a function that runs again gives; an error where it draws random numbers, which are others than before, or changes
+    what it would change twice."""
+    known = getattr(function, "known", None)
+    if known is None:
+        out = _without_draws(function, values, params)
+    else:
+        out = known.unchanged(lambda: _without_draws(function, values, params))
+    return out
+
+
+class _Held:
+    """What a function of people's own holds: at its first run all of it, later its tensors."""
+
+    def __init__(self, function: Any, name: str) -> None:
+        self.function, self.name = function, name
+        self.tensors: list[tuple[Any, str]] | None = None
+
+    def unchanged(self, run: Callable[[], Any]) -> Any:
+        """What a run gives that must change none of it."""
+        from ._holdings import Holdings
+
+        held = Holdings([(self.function, self.name)]) if self.tensors is None else None
+        if held is not None:
+            self.tensors = held.tensors()
+        tensors = self.tensors or []
+        before = [edits_of(tensor).count for tensor, _ in tensors]
+        out = run()
+        changed = [path for (t, path), count in zip(tensors, before) if edits_of(t).count != count]
+        if found := (held.changed() if held is not None else "") or next(iter(changed), ""):
+            self.tensors = None
+            raise RuntimeError(
+                f"gradients of {self.name}: it changes {found}, and runs again for its gradients, which changes that twice: "
+                "put a model in eval mode, model.eval(), or let static.compile make a step of functions that change things"
+            )
+        return out
+
+
 def _without_draws(function: Callable[..., Any], values: list[Any], params: dict[str, Any]) -> Any:
-    """What a function that runs again gives; an error where it draws random numbers, which are others than before."""
+    """What a function gives; an error where it draws random numbers."""
     generators = [default_generator, *[g for g in getattr(function, "given", ()) if isinstance(g, Generator)]]
     before = positions(generators)
     out = function(*values, **params)
@@ -428,7 +466,8 @@ def apply(function: Callable[..., Any], *args: Any, outputs: int | None = None, 
 
     The function runs when the graph runs, on Tensors, so that it may do what eager code may: read shapes and values, branch,
     loop, print.  Its gradients are those that the engine finds; for them the function runs once more, so that those of one
-    that draws random numbers are refused.  A function that is a row itself (``torch.exp``) becomes the row's node.
+    that draws random numbers, or changes what it reads (running statistics, a counter), are refused.  A function that is a row
+    itself (``torch.exp``) becomes the row's node.
 
     Parameters
     ----------
@@ -477,7 +516,7 @@ def apply(function: Callable[..., Any], *args: Any, outputs: int | None = None, 
         own, named = tree_unflatten(filled, tree)
         return function(*own, **named)
 
-    call.__name__, call.given = name, leaves  # type: ignore[attr-defined]
+    call.__name__, call.given, call.known = name, leaves, _Held(function, name)  # type: ignore[attr-defined]
     op = Eager(name, call, outputs)
     op.shown = leaves, tree, places
     if outputs is None:

@@ -92,6 +92,16 @@ class Holdings:
             return self._written(number, *keys[:1])
         return ""
 
+    def tensors(self) -> list[tuple[Any, str]]:
+        """The tensors among them, with how code would write them."""
+        found = [
+            (part, number, key)
+            for number, (value, parts, _, _) in enumerate(self._held)
+            for key, part in parts.items()
+            if isinstance(part, _runtime.Tensor) and not isinstance(value, _runtime.Tensor)
+        ]
+        return [(tensor, self._written(number, key)) for tensor, number, key in found]
+
     def _written(self, number: int, key: str = "") -> str:
         """How code would write an object, or a part of it."""
         if number < 0 or (key and key[0] not in ".["):  # a variable

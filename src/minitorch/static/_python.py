@@ -12,7 +12,7 @@ import json
 import keyword
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,13 +122,15 @@ def modules_of(function: Any) -> Iterator[tuple[str, Any]]:
 
 class Block(NamedTuple):
     """What is written: instructions of a plan, what it is given, and what it returns, with slots in the place of tensors; and
-    the arguments' values in an example, None where those are gone."""
+    the arguments' values in an example, None where those are gone; which of them require grad, and whether that is recorded."""
 
     plan: Plan
     instructions: list[Any]
     given: Any
     returned: Any
     examples: list[Any]
+    required: Collection[int] = ()
+    recording: bool = False
 
 
 def block_of(variant: Any) -> Block:
@@ -136,7 +138,8 @@ def block_of(variant: Any) -> Block:
     plan = Plan(variant.trace, variant._slots, PASSES)
     leaves, spec = tree_flatten(variant.given)
     given = tree_unflatten([there(leaf) for leaf in leaves], spec)
-    return Block(plan, plan.instructions, given, variant.returned, [example() for example in variant.examples])
+    examples = [example() for example in variant.examples]
+    return Block(plan, plan.instructions, given, variant.returned, examples, variant.required, variant.recording)
 
 
 # -- one way through the function --------------------------------------------------------------------------------------
@@ -166,6 +169,7 @@ class Body:
         outside = {*self.plan.results, *(i.target for i in self.instructions if isinstance(i, Written))}
         self._shared = {self.owner(s) for s in outside}  # memory that is written, or that people get
         self._names: dict[Slot, str] = {}
+        self.shows_memory = any([isinstance(i, Called) and i.row.name == "as_strided" for i in self.instructions])
         self._taken: set[str] = set()
         self._numbers: dict[str, int] = {}  # by name, the last number that was put behind it
         self._written: dict[str, None] = {}  # what comes from outside and is written
@@ -262,6 +266,12 @@ class Body:
             self.name_as(slot, self.own(name, name == path))
             call = f'{function}({path}, {json.dumps(path)}, {self.shape_wanted(slot)}, "{array.dtype.name}")'
             order = axes_in_memory(array)
+            if self.shows_memory:
+                if order is None and not array.flags.c_contiguous:
+                    self.problems[
+                        f"as_strided() shows the memory of {path}, which has gaps: give {path}.contiguous()"
+                    ] = None
+                yield f"_lies_in_order({path}, {json.dumps(path)}, {order or tuple(range(array.ndim))})"
             if order is not None:
                 call = (
                     f'{self.copies.numpy()}.asarray({call}.transpose({order}), order="C").transpose({inverse(order)})'

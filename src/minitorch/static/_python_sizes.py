@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._kernels.spaced import spaced
-from .._modes import no_grad
+from .._modes import set_grad_enabled
 from .._pytree import tree_flatten, tree_unflatten
 from .._runtime import Tensor, wrap
 from .._trace_instructions import Called, Left, Packed, Sized, Slot
@@ -37,6 +37,7 @@ from ._size_passes import CannotGeneralise, resized
 from ._sizes import General, generalise
 from ._traced_code import Plan
 from ._tried_sizes import SMALL
+from ._written_variants import own_tensors
 
 SIZED = (Size, Scaled, Repeated, Filled, Counted, Spaced, Diagonal, Triangle, Parts, Computed, Varying)
 
@@ -85,9 +86,11 @@ def general_of(function: Any, block: Block, axes: Mapping[int, Mapping[int, str]
             "to_python(): other sizes are made of the example that it was traced on, which is gone, for large ones are not "
             "kept: trace the function with static.trace(function, example), and write that"
         )
-    args, kwargs = tree_unflatten([wrap(block.examples[x]) if isinstance(x, Slot) else x for x in leaves], spec)
+    tensors = own_tensors(block.examples, block.required)
+    args, kwargs = tree_unflatten([tensors[x] if isinstance(x, Slot) else x for x in leaves], spec)
     try:
-        return generalise(lambda a, k: function(*a, **k), [args, kwargs], axes, from_below=True)
+        with set_grad_enabled(block.recording):
+            return generalise(lambda a, k: function(*a, **k), [args, kwargs], axes, from_below=True)
     except CannotGeneralise as error:
         raise RuntimeError(f"to_python(): with these dynamic_axes, {error}") from error
 
@@ -110,10 +113,16 @@ class SizedBody(Body):
     """The lines of a function for many sizes."""
 
     def __init__(
-        self, function: Any, general: General, given: Any, copies: Copies, weights: Weights, problems: dict[str, None]
+        self,
+        function: Any,
+        general: General,
+        example: Block,
+        copies: Copies,
+        weights: Weights,
+        problems: dict[str, None],
     ) -> None:
-        block = block_of_general(general, given)
-        self.given = given
+        block = block_of_general(general, example.given)
+        self.example = example
         super().__init__(function, block, copies, weights, problems)
         self.general = general
         self.least: dict[str, int] = {}
@@ -356,10 +365,12 @@ class Trial:
         for number, of in self.axes.items():
             for axis in [axis for axis, said in of.items() if said == name]:
                 tensors[number] = resized(tensors[number], axis, size)
-        leaves, spec = tree_flatten(self.body.given)
+        example = self.body.example
+        leaves, spec = tree_flatten(example.given)
+        tensors = own_tensors([t._array for t in tensors], example.required)
         args, kwargs = tree_unflatten([tensors[x] if isinstance(x, Slot) else x for x in leaves], spec)
         try:
-            with no_grad():
+            with set_grad_enabled(example.recording):
                 wanted = tree_flatten(self.function(*args, **kwargs))[0]
         except Exception:
             return False

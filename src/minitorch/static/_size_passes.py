@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._modes import no_grad
 from .._pytree import tree_flatten, tree_unflatten
 from .._records import module_path, site_of
 from .._runtime import Tensor, wrap
@@ -91,7 +90,7 @@ class Pass:
         self.given = [t._array.copy() for t in tensors]
         self.trace = trace = _Located(tensors, lifts="kernels")
         trace.all_leaks = True
-        with no_grad(), record_sites(), trace:
+        with record_sites(), trace:
             out = call(tensors)
         leaves, self.spec = tree_flatten(out)
         self.results = [trace.slot_of(leaf) for leaf in leaves if isinstance(leaf, Tensor)]
@@ -158,7 +157,7 @@ def resized(tensor: Any, axis: int, size: int) -> Any:
     found = array.take(np.arange(size) % array.shape[axis], axis)
     if in_order(array):
         found.sort()
-    return wrap(found, tensor._node)
+    return wrap(found)
 
 
 def in_order(array: np.ndarray) -> bool:
@@ -226,7 +225,7 @@ class VaryingBlock:
             for axis, name in self.axes.get(number, {}).items():
                 if sizes.get(name, tensor.shape[axis]) != tensor.shape[axis]:
                     tensor = resized(tensor, axis, sizes[name])
-            tensors.append(wrap(values(tensor._array), tensor._node))
+            tensors.append(wrap(values(tensor._array)).requires_grad_(self.tensors[number].requires_grad))
 
         def call(tensors: Sequence[Any]) -> Any:
             leaves = list(self.leaves)

@@ -299,7 +299,7 @@ def generalise(
     Parameters
     ----------
     function : callable
-        Of tensors, and of lists, tuples and dicts of them; it is called without recording of gradients.
+        Of tensors, and of lists, tuples and dicts of them; it records a history where that is on.
     args : sequence
         Example arguments.
     axes : dict of int to dict of int to str

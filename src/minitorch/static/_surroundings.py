@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import sys
 import types
+import weakref
 from collections.abc import Iterable, Sequence
 from operator import is_
 from typing import Any
@@ -88,6 +89,11 @@ class Surroundings(Reached):
     def those_named(self, arguments: Sequence[Any]) -> list[int]:
         """See ``given``."""
         return [id(t) if id(t) in self.by_name else 0 for t in arguments]
+
+    def named_arguments(self) -> list[Any]:
+        """For each argument, a weak reference to the tensor where it is one that is reached; else None."""
+        by_id = {id(t): weakref.ref(t) for t in self.tensors}
+        return [by_id.get(number) for number in self.given]
 
     def names(self, tensor: Any) -> bool:
         """Whether a tensor itself was reached, and not as a gradient alone."""

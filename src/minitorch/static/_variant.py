@@ -50,6 +50,11 @@ class Variant:
         """The arguments that require grad."""
         self.given: Any = None
         self.returned: Any = None
+        self.recording = grad_on()
+        self.named = around.named_arguments()
+        """For each argument, a reference to the tensor where the function reads it by name, too."""
+        self.one_for_several = _one_for_several(trace, self.named)
+        """For each argument, the first one that is the same tensor; empty where each is a tensor of its own."""
         instructions = list(flattened(trace.instructions))
         self.captured = list(trace.captured.values())
         grads: list[tuple[Any, Any, int]] = []
@@ -274,6 +279,12 @@ def _leads_back(tensor: Any) -> bool:
 def _is_computed(tensor: Any) -> bool:
     """Whether a tensor has a history, to which a write into it belongs."""
     return tensor._node is not None and tensor._node.__class__ is not AccumulateGrad
+
+
+def _one_for_several(trace: Trace, named: Sequence[Any]) -> list[int]:
+    first: dict[int, int] = {}
+    places = [first.setdefault(id(trace.arrays[slot]), n) for n, slot in enumerate(trace.arguments)]
+    return places if len(first) < len(places) or any([t is not None for t in named]) else []
 
 
 def _shows_outside(trace: Trace, results: Sequence[Any]) -> bool:

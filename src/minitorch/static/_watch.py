@@ -92,7 +92,10 @@ def watched(function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[str, 
     others = [x for x in leaves if not of_kind(x, _runtime.Tensor) and not is_plain(x)]
     met: list[Any] = []
     for _ in range(TRIES):
-        given = [_runtime.wrap(copied(x._array), x._node) if of_kind(x, _runtime.Tensor) else x for x in leaves]
+        given = [
+            _runtime.wrap(copied(x._array)).requires_grad_(x.requires_grad) if of_kind(x, _runtime.Tensor) else x
+            for x in leaves
+        ]
         tensors = [x for x in given if of_kind(x, _runtime.Tensor)]
         watch = Watch(function, others, tensors, met)
         called, named = tree_unflatten(given, spec)

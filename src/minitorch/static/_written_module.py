@@ -21,6 +21,7 @@ from ._copied import Copies
 from ._python import Block, Body, Weights, block_of
 from ._python_sizes import SizedBody, Trial, axes_by_number, general_of
 from ._written_signature import head, passed
+from ._written_variants import as_it_is_now, variants_of
 
 _GIVEN = '''
 class OtherInputs(ValueError):
@@ -88,6 +89,15 @@ def _at_most(name, size, most, beyond):
     if size > most:
         raise OtherInputs(f"{function}(): {{name}} is {{size}}, but this was written for {{most}} or less: {{beyond}}")
 '''
+_LIES = '''
+def _lies_in_order(value, name, order):
+    """Go on only where an array lies in memory as the one did that was traced."""
+    if isinstance(value, {np}.ndarray) and value.ndim == len(order) and not value.transpose(order).flags.c_contiguous:
+        raise OtherInputs(
+            f"{function}(): as_strided() shows the memory of {{name}}, which must have its axes in the order {{order}} there, "
+            f"without gaps: give np.ascontiguousarray({{name}}.transpose({{order}})), with its axes put back"
+        )
+'''
 _HELD = '''
 class _Held:
     """An array as operations hold tensors."""
@@ -100,6 +110,7 @@ class _Held:
 _HELPERS = {
     "_same_way": _SAME_WAY,
     "_same_argument": _SAME_ARGUMENT,
+    "_lies_in_order": _LIES,
     "_at_least": _AT_LEAST,
     "_at_most": _AT_MOST,
     "_Held": _HELD,
@@ -114,8 +125,15 @@ WIDTH = 120
 
 def write(traced: Any, path: Any, dynamic_axes: Any = None) -> None:
     """Write a traced function as a module, and its weights; see ``Traced.to_python``."""
-    write_blocks(traced.function, traced._name, lambda: [block_of(v) for v in variants_of(traced)], path, dynamic_axes)
-    for said in dict.fromkeys([traced._refused[key] for key in traced._silent]):
+    now: Any = traced
+
+    def blocks() -> list[Block]:
+        nonlocal now
+        now = as_it_is_now(traced)
+        return [block_of(v) for v in variants_of(now)]
+
+    write_blocks(traced.function, traced._name, blocks, path, dynamic_axes)
+    for said in dict.fromkeys([now._refused[key] for key in now._silent]):
         warnings.warn(f"to_python(): {said}", stacklevel=3)
 
 
@@ -133,28 +151,6 @@ def write_blocks(function: Any, title: str, blocks: Callable[[], list[Block]], p
     with replacing(target) as file, replacing(target.with_suffix(".npz")) as beside:
         weights.written(beside)
         file.write(text.encode())
-
-
-def variants_of(traced: Any) -> list[Any]:
-    """The programs of a traced function, of those for one kind of inputs the last ones."""
-    known = [variants for variants in (*traced._variants.values(), *traced._silent.values()) if variants]
-    if not known:
-        raise RuntimeError(f"to_python(): there is no program of {traced._name}: {traced.why_none()}")
-    found: dict[Any, list[Any]] = {}
-    for variants in known:
-        for variant in variants:
-            arrays = [variant.trace.arrays[s] for s in variant.trace.arguments]
-            key = repr(variant.given), *[(a.shape, a.dtype.name) for a in arrays]
-            if variant is variants[0]:
-                found[key] = []
-            found[key].append(variant)
-    all_found = [v for variants in found.values() for v in variants]
-    if len({repr(v.given) for v in all_found}) > 1:
-        raise RuntimeError(
-            f"to_python(): {traced._name} was traced for arguments of several structures, or with other values of "
-            "arguments that are no tensors: trace it anew for each, and write a module for each"
-        )
-    return all_found
 
 
 def _sentence(title: str) -> str:
@@ -186,7 +182,7 @@ class Module:
             general = general_of(function, blocks[-1], axes)
             weights.clear()
             self.copies = Copies(weights.kept)
-            sized = SizedBody(function, general, blocks[-1].given, self.copies, weights, problems)
+            sized = SizedBody(function, general, blocks[-1], self.copies, weights, problems)
             self.bodies = [sized]
             self._look(problems)
         builtin = sorted({p.name for body in self.bodies for p in body.parameters} & {*vars(builtins)})
