@@ -205,9 +205,9 @@ def test_a_parameter_keeps_its_dtype_and_a_constant_its_values() -> None:
     tensor.data = torch.ones(2, dtype=torch.float64)
     with pytest.raises(RuntimeError, match="p was float32 when the graph was made and is float64 now"):
         executor.run({x: 1.0})
-    view = static.Executor(static.rows.view(static.constant([1.0, 2.0]), size=(2, 1))).run()[0]
-    with pytest.raises(ValueError, match="read-only"):
-        view[0] = 5
+    executor = static.Executor(static.rows.view(static.constant([1.0, 2.0]), size=(2, 1)))
+    executor.run()[0][0] = 5
+    assert executor.run()[0].tolist() == [[1.0], [2.0]]
 
 
 def test_an_executor_runs_in_threads() -> None:
@@ -394,7 +394,7 @@ def test_a_cycle_is_found() -> None:
     y = x + 1
     z = y * 2
     y.inputs = (z, x)
-    with pytest.raises(RuntimeError, match=r"the graph has a cycle: mul number .* depends on itself"):
+    with pytest.raises(RuntimeError, match=r"the graph has a cycle: \(\(\.\.\.\+x\)\*2\) depends on itself"):
         static.topological_order(z)
     with pytest.raises(RuntimeError, match="the graph has a cycle"):
         static.Executor(z)

@@ -236,7 +236,9 @@ def test_what_shows_memory_asks_how_an_array_lies(load: Any, turned: bool) -> No
     like, other = (rows.T, rows) if turned else (rows, rows.T)
     run, _ = load(static.trace(lambda x: x.as_strided((2,), (1,)) * 2, torch.from_numpy(like), quiet=True))
     assert run(like).tolist() == [0.0, 2.0]
-    with pytest.raises(ValueError, match=r"as_strided\(\) shows the memory of x, which must have its axes in the order"):
+    with pytest.raises(
+        ValueError, match=r"as_strided\(\) shows the memory of x, which must have its axes in the order"
+    ):
         run(other)
 
 

@@ -53,14 +53,14 @@ def _dot_escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
 
 
-def drawn_by_graphviz(text: str, path: Any, format: str | None, program: str) -> bytes | None:
-    """Have Graphviz draw a picture, into a file or as bytes."""
+def drawn_by_graphviz(text: str, path: Any, format: str | None, program: str, kind: str = "Tape") -> bytes | None:
+    """Have Graphviz draw a picture, into a file or as bytes; *kind*: the class of what is drawn."""
     try:
         import pygraphviz
     except ImportError:
         raise ImportError(
-            "Tape.render() needs pygraphviz, which brings Graphviz: pip install 'minitorch[viz]'. "
-            "Tape.to_svg() draws without it."
+            f"{kind}.render() needs pygraphviz, which brings Graphviz: pip install 'minitorch[viz]'. "
+            f"{kind}.to_svg() draws without it."
         ) from None
     graph = pygraphviz.AGraph(string=text)
     try:

@@ -180,7 +180,9 @@ class Shown(Sequence[Entry]):
         """
         from ._dot import drawn_by_graphviz
 
-        return drawn_by_graphviz(self.to_dot(**options), path, format if path or format else "svg", program)
+        return drawn_by_graphviz(
+            self.to_dot(**options), path, format if path or format else "svg", program, type(self).__name__
+        )
 
     def _repr_svg_(self) -> str | None:
         return self.to_svg() if len(self) else None

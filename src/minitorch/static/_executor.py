@@ -108,6 +108,12 @@ class Executor:
         feeds = ", ".join([str(node) for node, *_ in self._feeds])
         return f"<Executor of {len(self.program.instructions)} instructions on ({feeds})>"
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "cannot pickle 'Executor' object: make it anew from the code that makes its graph, or write it as a module with "
+            "to_python(path, feed_dict)"
+        )
+
     def run(self, feed_dict: Mapping[Any, Any] | None = None, *, tensors: bool | None = None) -> list[Any]:
         """The values of the outputs.
 

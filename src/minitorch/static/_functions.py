@@ -438,7 +438,7 @@ class _Held:
         before = [edits_of(tensor).count for tensor, _ in tensors]
         out = run()
         changed = [path for (t, path), count in zip(tensors, before) if edits_of(t).count != count]
-        if found := (held.changed() if held is not None else "") or next(iter(changed), ""):
+        if found := (held.changed(more=False) if held is not None else "") or next(iter(changed), ""):
             self.tensors = None
             raise RuntimeError(
                 f"gradients of {self.name}: it changes {found}, and runs again for its gradients, which changes that twice: "

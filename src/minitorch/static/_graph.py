@@ -13,9 +13,9 @@ from ..autograd._shown import Shown
 from ._functions import ITEM, REST, Several
 from ._instructions import Number
 from ._nodes import Constant, Leaf, Node, Parameter, Placeholder
-from ._order import topological_order
+from ._order import topological_order, vertices
 from ._text import leaf_text
-from ._vertices import Symbol, Value, Vertex
+from ._vertices import Symbol, Value
 
 
 class _Any:
@@ -72,7 +72,7 @@ class Graph(Shown):
     """
 
     def __init__(self, outputs: Any) -> None:
-        roots = [outputs] if isinstance(outputs, Vertex) else list(outputs)
+        roots = vertices(outputs, "Graph")
         self._sources: dict[Any, _Source] = {}
         self._numbers: dict[Any, int] = {}
         self.entries: list[Entry] = []

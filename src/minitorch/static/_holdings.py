@@ -77,11 +77,16 @@ class Holdings:
                     self._held.append((value, parts, holder, key))
                     todo.extend([(part, number, k) for k, part in parts.items() if type(part) not in _PLAIN])
 
-    def changed(self) -> str:
-        """How code would write the first of them that is another one now; empty where none is."""
+    def changed(self, more: bool = True) -> str:
+        """How code would write the first of them that is another one now; empty where none is.
+
+        Unless *more*, what has got more items, and kept those that it had, is left out: a list of what was called, or a cache.
+        """
         for number, (value, before, _, _) in enumerate(self._held):
             now = _parts_of(value)
             if len(now) == len(before) and all(map(alike, now.values(), before.values())) and [*now] == [*before]:
+                continue
+            if not more and all([alike(now.get(k, MISSING), part) for k, part in before.items()]):
                 continue
             if of_kind(value, _LISTS):
                 return self._written(number)

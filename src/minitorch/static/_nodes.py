@@ -449,7 +449,10 @@ def node_of(row: Row, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     else:
         given, more = args[: len(row.inputs)], args[len(row.inputs) :]
         if len(given) < len(row.inputs):
-            raise TypeError(f"{row.name}: expected operands {row.inputs}, got {len(given)} of them")
+            raise TypeError(
+                f"{row.name}: expected operands {row.inputs}, got {len(given)} of them; rows take all; functions, of "
+                "which some may be left out, go through static.apply(torch.nn.functional.linear, x, weight)"
+            )
     if "other" in row.inputs and any([v is NotImplemented for v in given]):
         return NotImplemented
     if len(more) > len(row.params):

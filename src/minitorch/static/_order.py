@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from ._functions import ITEM, REST
 from ._instructions import Function
+from ._text import in_cycle
 from ._vertices import Vertex
 
 Guard: TypeAlias = tuple[tuple[Any, bool], ...]
@@ -33,6 +34,8 @@ def topological_order(
 
     Raises
     ------
+    TypeError
+        For what is no node.
     RuntimeError
         If the graph has a cycle, which only assigning to a node's inputs can make.
 
@@ -46,7 +49,7 @@ def topological_order(
     """
     done: dict[Vertex, bool] = {}  # False while what it takes is being listed
     order: list[Any] = []
-    for output in (outputs,) if isinstance(outputs, Vertex) else outputs:
+    for output in vertices(outputs, "topological_order"):
         if output in done:
             continue
         done[output] = False
@@ -59,13 +62,8 @@ def topological_order(
                     stack.append((used, iter(uses(used))))
                     break
                 if not done[used]:
-                    used.inputs, inputs = (), used.inputs
-                    try:
-                        name = used.label or f"{getattr(used.op, 'name', 'node')} number {used.number}"
-                    finally:
-                        used.inputs = inputs
                     raise RuntimeError(
-                        f"the graph has a cycle: {name} depends on itself; a node's inputs were assigned to. "
+                        f"the graph has a cycle: {in_cycle(used)} depends on itself; a node's inputs were assigned to. "
                         "Make new nodes instead (a loop is static.while_loop)"
                     )
             else:
@@ -73,6 +71,15 @@ def topological_order(
                 done[vertex] = True
                 order.append(vertex)
     return order
+
+
+def vertices(given: Any, where: str) -> list[Any]:
+    """A node or several as a list, checked."""
+    found = [given] if isinstance(given, Vertex) or not isinstance(given, Iterable) else list(given)
+    for node in found:
+        if not isinstance(node, Vertex):
+            raise TypeError(f"{where}(): outputs must be a node or a list of nodes, not {type(node).__name__}")
+    return found
 
 
 def guards(order: list[Any], outputs: Iterable[Any], inside: Collection[Any] = ()) -> Mapping[Any, Guard]:

@@ -58,7 +58,8 @@ def _written(vertex: Any, texts: dict[Any, str]) -> str:
     given = [operand_text(v, texts) for v in vertex.inputs]
     params = {n: operand_text(v, texts) if hasattr(v, "uses") else value_text(v) for n, v in vertex.params.items()}
     if op.name in _INFIX and len(given) == 2 and not params:
-        return f"({given[0]}{_INFIX[op.name]}{given[1]})"
+        first = _held(given[0]) if op.name in ("pow", "matmul", "mm") else given[0]
+        return f"({first}{_INFIX[op.name]}{given[1]})"
     if op.name in ("fit", "floated"):  # they change a shape or a dtype where they must
         return given[0]
     if op.name == "neg":
@@ -66,16 +67,32 @@ def _written(vertex: Any, texts: dict[Any, str]) -> str:
     if op.name == "bitwise_not":
         return f"~{given[0]}"
     if op.name == "item":
-        return f"{given[0]}[{given[1] if len(given) > 1 else params['index']}]"
+        return f"{_held(given[0])}[{given[1] if len(given) > 1 else params['index']}]"
     if op.name == "tuple":
         return f"({', '.join(given)}{',' if len(given) == 1 else ''})"
     if op.name == "pow_number":
-        return f"({given[0]}**{params['exponent']})"
+        return f"({_held(given[0])}**{params['exponent']})"
     if op.name == "pow_of_number":
-        return f"({params['self']}**{given[0]})"
+        return f"({_held(params['self'])}**{given[0]})"
     if getattr(op, "shown", None) is not None:
         return f"{op.name}({_arguments(op, given)})"
     return f"{op.name}({', '.join([*given, *(f'{n}={v}' for n, v in params.items())])})"
+
+
+def _held(text: str) -> str:
+    """An operand of what binds closer than a sign."""
+    return f"({text})" if text.startswith(("-", "~")) else text
+
+
+def in_cycle(vertex: Any) -> str:
+    """A vertex that depends on itself, with dots in its own place."""
+    label = vertex.label
+    vertex.label = "..."
+    try:
+        texts = {v: expression(v) for v in vertex.uses()}
+    finally:
+        vertex.label = label
+    return _written(vertex, texts)
 
 
 def _arguments(op: Any, given: list[str]) -> str:

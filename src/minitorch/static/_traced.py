@@ -286,7 +286,10 @@ class Traced:
         return [variant for variants in self._variants.values() for variant in variants]
 
     def __str__(self) -> str:
-        return "\n\n".join([text_of(variant) for variant in self.variants]) or f"{self._name}: not traced yet"
+        return "\n\n".join([text_of(variant) for variant in self.variants]) or f"{self._name}: {self._none_yet()}"
+
+    def _none_yet(self) -> str:
+        return f"no program, {self.why_none()}" if self.notes or self._unsettled else "not traced yet"
 
     def __repr__(self) -> str:
         return f"<traced {self._name}: {len(self.variants)} programs>"

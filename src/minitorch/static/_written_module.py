@@ -171,6 +171,8 @@ class Module:
     ) -> None:
         name = getattr(function, "__name__", "forward")
         self.name = name if name.isidentifier() and name != "<lambda>" else "forward"
+        own = {"W", "OtherInputs", "_given", "_converted", *_HELPERS}
+        self.name += "_" * (self.name in own or hasattr(builtins, self.name))  # which the module itself calls
         self.weights, self.beside, self.title = weights, beside, _sentence(title.replace("<lambda>", "a function"))
         problems: dict[str, None] = {}
         self.copies = Copies(weights.kept)
@@ -193,7 +195,7 @@ class Module:
             {
                 self.name,
                 *[f"{self.name}_{n}" for n in range(1, 1 + len(self.bodies))],
-                *("W", "OtherInputs", "_given", "_converted", *_HELPERS),
+                *own,
                 *[f"_builtin_{n}" for n in builtin],
             }
         )

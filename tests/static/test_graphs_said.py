@@ -1,0 +1,85 @@
+"""What graphs and traces say: names of nodes, and what is wrong."""
+
+from __future__ import annotations
+
+import importlib.util
+import pickle
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minitorch as torch
+from minitorch import static
+
+X = static.placeholder("x")
+
+
+@pytest.mark.parametrize(
+    ("node", "text"),
+    [
+        ((-X) ** 2, "((-x)**2)"),
+        (-(X**2), "-(x**2)"),
+        ((-X) ** X, "((-x)**x)"),
+        ((-2.0) ** X, "((-2.0)**x)"),
+        (2.0**-X, "(2.0**-x)"),
+        ((-X) @ X, "((-x)@x)"),
+        (-(X @ X), "-(x@x)"),
+        ((~X) ** 2, "((~x)**2)"),
+        (-X * X, "(-x*x)"),
+    ],
+)
+def test_names_are_what_python_reads(node: static.Node, text: str) -> None:
+    assert str(node) == text
+
+
+def test_what_are_no_nodes() -> None:
+    with pytest.raises(TypeError, match=r"Graph\(\): outputs must be a node or a list of nodes, not Tensor"):
+        static.Graph(torch.ones(2))
+    with pytest.raises(TypeError, match=r"topological_order\(\): outputs must be a node or a list of nodes, not int"):
+        static.topological_order([X, 3])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"linear: expected operands .*, got 2 of them; .*static.apply\(torch.nn"):
+        static.rows.linear(X, X)
+    with pytest.raises(TypeError, match="cannot pickle 'Executor' object: make it anew"):
+        pickle.dumps(static.Executor(X * 2))
+
+
+def test_a_cycle_is_named_by_its_text() -> None:
+    x = static.placeholder("x")
+    y = x + 1
+    z = y * 2
+    y.inputs = (z, x)
+    with pytest.raises(RuntimeError, match=r"has a cycle: \(\(\.\.\.\+x\)\*2\) depends on itself"):
+        static.Executor(z)
+
+
+def test_pictures_name_their_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)
+    with pytest.raises(ImportError, match=r"Graph.render\(\) needs pygraphviz.*Graph.to_svg\(\) draws without it"):
+        static.Graph(X * 2).render("graph.png")
+
+
+def test_what_has_no_program_says_why() -> None:
+    program = static.trace(lambda x: x * time.time(), torch.ones(2), quiet=True)
+    assert "not traced yet" not in str(program)
+    assert "it calls time.time()" in str(program)
+    assert "not traced yet" in str(static.compile(lambda x: x))
+
+
+@pytest.mark.parametrize("name", ["_given", "_converted", "OtherInputs", "W", "any", "isinstance"])
+def test_functions_with_names_that_a_module_uses(name: str, tmp_path: Path) -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    function.__name__ = name
+    static.trace(function, torch.ones(2), quiet=True).to_python(tmp_path / "model.py")
+    spec = importlib.util.spec_from_file_location("model", tmp_path / "model.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert getattr(module, f"{name}_")(np.ones(2, np.float32)).tolist() == [2.0, 2.0]
+    with pytest.raises(ValueError, match="has shape"):
+        getattr(module, f"{name}_")(np.ones(3, np.float32))
