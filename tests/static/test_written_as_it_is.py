@@ -246,3 +246,21 @@ def test_memory_with_gaps_is_not_shown(load: Any) -> None:
     program = static.trace(diagonal, torch.arange(8.0)[::2], quiet=True)
     with pytest.raises(RuntimeError, match=r"shows the memory of x, which has gaps: give x.contiguous\(\)"):
         load(program)
+
+
+def test_a_training_step_is_not_taken_again(load: Any) -> None:
+    w = torch.ones(2, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.1)
+
+    def step(x: Any) -> Any:
+        loss = (w * x).sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    compiled = static.compile(step, quiet=True)
+    compiled(torch.ones(2))
+    before = w.detach().clone()
+    with pytest.raises(RuntimeError, match="changes more than the tensors that it returns"):
+        load(compiled)
+    assert torch.equal(w.detach(), before)

@@ -11,8 +11,8 @@ import numpy as np
 from .._modes import no_grad, set_grad_enabled
 from .._pytree import tree_flatten, tree_unflatten
 from .._runtime import Tensor, wrap
-from .._trace_instructions import Slot
-from ._facts import draws
+from .._trace_instructions import Graded, Ran, Slot
+from ._facts import draws, flattened
 from ._python import modules_of
 from ._stands import there
 from ._variant import Variant
@@ -48,7 +48,9 @@ def as_it_is_now(traced: Any) -> Any:
     example.  Where the example is gone, it is left out.
     """
     known = [*traced._variants.values(), *traced._silent.values()]
-    outdated = [v for variants in known for v in variants if v.arrays() is None or v.one_for_several]
+    outdated = [
+        v for variants in known for v in variants if (v.arrays() is None or v.one_for_several) and _only_computes(v)
+    ]
     if not outdated:
         return traced
     made = type(traced)(traced.function, traced.passes, quiet=True)
@@ -65,6 +67,11 @@ def as_it_is_now(traced: Any) -> Any:
     if reason and not (made.variants or made._silent):
         raise RuntimeError(f"to_python(): {made._name} {reason}")
     return made
+
+
+def _only_computes(variant: Variant) -> bool:
+    """Whether a program is no training step, which is refused as it is: another call would change the weights."""
+    return not any([isinstance(i, (Graded, Ran)) for i in flattened(variant.trace.instructions)])
 
 
 def _made_anew(made: Any, variant: Variant) -> str:
