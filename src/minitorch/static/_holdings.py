@@ -103,7 +103,7 @@ class Holdings:
             (part, number, key)
             for number, (value, parts, _, _) in enumerate(self._held)
             for key, part in parts.items()
-            if isinstance(part, _runtime.Tensor) and not isinstance(value, _runtime.Tensor)
+            if of_kind(part, _runtime.Tensor) and not of_kind(value, _runtime.Tensor)
         ]
         return [(tensor, self._written(number, key)) for tensor, number, key in found]
 
