@@ -86,7 +86,7 @@ def operand(value: Any, like: Any) -> Any:
         tensor._array = wrapped(value, weak[0])
     tensor._node, tensor._alias, tensor._layout = None, None, weak[1]
     if observers:
-        tensor.is_number = True  # pack hooks do not see numbers
+        tensor.is_number, tensor.number = True, value  # pack hooks do not see numbers
     return tensor
 
 

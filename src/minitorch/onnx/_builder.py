@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..static._size_expressions import Axis, Counted, Diagonal, Filled, Scaled, Size, Spaced, Triangle
+from ..static._number_expressions import Number
+from ..static._size_expressions import Axis, Counted, Diagonal, Filled, Listed, Size, Spaced, Triangle
 
 INT64, BOOL = np.dtype(np.int64), np.dtype(np.bool_)
 
@@ -16,6 +17,7 @@ _BOOL_RESULTS = frozenset(
     ["Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or", "Xor", "Not", "IsNaN", "IsInf"]
 )  # of one dtype whatever the inputs are
 _INT_RESULTS = frozenset(["Shape", "Size", "NonZero", "ArgMax", "ArgMin"])
+_OPERATIONS = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "**": "Pow", "sqrt": "Sqrt", "log": "Log"}
 _SECOND = frozenset(["Where"])  # the dtype is the second input's
 
 
@@ -209,14 +211,16 @@ class Builder:
             return self.cast(value, dtype)
         if isinstance(value, Size):
             return self.cast(self.scalar(value), dtype)
-        if isinstance(value, Scaled):
-            found = self.cast(self.scalar(value.size), np.dtype(np.float32))
-            if value.power != 1:
-                found = self("Pow", found, self.constant(value.power, np.float32))
-            if value.factor != 1:
-                found = self("Mul", found, self.constant(value.factor, np.float32))
-            return self.cast(found, dtype)
+        if isinstance(value, Number):
+            return self.cast(self._computed(value), dtype)
         return self.constant(value, dtype)
+
+    def _computed(self, value: Any) -> Value:
+        """A number that depends on sizes, in double precision, as Python computes it."""
+        if not isinstance(value, Number):
+            return self.number(value, np.dtype(np.float64))
+        parts = [self._computed(part) for part in value.parts]
+        return parts[0] if value.operation == "float" else self(_OPERATIONS[value.operation], *parts)
 
     def scalar(self, value: Any) -> Value:
         """An integer or a size as a value without dimensions."""
@@ -230,6 +234,9 @@ class Builder:
             return self.constant(value)
         if isinstance(value, Filled):
             return self.expand(self.number(value.value, value.dtype), value.shape)
+        if isinstance(value, Listed):
+            items = [self("Reshape", self.number(item, value.dtype), self.ints([1])) for item in value.items]
+            return self("Reshape", self("Concat", *items, axis=0), self.ints([*value.shape]))
         if isinstance(value, Counted):
             # start and step times whole numbers, so that nothing adds up
             count = self("Range", self.scalar(0), self.scalar(value.count), self.scalar(1))

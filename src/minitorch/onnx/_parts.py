@@ -73,7 +73,7 @@ parts |= {
     "xlogy_number": lambda self, other: self * other.log(),
     "number_xlogy": lambda other, self: other.log() * self,
     "round_decimals": lambda self, decimals: (self * 10.0**decimals).round() / 10.0**decimals,
-    "cdist": lambda self, other, p, products: (self.unsqueeze(-2) - other.unsqueeze(-3)).norm(p, -1),
+    "cdist": lambda self, other, p, few: (self.unsqueeze(-2) - other.unsqueeze(-3)).norm(p, -1),
     "rot90": lambda self, k, dims: _turned(self, k % 4, *dims),
     "index_fill_tensor": lambda self, index, value, dim: self.index_copy(
         dim, index, value.expand([*self.shape[:dim], index.numel(), *self.shape[dim + 1 :]])

@@ -40,8 +40,8 @@ def _length(differences: np.ndarray, p: float) -> np.ndarray:
     return np.power(total, 1 / p, out=total)
 
 
-def _cdist(self: np.ndarray, other: np.ndarray, *, p: float, products: bool = False) -> np.ndarray:
-    if products:
+def _cdist(self: np.ndarray, other: np.ndarray, *, p: float, few: float = 25.0) -> np.ndarray:
+    if p == 2 and max(self.shape[-2], other.shape[-2]) > few:
         return _products(self, other)
     batch = np.broadcast_shapes(self.shape[:-2], other.shape[:-2])
     rows, columns, size = self.shape[-2], other.shape[-2], self.shape[-1]
@@ -118,8 +118,8 @@ _cdist_row = op("cdist", "CdistBackward0", _cdist, ("self", "other"), broadcasts
 
 # -- public functions --------------------------------------------------------------------------------------------------
 _MODES = {
-    "use_mm_for_euclid_dist_if_necessary": 25,
-    "use_mm_for_euclid_dist": -1,
+    "use_mm_for_euclid_dist_if_necessary": 25.0,
+    "use_mm_for_euclid_dist": -1.0,
     "donot_use_mm_for_euclid_dist": math.inf,
 }
 """More vectors than this on one side: Euclidean distances go by a product of matrices."""
@@ -168,8 +168,7 @@ def cdist(
         raise RuntimeError("cdist only supports non-negative p values")
     if compute_mode is not None and compute_mode not in _MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
-    few = _MODES[compute_mode or "use_mm_for_euclid_dist_if_necessary"]
-    return _cdist_row(x1, x2, float(p), p == 2 and max(a.shape[-2], b.shape[-2]) > few)
+    return _cdist_row(x1, x2, float(p), _MODES[compute_mode or "use_mm_for_euclid_dist_if_necessary"])
 
 
 def pdist(input: Tensor, p: float = 2) -> Tensor:

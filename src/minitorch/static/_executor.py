@@ -194,6 +194,7 @@ class Executor:
         """Write the graph as a Python module that imports NumPy alone: see ``Traced.to_python``.
 
         The module's function is called ``run``; it takes the placeholders under their names and returns a list.
+        A name that no parameter can have in Python is changed (``class`` to ``_class``, ``a b`` to ``a_b``), with a warning.
 
         Parameters
         ----------

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import keyword
 import re
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .._modes import no_grad
@@ -31,6 +32,11 @@ class GraphFunction:
     """
 
     __name__ = "run"
+    other_shapes = (
+        "for other shapes, make the sizes that vary None in the placeholder's shape, or name them in dynamic_axes, and write "
+        "the module again"
+    )
+    """What a module says of inputs that it is not written for."""
 
     def __init__(self, placeholders: Sequence[Any], compiled: Compiled) -> None:
         self.compiled = compiled
@@ -39,6 +45,7 @@ class GraphFunction:
             name = re.sub(r"\W", "_", str(node.label))
             name = name if name.isidentifier() and not keyword.iskeyword(name) else f"_{name}"
             names.append(name + "_" * names.count(name))
+        self.names = {str(node.label): name for node, name in zip(placeholders, names)}
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         self.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])
 
@@ -79,6 +86,15 @@ class GraphFunction:
 
     def write(self, path: Any, tensors: list[Any], dynamic_axes: Any) -> None:
         """Write it as a NumPy module; see ``Executor.to_python``."""
+        if isinstance(dynamic_axes, Mapping):
+            dynamic_axes = {self.names.get(name, name): axes for name, axes in dynamic_axes.items()}
+        for label, name in self.names.items():
+            if label != name:
+                warnings.warn(
+                    f"to_python(): placeholder {label!r} is the parameter {name!r}, since {label!r} is no name of a parameter "
+                    "in Python",
+                    stacklevel=3,
+                )
         ways = [dynamic_axes] if dynamic_axes is not None else self._axes(tensors)
         for way in ways:
             try:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +19,7 @@ from .._trace_instructions import Called, Left, Packed, Sized, Slot
 from ._copied import Copies
 from ._facts import reads_of
 from ._free_names import Unwritable
+from ._number_expressions import Number
 from ._python import Block, Body, Weights
 from ._size_expressions import (
     Axis,
@@ -24,22 +27,27 @@ from ._size_expressions import (
     Counted,
     Diagonal,
     Filled,
+    Listed,
     Parts,
     Repeated,
-    Scaled,
     Size,
     Spaced,
     Triangle,
     Varying,
     alike,
 )
-from ._size_passes import CannotGeneralise, resized
+from ._size_passes import CannotGeneralise, in_order, resized
 from ._sizes import General, generalise
 from ._traced_code import Plan
-from ._tried_sizes import SMALL
+from ._tried_sizes import SMALL, Cost
 from ._written_variants import own_tensors
 
-SIZED = (Size, Scaled, Repeated, Filled, Counted, Spaced, Diagonal, Triangle, Parts, Computed, Varying)
+SIZED = (Size, Number, Repeated, Filled, Listed, Counted, Spaced, Diagonal, Triangle, Parts, Computed, Varying)
+
+_ALONE = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript)
+"""What expressions need no brackets."""
+_OTHERS = (9, 10, 11, 12, 13, 14, 15, 18, 21, 22, 26, 31)
+"""At which sizes, besides some that are drawn, what is written is compared with the block, which was not traced there."""
 
 
 class Text(str):
@@ -205,7 +213,9 @@ class SizedBody(Body):
             if isinstance(item, SIZED):
                 literal = getattr(ins.row, "is_ufunc", False)
                 text = self.param(item)
-                said[place] = text if literal else f"{self.copies.numpy()}.array({text}, {self.param(array.dtype)})"
+                said[place] = (
+                    bracketed(text) if literal else f"{self.copies.numpy()}.array({text}, {self.param(array.dtype)})"
+                )
         return said, fitted
 
     def known(self, value: Any) -> Any:
@@ -234,17 +244,20 @@ class SizedBody(Body):
         np_ = self.copies.numpy()
         if isinstance(value, Size):
             return str(self.size(value))
-        if isinstance(value, Scaled):
-            return self.scaled(value)
+        if isinstance(value, Number):
+            return value.text(self.axis, self.copies.expression)
         if isinstance(value, Repeated):
             return f"({self.param(value.item)},) * ({self.param(value.count)})"
         if isinstance(value, Filled):
             return f"{np_}.full({self.param(value.shape)}, {self.param(value.value)}, {np_}.{value.dtype.name})"
+        if isinstance(value, Listed):
+            said = f"{np_}.array([{', '.join(map(self.param, value.items))}], {np_}.{value.dtype.name})"
+            return said if len(value.shape) == 1 else f"{said}.reshape({self.param(value.shape)})"
         if isinstance(value, Counted):
             count, start, step = self.param(value.count), self.param(value.start), self.param(value.step)
             if start == "0" and step == "1":
                 return f"{np_}.arange({count}, dtype={np_}.{value.dtype.name})"
-            return f"({start} + {step} * {np_}.arange({count})).astype({np_}.{value.dtype.name})"
+            return f"({bracketed(start)} + {bracketed(step)} * {np_}.arange({count})).astype({np_}.{value.dtype.name})"
         if isinstance(value, Spaced):
             given = ", ".join(map(self.param, (value.start, value.end, value.count)))
             return f"{self.copies.expression(spaced)}({given}, {np_}.{value.dtype.name})"
@@ -267,16 +280,6 @@ class SizedBody(Body):
             "something that depends on sizes in a way that no expression was found for: leave the axis out of dynamic_axes, "
             "and call the function on an example of each size that is needed before"
         )
-
-    def scaled(self, value: Scaled) -> str:
-        """A number in proportion to a size, one over it, or a root of these."""
-        size, factor = self.param(value.size), repr(float(f"{value.factor:.12g}"))
-        size = size if size.isidentifier() else f"({size})"
-        root = f"{self.copies.numpy()}.sqrt(float({size}))" if abs(value.power) == 0.5 else size
-        root = f"float({root})" if abs(value.power) == 0.5 else root
-        if value.power < 0:
-            return f"{factor} / {root}"
-        return f"{factor} * {root}" if factor != "1.0" else f"float({root})"
 
     def slot(self, slot: Slot) -> str:
         """An expression for a value."""
@@ -319,6 +322,11 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
+def bracketed(text: str) -> str:
+    """An expression as an operand of any sign."""
+    return text if isinstance(ast.parse(text, mode="eval").body, _ALONE) else f"({text})"
+
+
 class Trial:
     """Runs what is written at the sizes at which the block was traced, and at small ones.
 
@@ -352,32 +360,65 @@ class Trial:
                     f"to_python(): with these dynamic_axes the code would give other bits than the model at {sizes}: trace "
                     "the model at each size, and write it without dynamic_axes"
                 )
-        for name in dict.fromkeys([name for of in self.axes.values() for name in of.values()]):
+        self._elsewhere()
+        for name in self._names():
             traced = {self.body.general.sizes(one)[name] for one in self.body.general.passes}
             least = self.body.general.least[name].size if name in self.body.general.least else 0
             small = [size for size in range(min(SMALL, max(traced)), least - 1, -1) if size not in traced]
-            self.body.least[name] = next((size + 1 for size in small if not self.right_at(name, size)), least)
+            self.body.least[name] = next((size + 1 for size in small if not self.right_at({name: size})), least)
 
-    def right_at(self, name: str, size: int) -> bool:
-        """Whether it gives at a size what the block gives there."""
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys([name for of in self.axes.values() for name in of.values()]))
+
+    def _elsewhere(self) -> None:
+        """Compare it with the block at sizes at which that was not traced, on values that are drawn."""
+        general = self.body.general
+        draw = np.random.default_rng(0)
+        tried: list[dict[str, int]] = [general.sizes(one) for one in general.passes[:3]]
+        for name in self._names():
+            traced = {general.sizes(one)[name]: one.nbytes for one in general.passes}
+            cost = Cost(traced)
+            for size in [s for s in (*_OTHERS, *map(int, draw.integers(25, 400, 8))) if s not in traced]:
+                if len(traced) > 1 and cost.affords(size):
+                    cost.add(size, cost.expected(size))
+                    tried.append({name: size})
+        if len(self._names()) > 1:
+            tried += [{name: int(draw.integers(3, 12)) for name in self._names()} for _ in range(6)]
+        for sizes in tried:
+            if not self.right_at(sizes, Drawn(draw)):
+                raise RuntimeError(
+                    f"to_python(): with these dynamic_axes the code would give other bits than the model at {sizes}, on values "
+                    "that were drawn: trace the model at each size, and write it without dynamic_axes"
+                )
+
+    def right_at(self, sizes: Mapping[str, int], values: Drawn | None = None) -> bool:
+        """Whether it gives at these sizes what the block gives there, on the example's values.
+
+        Or on others, if the block can be run on them and the code says that it is for these.
+        """
         one = self.body.general.passes[0]
         tensors = [wrap(one.trace.arrays[slot]) for slot in one.trace.arguments]
         for number, of in self.axes.items():
-            for axis in [axis for axis, said in of.items() if said == name]:
-                tensors[number] = resized(tensors[number], axis, size)
+            for axis, name in of.items():
+                if name in sizes:
+                    tensors[number] = resized(tensors[number], axis, sizes[name])
         example = self.body.example
         leaves, spec = tree_flatten(example.given)
-        tensors = own_tensors([t._array for t in tensors], example.required)
-        args, kwargs = tree_unflatten([tensors[x] if isinstance(x, Slot) else x for x in leaves], spec)
-        try:
-            with set_grad_enabled(example.recording):
-                wanted = tree_flatten(self.function(*args, **kwargs))[0]
-        except Exception:
-            return False
-        return self.gives([t._array for t in tensors], [t._array for t in wanted if isinstance(t, Tensor)])
+        for way in (None,) if values is None else values.ways:
+            arrays = [t._array if values is None else values(t._array, way) for t in tensors]
+            given = own_tensors([a.copy() for a in arrays], example.required)
+            args, kwargs = tree_unflatten([given[x] if isinstance(x, Slot) else x for x in leaves], spec)
+            try:
+                with set_grad_enabled(example.recording), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    wanted = tree_flatten(self.function(*args, **kwargs))[0]
+            except Exception:
+                continue
+            return self.gives(arrays, [t._array for t in wanted if isinstance(t, Tensor)], values is not None)
+        return values is not None
 
-    def gives(self, arrays: Sequence[np.ndarray], wanted: Sequence[np.ndarray]) -> bool:
-        """Whether it gives these arrays."""
+    def gives(self, arrays: Sequence[np.ndarray], wanted: Sequence[np.ndarray], may_refuse: bool = False) -> bool:
+        """Whether it gives these arrays; or refuses what it is given, where it *may*."""
         args, kwargs = [], {}
         for parameter in self.body.parameters:
             leaves, spec = tree_flatten(parameter.value)
@@ -388,9 +429,45 @@ class Trial:
                 args.append(value)
         try:
             found = [x for x in tree_flatten(self.written(*args, **kwargs))[0] if isinstance(x, np.ndarray)]
-        except Exception:
-            return False
-        return len(found) == len(wanted) and all(map(alike, found, wanted))
+        except Exception as error:
+            return may_refuse and type(error).__name__ == "OtherInputs"
+        return len(found) == len(wanted) and all(map(_same_values if may_refuse else alike, found, wanted))
+
+
+def _same_values(found: np.ndarray, wanted: np.ndarray) -> bool:
+    """Whether arrays are the same but for what the bits of NaNs are."""
+    if alike(found, wanted):
+        return True
+    same = found.dtype == wanted.dtype and found.shape == wanted.shape and found.dtype.kind == "f"
+    return same and alike(np.where(np.isnan(found), np.nan, found), np.where(np.isnan(wanted), np.nan, wanted))
+
+
+class Drawn:
+    """Draws values that may stand for others: numbers around zero, or such as the example's; integers within their range."""
+
+    ways = ("wide", "between 0 and 1", "as given")
+    """What is tried after each other where a block takes no others."""
+
+    def __init__(self, draw: Any) -> None:
+        self.draw = draw
+
+    def __call__(self, array: np.ndarray, way: Any) -> np.ndarray:
+        kind = array.dtype.kind
+        found = array.copy("K")
+        if not array.size:
+            return found
+        if kind == "f":
+            if way == "wide":
+                found[...] = self.draw.normal(size=array.shape)
+            elif way == "between 0 and 1":
+                found[...] = self.draw.uniform(size=array.shape)
+            else:
+                found[...] = self.draw.choice(array.ravel(), array.shape)
+        elif kind == "b":
+            found[...] = self.draw.choice([False, True], array.shape)
+        elif not in_order(array):
+            found[...] = self.draw.integers(array.min(), array.max(), array.shape, array.dtype, endpoint=True)
+        return found
 
 
 def axes_in(value: Any) -> Iterator[Axis]:

@@ -97,17 +97,6 @@ class Size:
         return self.text(lambda axis: axis.name or f"{axis.slot!r}.shape[{axis.axis}]")
 
 
-class Scaled(NamedTuple):
-    """The number ``factor * size ** power``."""
-
-    factor: float
-    size: Size
-    power: float
-
-    def __repr__(self) -> str:
-        return f"{self.factor:g}*({self.size!r})**{self.power:g}"
-
-
 class Repeated(NamedTuple):
     """A tuple of *count* times the same."""
 
@@ -120,6 +109,14 @@ class Filled(NamedTuple):
 
     shape: tuple[Any, ...]
     value: Any
+    dtype: Any
+
+
+class Listed(NamedTuple):
+    """An array of these elements, in row-major order."""
+
+    shape: tuple[int, ...]
+    items: tuple[Any, ...]
     dtype: Any
 
 
@@ -276,11 +273,17 @@ class Fit:
                 if all([value == (sign * a + b) // divisor for value, a in zip(values, v)]):
                     return Size(((sign, (s,)), (b, ())), divisor)
         for s, v, divisor in [(*size, k) for size in sizes for k in _periods(size[1], 16)]:
-            for factor, b in itertools.product(
-                range(2, 3 * divisor), (0, divisor - 1)
-            ):  # i * s // k, rounded down or up
-                if factor % divisor and all([value == (factor * a + b) // divisor for value, a in zip(values, v)]):
-                    return Size(((factor, (s,)), (b, ())), divisor)
+            for factor in [
+                factor for factor in range(1, 3 * divisor) if factor % divisor
+            ]:  # i * s / k in whole numbers
+                for b in (0, divisor - 1, divisor // 2):  # rounded down, up, or to the next
+                    if all([value == (factor * a + b) // divisor for value, a in zip(values, v)]):
+                        return Size(((factor, (s,)), (b, ())), divisor)
+                if all(
+                    [value == round(Fraction(factor * a, divisor)) for value, a in zip(values, v)]
+                ):  # halves to even
+                    odd = Size(((factor, (s,)),), divisor, 2)
+                    return Size(((factor, (s,)), (1, (odd,)), (divisor // 2 - 1, ())), divisor)
         for s, v, modulus, sign in [
             (*size, k, sign) for size in sizes for k in _periods(size[1], 32) for sign in (1, -1)
         ]:

@@ -25,6 +25,7 @@ import numpy as np
 from .._kernels.spaced import spaced
 from .._runtime import Tensor
 from .._trace_instructions import Called, Made, Packed, Sized, Slot
+from ._number_expressions import Numbers
 from ._size_expressions import (
     Axis,
     Computed,
@@ -32,9 +33,9 @@ from ._size_expressions import (
     Diagonal,
     Filled,
     Fit,
+    Listed,
     Parts,
     Repeated,
-    Scaled,
     Size,
     Spaced,
     Triangle,
@@ -45,6 +46,9 @@ from ._size_expressions import (
 )
 from ._size_passes import Bound, CannotGeneralise, Least, Pass, VaryingBlock, difference
 
+_LISTED = 16
+"""Up to this many elements, each may be an expression by itself."""
+
 
 class General:
     """A block as a program of which sizes of arguments may vary.
@@ -54,13 +58,13 @@ class General:
     passes : list of Pass
         The block at several sizes.
     instructions : list
-        Those of the first pass, with `Size`, `Scaled`, `Repeated` or `Varying` in place of parameters that differ.
+        Those of the first pass, with `Size`, `Number`, `Repeated` or `Varying` in place of parameters that differ.
     results : list of Slot
     shapes : dict of Slot to tuple
         The shape of each value: integers and `Size`s.
     constants : dict of Slot to object
         What was captured or made in the block: a Tensor that is the same in all passes, an array, or a `Filled`, `Counted`,
-        `Spaced`, `Diagonal` or `Triangle` one, or `Varying`.
+        `Spaced`, `Listed`, `Diagonal` or `Triangle` one, or `Varying`.
     bounds : dict of str to Bound
         Up to which sizes it is what the block does, of those axes where that is known.
     least : dict of str to Least
@@ -77,6 +81,7 @@ class General:
         least: Mapping[str, Least] | None = None,
     ) -> None:
         self.passes, self.bounds, self.least, self._fit = passes, bounds or {}, least or {}, Fit()
+        self._numbers = Numbers(self._fit)
         self.trace, self.results = passes[0].trace, passes[0].results
         self.shapes: dict[Slot, tuple[Any, ...]] = {}
         self.constants: dict[Slot, Any] = {}
@@ -161,10 +166,13 @@ class General:
         if len(kinds) > 1 or isinstance(first, Slot):
             return Varying(items)
         if isinstance(first, Tensor):
-            return self._number([item._array.item() for item in items], near, items)
-        if isinstance(first, int) and not isinstance(first, bool):
-            return Varying(items) if (size := self._fit.of(items, near)) is None else size
-        if isinstance(first, float):
+            numbers = [
+                getattr(item, "number", None) for item in items
+            ]  # as they were before they had the tensors' dtype
+            if None in numbers:
+                return self._number([i._array.item() for i in items], near, items, first._array.dtype)
+            return self._number(numbers, near, items)
+        if isinstance(first, (int, float)) and not isinstance(first, bool):
             return self._number(list(items), near, items)
         if isinstance(first, (tuple, list)):
             return self._sequence(items, near)
@@ -192,24 +200,15 @@ class General:
                 return Repeated(self.general(tuple([item[0] for item in items]), near), count)
         return Varying(items)
 
-    def _number(self, values: list[Any], near: Sequence[Axis], items: tuple[Any, ...]) -> Any:
-        """A number as a product of sizes or one over it, or a root of these, times a constant; or of any integer like that."""
-        if not all([v and np.isfinite(v) for v in values]):
-            whole = all([np.isfinite(v) and v == int(v) for v in values])
-            found = self._fit.of(tuple(map(int, values)), near) if whole else None
-            return Scaled(1.0, found, 1.0) if isinstance(found, Size) else Varying(items)
-        for power in (1.0, -1.0, 0.5, -0.5):
-            for size, sizes in self._fit.products(near):
-                factors = [v / s**power for v, s in zip(values, sizes) if s]
-                if len(factors) == len(values) and np.ptp(factors) <= 1e-6 * abs(factors[0]):
-                    return Scaled(factors[0], size, power)
-            roots = [abs(v) ** (1 / power) for v in values]
-            rounded = tuple([round(r) for r in roots])
-            if all([abs(r - n) <= 1e-5 * n for r, n in zip(roots, rounded)]):
-                found = self._fit.of(rounded, near)
-                if isinstance(found, Size):
-                    return Scaled(1.0 if values[0] > 0 else -1.0, found, power)
-        return Varying(items)
+    def _number(
+        self, values: Sequence[Any], near: Sequence[Axis], items: tuple[Any, ...], dtype: np.dtype[Any] | None = None
+    ) -> Any:
+        """A number, or an integer; *dtype*: what it was rounded to, if it is not known what it was."""
+        if all([isinstance(v, int) for v in values]):
+            size = self._fit.of(tuple(values), near)
+            return Varying(items) if size is None else size
+        number = self._numbers.of(values, near, dtype if dtype is None or dtype.itemsize < 8 else None)
+        return Varying(items) if number is None else number
 
     def _array(self, arrays: list[np.ndarray], near: Sequence[Axis]) -> Any:
         """An array that has a value everywhere, counts, or is a diagonal or a triangle."""
@@ -225,15 +224,32 @@ class General:
         if all([(a == a.flat[0]).all() for a in full]):
             items = [a.flat[0].item() for a in full]
             alone = len(full) == len(arrays) or all([alike(items[0], item) for item in items])
-            value = self.general(tuple(items), near) if alone else Varying(())
+            value = self._element(items, near, first.dtype) if alone else Varying(())
             return Varying(tuple(arrays)) if isinstance(value, Varying) else Filled(shape, value, first.dtype)
         if len(full) < len(arrays):
             return Varying(tuple(arrays))
+        found: Any = Varying(tuple(arrays))
         if first.ndim == 1 and sum([len(a) > 1 for a in arrays]) > 2:
-            return self._counted(arrays, shape[0], near)
-        if first.ndim == 2:
-            return self._diagonal(arrays, shape, near) or self._triangle(arrays, shape, near)
-        return Varying(tuple(arrays))
+            found = self._counted(arrays, shape[0], near)
+        elif first.ndim == 2:
+            found = self._diagonal(arrays, shape, near) or self._triangle(arrays, shape, near)
+        if isinstance(found, Varying) and len({a.shape for a in arrays}) == 1 and first.size <= _LISTED:
+            return self._listed(arrays, near)
+        return found
+
+    def _element(self, items: Sequence[Any], near: Sequence[Axis], dtype: np.dtype[Any]) -> Any:
+        """What an array has somewhere, which was rounded to its dtype."""
+        if all([alike(items[0], item) for item in items]):
+            return items[0]
+        return self._number(items, near, tuple(items), dtype) if dtype.kind in "iuf" else Varying(tuple(items))
+
+    def _listed(self, arrays: list[np.ndarray], near: Sequence[Axis]) -> Any:
+        """An array of a few numbers, each by itself."""
+        first = arrays[0]
+        items = [self._element(values, near, first.dtype) for values in zip(*[a.ravel().tolist() for a in arrays])]
+        if any([isinstance(item, Varying) for item in items]):
+            return Varying(tuple(arrays))
+        return Listed(first.shape, tuple(items), first.dtype)
 
     def _counted(self, arrays: list[np.ndarray], count: Any, near: Sequence[Axis]) -> Any:
         dtype = arrays[0].dtype
@@ -246,11 +262,11 @@ class General:
         if dtype.kind == "f" and not exact:
             ends = [(a[0].item(), a[-1].item()) for a in arrays]
             if all([alike(a, spaced(*pair, len(a), dtype)) for a, pair in zip(arrays, ends)]):
-                start, end = [self.general(values, near) for values in zip(*ends)]
+                start, end = [self._element(values, near, dtype) for values in zip(*ends)]
                 if not isinstance(start, Varying) and not isinstance(end, Varying):
                     return Spaced(start, end, count, dtype)
         if exact or all([np.allclose(a, c, 1e-6) for a, c in zip(arrays, counted)]):
-            start, step = [self.general(values, near) for values in zip(*lines)]
+            start, step = [self._element(values, near, dtype) for values in zip(*lines)]
             if not isinstance(start, Varying) and not isinstance(step, Varying):
                 return Counted(start, step, count, dtype)
         return Varying(tuple(arrays))
@@ -261,7 +277,7 @@ class General:
             rows, columns = a.shape
             if not np.array_equal(a, np.where(np.eye(rows, columns, dtype=bool), on, off)):
                 return None
-        on, off = [self.general(values, near) for values in zip(*found)]
+        on, off = [self._element(values, near, arrays[0].dtype) for values in zip(*found)]
         varies = isinstance(on, Varying) or isinstance(off, Varying)
         return None if varies else Diagonal(shape, on, off, arrays[0].dtype)
 
@@ -273,7 +289,8 @@ class General:
             if not np.array_equal(a, np.where(np.tri(a.shape[0], a.shape[1], diagonal, dtype=bool), below, above)):
                 return Varying(tuple(arrays))
             found.append((diagonal, below.item(), above.item()))
-        parts = [self.general(values, near) for values in zip(*found)]
+        dtypes = (np.dtype(np.int64), arrays[0].dtype, arrays[0].dtype)
+        parts = [self._element(values, near, dtype) for values, dtype in zip(zip(*found), dtypes)]
         if any([isinstance(part, Varying) for part in parts]):
             return Varying(tuple(arrays))
         diagonal, below, above = parts

@@ -113,19 +113,21 @@ class Cost:
     _ONE, _ALL = 1 << 25, 1 << 27
 
     def __init__(self, known: Mapping[int, int]) -> None:
-        self._known, self._spent = dict(known), 0
+        self._known: dict[int, float] = dict(known)
+        self._spent = 0.0
 
     def affords(self, size: int) -> bool:
         """Whether it is cheap enough to be tried there, besides what was tried."""
-        expected = self._expected(size)
+        expected = self.expected(size)
         return expected <= self._ONE and self._spent + expected <= self._ALL
 
-    def add(self, size: int, spent: int) -> None:
+    def add(self, size: int, spent: float) -> None:
         """It was tried."""
         self._known[size] = spent
         self._spent += spent
 
-    def _expected(self, size: int) -> float:
+    def expected(self, size: int) -> float:
+        """The bytes at a size."""
         first, last = sorted(self._known)[-2:]
         grown = self._known[last] / max(self._known[first], 1)
         power = min(max(math.log(max(grown, 1)) / math.log(last / first), 1), 4)

@@ -34,8 +34,8 @@ def _given(value, name, shape, dtype):
         value = _converted(value, name, dtype)
     if len(value.shape) != len(shape) or any(n != m for n, m in zip(value.shape, shape) if not isinstance(m, str)):
         raise OtherInputs(
-            f"{function}(): {{name}} has shape {{value.shape}}, but this was written for {{shape}}: for other "
-            "shapes, trace the model on inputs of those shapes too, and write the module again"
+            f"{function}(): {{name}} has shape {{value.shape}}, but this was written for {{shape}}: "
+            {other_shapes}
         )
     return {np}.asarray(value, order="C").view(dtype)
 
@@ -120,6 +120,7 @@ with {np}.load({path}(__file__).with_name({name}), allow_pickle=False) as _file:
     W = {{_name: _file[_name] for _name in _file.files}}
 """
 
+_OTHER_SHAPES = "for other shapes, trace the model on inputs of those shapes too, and write the module again"
 WIDTH = 120
 
 
@@ -173,6 +174,7 @@ class Module:
         self.name = name if name.isidentifier() and name != "<lambda>" else "forward"
         own = {"W", "OtherInputs", "_given", "_converted", *_HELPERS}
         self.name += "_" * (self.name in own or hasattr(builtins, self.name))  # which the module itself calls
+        self.function = function
         self.weights, self.beside, self.title = weights, beside, _sentence(title.replace("<lambda>", "a function"))
         problems: dict[str, None] = {}
         self.copies = Copies(weights.kept)
@@ -191,14 +193,10 @@ class Module:
         self.hidden = re.compile(rf"(?<![\w.])({'|'.join(builtin) or '(?!)'})(?=\()")  # calls of what parameters hide
         self.np = self.copies.numpy()
         self.path = self.copies.imported("pathlib", "Path", "Path", None) if weights.arrays else ""
-        self.copies.settle(
-            {
-                self.name,
-                *[f"{self.name}_{n}" for n in range(1, 1 + len(self.bodies))],
-                *own,
-                *[f"_builtin_{n}" for n in builtin],
-            }
-        )
+        called = {*[f"{self.name}_{n}" for n in range(1, 1 + len(self.bodies))], *[f"_builtin_{n}" for n in builtin]}
+        called |= own
+        self.kept = {p.name for body in self.bodies for p in body.parameters} - called  # what parameters are called
+        self.copies.settle({self.name, *called, *self.kept})
         self.np = self.copies.numpy()
         if sized is not None:
             Trial(self.function_from(self._text(loads=False)), sized, function, axes).settle()
@@ -248,7 +246,8 @@ class Module:
             parts.append(_WEIGHTS.format(np=self.np, path=self.path, name=json.dumps(self.beside)).rstrip())
         hidden = sorted({*re.findall(r"(?<!\w)_builtin_(\w+)\(", text)})
         parts += ["", *[f"_builtin_{n} = {n}" for n in hidden]] * bool(hidden)
-        parts += ["", "", text, *[h.format(np=self.np, function=self.name) for h in helpers]]
+        remedy = json.dumps(getattr(self.function, "other_shapes", _OTHER_SHAPES))
+        parts += ["", "", text, *[h.format(np=self.np, function=self.name, other_shapes=remedy) for h in helpers]]
         if kernels:
             parts += ["", "# -- operations as minitorch computes them " + "-" * 79, spaced(kernels)]
         return re.sub(r"\n{4,}", "\n\n\n", "\n".join(parts)).rstrip() + "\n"
@@ -266,7 +265,7 @@ class Module:
         )
 
     def _function(self, body: Body, name: str) -> str:
-        body.begin(self.copies.taken | {self.name, name})
+        body.begin((self.copies.taken | {self.name, name}) - self.kept)
         lines = list(body.lines("_given"))
         return "\n".join([
             f'@{self.np}.errstate(all="ignore")',
