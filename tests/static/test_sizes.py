@@ -180,10 +180,9 @@ def test_small_sizes_decide(size: int) -> None:
         return general.instructions[0].inputs[1]
 
     up = scale(lambda n: math.ceil(n / 4))
-    assert up.power == 1
-    assert [up.size.value(lambda _, n=n: n) for n in range(1, 60)] == [math.ceil(n / 4) for n in range(1, 60)]
+    assert [up.value(lambda _, n=n: n) for n in range(1, 60)] == [math.ceil(n / 4) for n in range(1, 60)]
     at_least = scale(lambda n: max(n, 4))
-    assert [at_least.size.value(lambda _, n=n: n) for n in range(1, 60)] == [max(n, 4) for n in range(1, 60)]
+    assert [at_least.value(lambda _, n=n: n) for n in range(1, 60)] == [max(n, 4) for n in range(1, 60)]
     assert type(scale(lambda n: 2 if n > 3 else 3)) is Varying
     assert type(scale(lambda n: int(math.log2(n + 1)))) is Varying
     with pytest.raises(CannotGeneralise, match=r"at size 3 it does sin\(\) where it otherwise does exp\(\)"):

@@ -384,7 +384,8 @@ class Trial:
                     tried.append({name: size})
         if len(self._names()) > 1:
             tried += [{name: int(draw.integers(3, 12)) for name in self._names()} for _ in range(6)]
-        for sizes in tried:
+        least = {name: known.size for name, known in general.least.items()}
+        for sizes in [of for of in tried if all([size >= least.get(name, 0) for name, size in of.items()])]:
             if not self.right_at(sizes, Drawn(draw)):
                 raise RuntimeError(
                     f"to_python(): with these dynamic_axes the code would give other bits than the model at {sizes}, on values "

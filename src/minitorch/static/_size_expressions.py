@@ -273,17 +273,9 @@ class Fit:
                 if all([value == (sign * a + b) // divisor for value, a in zip(values, v)]):
                     return Size(((sign, (s,)), (b, ())), divisor)
         for s, v, divisor in [(*size, k) for size in sizes for k in _periods(size[1], 16)]:
-            for factor in [
-                factor for factor in range(1, 3 * divisor) if factor % divisor
-            ]:  # i * s / k in whole numbers
-                for b in (0, divisor - 1, divisor // 2):  # rounded down, up, or to the next
-                    if all([value == (factor * a + b) // divisor for value, a in zip(values, v)]):
-                        return Size(((factor, (s,)), (b, ())), divisor)
-                if all(
-                    [value == round(Fraction(factor * a, divisor)) for value, a in zip(values, v)]
-                ):  # halves to even
-                    odd = Size(((factor, (s,)),), divisor, 2)
-                    return Size(((factor, (s,)), (1, (odd,)), (divisor // 2 - 1, ())), divisor)
+            for factor in [factor for factor in range(1, 3 * divisor) if factor % divisor]:
+                if found := _rounded(values, s, v, factor, divisor):
+                    return found
         for s, v, modulus, sign in [
             (*size, k, sign) for size in sizes for k in _periods(size[1], 32) for sign in (1, -1)
         ]:
@@ -291,6 +283,18 @@ class Fit:
                 if all([value == (sign * a + b) % modulus for value, a in zip(values, v)]):
                     return Size(((sign, (s,)), (b, ())), 1, modulus)
         return _of_quotient(values, sizes)
+
+
+def _rounded(values: Sequence[int], axis: Axis, sizes: Sequence[int], factor: int, divisor: int) -> Size | None:
+    """A share of a size, ``factor * size / divisor``, rounded down, up, or to the next integer."""
+    exact = divisor & (divisor - 1) == 0  # halves are, in Python's floats
+    for b in (0, divisor - 1, *[divisor // 2] * exact):
+        if all([value == (factor * size + b) // divisor for value, size in zip(values, sizes)]):
+            return Size(((factor, (axis,)), (b, ())), divisor)
+    if exact and all([value == round(Fraction(factor * size, divisor)) for value, size in zip(values, sizes)]):
+        odd = Size(((factor, (axis,)),), divisor, 2)  # a half goes to the even one
+        return Size(((factor, (axis,)), (1, (odd,)), (divisor // 2 - 1, ())), divisor)
+    return None
 
 
 def _of_quotient(values: Sequence[int], sizes: Sequence[tuple[Axis, Sequence[int]]]) -> Size | None:
