@@ -141,15 +141,19 @@ def rounding_noise(line: Line, steps: Sequence[float], unit: float) -> Array:
     bounded from below by the rounding of the values themselves.  (Hamming's difference table; Moré and Wild, "Estimating
     computational noise", 2011.)
     """
-    smallest, largest = np.full(line.base.shape, np.inf), np.abs(line.base)
+    smallest, regular, largest = *np.full((2, *line.base.shape), np.inf), np.abs(line.base)
     with np.errstate(all="ignore"):
         for step in steps:
             values = np.array([line.base, *[line.at(k * step)[1] for k in range(1, 9)]])
             table = np.abs(np.diff(values, 3, axis=0))
             table = np.sort(np.where(np.isfinite(table), table, np.inf), axis=0)
             measured = table[2] / np.sqrt(20.0)  # of independent errors, a third difference sums 1 + 9 + 9 + 1 squares
-            smallest = np.where((measured > 0) & (measured < smallest), measured, smallest)
-            largest = np.maximum(largest, np.max(np.where(np.isfinite(values), np.abs(values), 0), axis=0))
+            most = np.max(np.where(np.isfinite(values), np.abs(values), 0), axis=0)
+            shows = measured > 4 * unit * most  # what is rounded on the way may be regular by chance
+            smallest = np.where(shows & (measured < smallest), measured, smallest)
+            regular = np.where((measured > 0) & (measured < regular), measured, regular)
+            largest = np.maximum(largest, most)
+    smallest = np.where(np.isfinite(smallest), smallest, regular)
     return np.maximum(np.where(np.isfinite(smallest), 4 * smallest, 0), 2 * unit * np.nan_to_num(largest, posinf=0))
 
 
