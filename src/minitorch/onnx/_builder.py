@@ -18,6 +18,74 @@ _BOOL_RESULTS = frozenset(
 )  # of one dtype whatever the inputs are
 _INT_RESULTS = frozenset(["Shape", "Size", "NonZero", "ArgMax", "ArgMin"])
 _OPERATIONS = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "**": "Pow", "sqrt": "Sqrt", "log": "Log"}
+_NO_NARROW = frozenset(
+    [
+        "ArgMax",
+        "ArgMin",
+        "Clip",
+        "CumSum",
+        "Einsum",
+        "MatMul",
+        "Max",
+        "MaxPool",
+        "Min",
+        "Neg",
+        "NonZero",
+        "OneHot",
+        "Pad",
+        "Pow",
+        "Range",
+        "ReduceL1",
+        "ReduceL2",
+        "ReduceLogSumExp",
+        "ReduceMax",
+        "ReduceMean",
+        "ReduceMin",
+        "ReduceProd",
+        "ReduceSum",
+        "Relu",
+        "Resize",
+        "TopK",
+        "Trilu",
+        "Where",
+    ]
+)  # which ONNX or onnxruntime has for no integers, or not for all, of less than 32 bits
+_NO_DOUBLE = frozenset(
+    [
+        "Acos",
+        "Acosh",
+        "Asin",
+        "Asinh",
+        "Atan",
+        "Atanh",
+        "AveragePool",
+        "Celu",
+        "Conv",
+        "ConvTranspose",
+        "Cosh",
+        "Det",
+        "Elu",
+        "Erf",
+        "GRU",
+        "Gelu",
+        "GlobalAveragePool",
+        "HardSigmoid",
+        "HardSwish",
+        "InstanceNormalization",
+        "LSTM",
+        "LeakyRelu",
+        "Mish",
+        "PRelu",
+        "RNN",
+        "Resize",
+        "Selu",
+        "Sinh",
+        "Softplus",
+        "Softsign",
+        "Tan",
+        "ThresholdedRelu",
+    ]
+)  # which onnxruntime does not have for float64
 _SECOND = frozenset(["Where"])  # the dtype is the second input's
 
 
@@ -44,6 +112,11 @@ def library() -> ModuleType:
             name="onnx",
         ) from error
     return onnx
+
+
+def narrow(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype is of integers of less than 32 bits."""
+    return dtype.kind in "iu" and dtype.itemsize < 4
 
 
 class Value:
@@ -112,6 +185,8 @@ class Builder:
         The module that what is added is of; it is in the nodes' names.
     results : list of (shape, dtype)
         What the operation that is being written gives.
+    doubles : dict of str to str
+        The operator of each node that onnxruntime does not have for float64, by the node's name.
     """
 
     def __init__(
@@ -125,6 +200,7 @@ class Builder:
         self.nodes: list[Any] = []
         self.initializers: dict[str, np.ndarray] = {}
         self.path = ""
+        self.doubles: dict[str, str] = {}
         self.results: list[tuple[tuple[Any, ...], np.dtype[Any]]] = []
         self._constants: dict[Any, Value] = {}
         self._sizes: dict[Any, Value] = {}
@@ -137,6 +213,11 @@ class Builder:
         if dtype is None:
             (source,) = [i for i in inputs[op in _SECOND :] if i is not None][:1]
             dtype = source.dtype
+        dtype = np.dtype(dtype)
+        if op in _NO_NARROW and any([i is not None and narrow(i.dtype) for i in inputs]):
+            wide = [self.cast(i, np.int32) if i is not None and narrow(i.dtype) else i for i in inputs]
+            found = self(op, *wide, outputs=outputs, dtype=np.int32 if narrow(dtype) else dtype, **attributes)
+            return self.cast(found, dtype) if outputs == 1 else (self.cast(found[0], dtype), *found[1:])
         number, self._count = self._count, self._count + 1
         stem = f"/{self.path.replace('.', '/')}/{op}" if self.path else f"/{op}"
         names = [f"{stem}_{number}_output_{i}" for i in range(outputs)]
@@ -144,7 +225,9 @@ class Builder:
         while given and not given[-1]:
             given.pop()
         self.nodes.append(self.onnx.helper.make_node(op, given, names, name=f"{stem}_{number}", **attributes))
-        made = [Value(name, np.dtype(dtype)) for name in names]
+        if op in _NO_DOUBLE and any([i is not None and i.dtype == np.float64 for i in inputs]):
+            self.doubles[f"{stem}_{number}"] = op
+        made = [Value(name, dtype) for name in names]
         return made[0] if outputs == 1 else tuple(made)
 
     # -- constants -----------------------------------------------------------------------------------------------------

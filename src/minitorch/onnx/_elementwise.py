@@ -305,7 +305,8 @@ def _bound(g: Builder, self: Value, op: str, bound: Any) -> Value:
         return g.extreme(op, self, g.number(bound, self))
     if self.dtype.kind != "f" and isinstance(bound, float) and not bound.is_integer():
         raise CannotExport(f"integers are bounded by {bound}, which is none: give an integer")
-    return g.extreme(op, self, g.constant(bound, self.dtype))
+    number = np.asarray(bound)  # a negative one of integers without a sign is counted from their end, as here
+    return g.extreme(op, self, g.constant(number.astype(self.dtype)))
 
 
 @form("clamp")
@@ -465,6 +466,19 @@ def classes(
     weights = g.expand(g.constant(1, dtype), shape) if weight is None else g("Gather", weight, known, axis=0)
     total = g("ReduceSum", g("Where", kept, weights, g.constant(0, weights.dtype)), keepdims=0)
     return known, kept, weights, total
+
+
+@form("classes that are ignored")
+def ignored_classes(
+    g: Builder, target: Value, weight: Value | None, single: bool, ignore_index: int, dtype: Any
+) -> tuple[Value, Value]:
+    _, kept, _, total = classes(g, target, weight, single, ignore_index, dtype)
+    return g("Not", kept), g.cast(total, dtype)
+
+
+@form("what is lacking of eps")
+def lacking_of_eps(g: Builder, self: Value, eps: float) -> Value:
+    return g("Max", g("Sub", g.constant(eps, self.dtype), self), g.constant(0, self.dtype))
 
 
 @form("isclose")

@@ -197,6 +197,12 @@ def export(
         import onnx.printer
 
         print(onnx.printer.to_text(proto))
+    if lacking := sorted({op for n in proto.graph.node if (op := translation.builder.doubles.get(n.name))}):
+        warnings.warn(
+            f"export(): onnxruntime does not run this file, as it has no {', '.join(lacking)} of float64: for it, export the "
+            "model and its arguments in float32 (model.float())",
+            stacklevel=2,
+        )
     if verify:
         _verify(proto, general, inputs, outputs)
     program = ONNXProgram(proto)

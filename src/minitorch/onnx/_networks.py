@@ -338,6 +338,11 @@ def constant_pad(g: Builder, self: Value, pads: Any, value: Any) -> Value:
     return _padded(g, self, pads, "constant", value)
 
 
+@form("pad_end")
+def pad_end(g: Builder, self: Value, amounts: Any) -> Value:
+    return _padded(g, self, [(0, amount) for amount in amounts], "constant", 0)
+
+
 @form("reflection_pad1d", "reflection_pad2d", "reflection_pad3d")
 def reflection_pad(g: Builder, self: Value, pads: Any) -> Value:
     return _padded(g, self, pads, "reflect")

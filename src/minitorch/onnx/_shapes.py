@@ -188,8 +188,18 @@ def take(g: Builder, self: Value, index: Value) -> Value:
     return g("Gather", g.reshape(self, (-1,)), index, axis=0)
 
 
+def _without_masks(g: Builder, indices: Sequence[Any]) -> list[Any]:
+    """Indices with the places of its elements for each mask that is known now."""
+    found: list[Any] = []
+    for given in indices:
+        mask = None if given is None or given.dtype != bool else g.initializers.get(given.name)
+        found += [given] if mask is None or not mask.ndim else [g.constant(places) for places in np.nonzero(mask)]
+    return found
+
+
 @form("index")
 def index(g: Builder, self: Value, indices: Sequence[Any]) -> Value:
+    indices = _without_masks(g, indices)
     places = [i for i, given in enumerate(indices) if given is not None]
     given = [indices[i] for i in places]
     if any([v.dtype == bool for v in given]):
@@ -429,7 +439,10 @@ def aminmax(g: Builder, self: Value, dim: Any, keepdim: bool) -> tuple[Value, Va
 
 @form("logsumexp")
 def logsumexp(g: Builder, self: Value, dim: Any, keepdim: bool) -> Value:
-    return reduced(g, "ReduceLogSumExp", self, dim, keepdim)
+    """A sum of zeros, and of what is no number, keeps that so beside infinity."""
+    nans = g("Where", g("IsNaN", self), self, g.constant(0, self.dtype))
+    sums = [reduced(g, op, g.like(x, self), dim, keepdim) for op, x in (("ReduceLogSumExp", self), ("ReduceSum", nans))]
+    return g("Add", *sums)
 
 
 @form("sum_to")
@@ -563,7 +576,7 @@ def cumprod(g: Builder, self: Value, dim: int) -> Value:
 
 @form("the indices of records")
 def record_indices(g: Builder, self: Value, ufunc: Any, dim: int) -> Value:
-    """Where each element's running extreme stands: the latest of equal ones."""
+    """Where each element's running extreme stands: the latest of equal ones, or of those that are no numbers."""
     if not self.ndim:
         return g.scalar(0)
     self, highest = g.like(g.ordered(self), self), ufunc is np.maximum
@@ -571,9 +584,16 @@ def record_indices(g: Builder, self: Value, ufunc: Any, dim: int) -> Value:
         fill = -np.inf if highest else np.inf
     else:
         fill = np.iinfo(self.dtype).min if highest else np.iinfo(self.dtype).max
-    extremes = _running(g, "ReduceMax" if highest else "ReduceMin", self, dim, fill)
+    floats = self.dtype.kind == "f"
+    nan = g.like(g("IsNaN", self), self) if floats else None
+    known = self if nan is None else g.like(g("Where", nan, g.constant(fill, self.dtype), self), self)
+    extremes = _running(g, "ReduceMax" if highest else "ReduceMin", known, dim, fill)
+    new = g("Equal", self, extremes)
+    if nan is not None:
+        met = g.cast(_running(g, "ReduceMax", g.cast(nan, np.int32), dim, 0), bool)
+        new = g("Or", nan, g("And", new, g("Not", met)))
     places = g("Range", g.scalar(0), g.scalar(self.sizes[dim]), g.scalar(1))
     if rest := range(1, self.ndim - dim):
         places = g.unsqueeze(places, *rest)
-    records = g("Where", g("Equal", self, extremes), places, g.scalar(0))
+    records = g("Where", new, places, g.scalar(0))
     return _running(g, "ReduceMax", g.like(records, self), dim, 0)

@@ -23,6 +23,22 @@ from . import _elementwise, _grid, _networks, _shapes  # noqa: F401  (fill the t
 from ._builder import INT64, Builder, CannotExport, Seen, Value
 from ._table import by_position, forms, reads_of, takes_many
 
+_CALLED = {
+    "the ranks of quantiles": "quantile",
+    "the classes that are not the target": "multi_margin_loss",
+    "labels": "multilabel_margin_loss",
+    "the indices of median": "median",
+    "the indices of kthvalue": "kthvalue",
+    "the indices of topk": "topk",
+    "the indices of records": "cummax or cummin",
+    "rows of at most a norm": "embedding",
+    "bags": "embedding_bag",
+    "dropout noise": "dropout",
+    "the rows of maxima": "embedding_bag",
+    "pad_end": "convolution with padding='same'",
+}
+"""What the user calls, for choices made within it."""
+
 
 class Problem:
     """An instruction that has no form here.
@@ -41,7 +57,8 @@ class Problem:
         self.name, self.path, self.reason = name, path, reason
 
     def __str__(self) -> str:
-        said = f"{self.name}()" + f" in {self.path}" * bool(self.path)
+        called = _CALLED.get(self.name, self.name)
+        said = called + "()" * (" " not in called) + f" in {self.path}" * bool(self.path)
         return said + f": {self.reason}" * bool(self.reason)
 
 
