@@ -362,7 +362,7 @@ def test_parameters_that_are_named_as_what_is_called(tmp_path: Path) -> None:
 
     tensors = [torch.randn(3, 3) for _ in range(4)]
     module = written(function, tensors, path=tmp_path)
-    assert list(inspect.signature(module.function).parameters) == ["np_", "W_", "softmax_", "type"]
+    assert list(inspect.signature(module.function).parameters) == ["np", "W_", "softmax", "type"]
     same(module.function(*[t.numpy() for t in tensors]), function(*tensors).numpy())
 
 

@@ -103,9 +103,9 @@ def test_names_that_a_module_uses_itself(tmp_path: Path) -> None:
         program(torch.ones(size), 3, np=torch.ones(size))
     program.to_python(tmp_path / "model.py")
     module = loaded(tmp_path / "model.py")
-    assert module.function(np.ones(3, np.float32), 3, np_=np.ones(3, np.float32)).tolist() == [4.0] * 3
+    assert module.function(np.ones(3, np.float32), 3, np=np.ones(3, np.float32)).tolist() == [4.0] * 3
     with pytest.raises(ValueError, match="problems was 3 when this was traced, but is 1"):
-        module.function(N, np_=N)
+        module.function(N, np=N)
 
 
 def test_what_has_no_text_is_left_out(tmp_path: Path) -> None:
@@ -206,6 +206,7 @@ def test_a_graph_that_does_other_things_at_other_sizes(tmp_path: Path) -> None:
 
 def test_placeholders_with_names_that_python_keeps(tmp_path: Path) -> None:
     a, b, c = [static.placeholder(name) for name in ("def", "np", "run")]
-    module, executor = graph(tmp_path, a * b - c, {"def": (2,), "np": (2,), "run": (2,)})
+    with pytest.warns(UserWarning, match="placeholder 'def' is the parameter '_def'"):
+        module, executor = graph(tmp_path, a * b - c, {"def": (2,), "np": (2,), "run": (2,)})
     feed = {a: np.array([1, 2], np.float32), b: np.array([3, 4], np.float32), c: np.array([5, 6], np.float32)}
     assert module.run(*feed.values())[0].tolist() == executor.run(feed)[0].tolist() == [-2.0, 2.0]
