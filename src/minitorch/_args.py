@@ -11,6 +11,12 @@ import numpy as np
 from ._errors import calling
 
 
+class Position(int):
+    """An integer that was read from a tensor, as a parameter of an operation: *array* is what it was read from."""
+
+    array: np.ndarray
+
+
 # -- one argument ------------------------------------------------------------------------------------------------------
 def integer(value: Any, argument: str, function: str = "", expected: str = "int") -> int:
     """An integer, of anything that Python takes for one except bools.
@@ -22,6 +28,8 @@ def integer(value: Any, argument: str, function: str = "", expected: str = "int"
     ValueError
         No 64-bit integer.
     """
+    if value.__class__ is Position:
+        return value  # type: ignore[no-any-return]
     if value.__class__ is not bool and value.__class__ is not np.bool_:
         try:
             number = operator.index(value)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import _runtime
+from ._args import Position
 from ._codegen import constants
 from ._modes import no_grad, observers
 from ._records import show, tell_before, tell_parts
@@ -35,6 +36,14 @@ def number(array: np.ndarray) -> float:
     if observers:
         found = Number(found)
         found.array = array
+    return found
+
+
+def position(found: int, source: Any) -> int:
+    """An integer that was read from *source*; of a 0-d tensor, one that observers can follow to it."""
+    if observers and isinstance(source, _runtime.Tensor) and not source._array.ndim:
+        found = Position(found)
+        found.array = source._array
     return found
 
 

@@ -40,9 +40,12 @@ class Expression:
         The number; what a sum adds beside its terms; what multiplies a product.
     shape, dtype
         Of the value; None of a call with several results.
+    loose : bool
+        Whether the shape depends on values.
     """
 
-    __slots__ = ("algebra", "args", "dtype", "head", "kind", "number", "params", "serial", "shape", "weight")
+    __slots__ = ("algebra", "args", "dtype", "head", "kind", "loose", "number", "params", "serial",
+                 "shape", "weight")  # fmt: skip
 
     def __init__(
         self, algebra: Algebra, kind: str, head: Any, args: Any, params: Any, number: Any, shape: Any, dtype: Any
@@ -50,6 +53,7 @@ class Expression:
         self.algebra, self.kind, self.head, self.args, self.params = algebra, kind, head, args, params
         self.number, self.shape, self.dtype = number, shape, dtype
         self.serial = len(algebra.interned)
+        self.loose = shape != () and (sized_by_values(self) or any([a.loose for a in args]))
         self.weight = min(1 + sum([a.weight for a in args]), 1000) if args else 0
 
     @property
@@ -445,7 +449,9 @@ class Algebra:
         dims = tuple(range(e.ndim)) if dims is None else tuple(sorted([d % e.ndim for d in dims])) if e.ndim else ()
         kept = tuple([1 if d in dims else n for d, n in enumerate(e.shape)])
         shape = kept if keepdim else tuple([n for d, n in enumerate(e.shape) if d not in dims])
-        summed = tuple([d for d in dims if e.shape[d] != 1])
+        summed = dims if e.loose else tuple([d for d in dims if e.shape[d] != 1])
+        if e.loose and e.kind != "number":
+            return self._summed(head, e, dims, shape, keepdim) if dims else e
         if not summed:
             return self.reshaped(e, shape)
         times = math.prod([e.shape[d] for d in summed]) if head == "sum" else 1
@@ -488,6 +494,19 @@ class Algebra:
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------
+VARYING = frozenset(["masked_select", "nonzero", "where", "unique_parts", "consecutive_parts", "repeats", "bincount"])
+"""Functions whose results' shapes depend on values; ``where`` of a condition alone."""
+
+
+def sized_by_values(e: Expression) -> bool:
+    """Whether a shape depends on values that a call gets: on a mask, on the ends of a slice, on how many there are."""
+    if e.kind != "call":
+        return False
+    if e.head == "getitem":
+        return any([a.dtype.kind == "b" for a in e.args[1:]])
+    return len(e.args) > 1 if e.head == "slice" else e.head in VARYING and (e.head != "where" or len(e.args) == 1)
+
+
 def plain(value: Number) -> Number:
     """A number as an int where it is whole."""
     if isinstance(value, int):

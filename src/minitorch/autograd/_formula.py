@@ -20,6 +20,7 @@ from ._expressions import Expression
 from ._formula_names import Names, derivative, second_derivative
 from ._formula_reading import Reading, Watch, leaves_of, uses
 from ._formula_scope import Own, Scope, values_of
+from ._formula_sizes import Size, must_fit, sizes_of
 from ._formula_text import LatexWriter, PythonWriter, latex_name
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Formula:
         self._symbols, self._opaque = names.symbols, names.opaque
         self._dtype, self._default = of_numpy(kind), get_default_dtype()
         self.names = {name: s.tensor for name, s in names.symbols.items() if s.tensor is not None}
-        self.lines = lines_of(outputs, names)
+        self.lines, self._sizes = lines_of(outputs, names)
         self.notes, self._unknown = names.notes, names.unknown
         self._code: list[Any] = []
 
@@ -145,7 +146,8 @@ class Formula:
             For a name that is not in the formula, for what is no tensor or number, for floats where there were integers, or
             where a constant is not known and not given.
         ValueError
-            For a value of another shape.
+            For a value of another shape; where something in the formula has another shape at these values, as what a mask
+            selects may, and the formula is for that which it had.
 
         Examples
         --------
@@ -178,8 +180,13 @@ class Formula:
             self._code = [compile(line.text, f"<{line.name}>", "eval") for line in self.lines]
         scope = self._scope(widest)
         scope.update(tensors)
-        for line, code in zip(self.lines, self._code):
-            scope[line.name] = eval(code, {"__builtins__": {}}, scope)
+        try:
+            for line, code in zip(self.lines, self._code):
+                scope[line.name] = eval(code, {"__builtins__": {}}, scope)
+        except (RuntimeError, ValueError, IndexError):
+            must_fit(self._sizes, scope)
+            raise
+        must_fit(self._sizes, scope)
         return {name: self._finished(scope[name], kind, widest) for name, kind in self._outputs.items()}
 
     def _scope(self, widest: Any = None) -> Scope:
@@ -198,8 +205,8 @@ _SHORT, _LONG = 12, 72
 """A part that is used more than once gets a line if its text is longer than the first; any part, than the second."""
 
 
-def lines_of(outputs: list[Output], names: Names) -> list[Line]:
-    """The lines, those of shared parts before what uses them."""
+def lines_of(outputs: list[Output], names: Names) -> tuple[list[Line], list[Size]]:
+    """The lines, those of shared parts before what uses them; and the shapes that parts must have."""
     values = {o.expression.serial: o for o in reversed(outputs) if o.value}
     times = Counter([a.serial for e in names.order for a in e.args] + [o.expression.serial for o in outputs])
     within = {a.serial for e in names.order for a in e.args}
@@ -224,7 +231,7 @@ def lines_of(outputs: list[Output], names: Names) -> list[Line]:
             else:
                 texts = python.done[e.serial], latex.done[e.serial]
             lines.append(Line(o.name, texts[0].text, f"{o.latex} &= {texts[1].text}"))
-    return lines
+    return lines, sizes_of(names.order, python)
 
 
 def count(text: str) -> int:
@@ -446,11 +453,11 @@ def must_be_recorded(tape: Tape, reading: Reading, root: Any, index: int) -> Non
 
 
 def last_made(results: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """The last result that has a history; without one, the last of floats: what follows it are helpers, such as indices."""
-    firsts = [outputs[0] for outputs in results if outputs]
-    followed = [t for t in firsts if t._node is not None]
-    floats = [t for t in firsts if t._array.dtype.kind == "f"]
-    return tuple((followed or floats or firsts)[-1:])
+    """The results of the last call that have a history; without one, those of floats: what follows are helpers, such as
+    indices."""
+    followed = [tuple([t for t in outputs if t._node is not None]) for outputs in results]
+    floats = [tuple([t for t in outputs if t._array.dtype.kind == "f"]) for outputs in results]
+    return next((made[-1] for made in ([o for o in found if o] for found in (followed, floats, results)) if made), ())
 
 
 def notes_of_numbers(tape: Tape, roots: Any) -> list[str]:

@@ -84,6 +84,7 @@ def of_choice(reading: Any, name: str, args: Any, params: Params, layouts: Layou
 REPLACING = frozenset(["rows of at most a norm", "moved statistics", "the mean over a batch"])
 """Choices that replace the values of their first input."""
 NAMES = {
+    "the coordinates of what is not zero": "where",
     "unique": "unique_parts",
     "unique_consecutive": "consecutive_parts",
     "the ranks of quantiles": "quantile_ranks",

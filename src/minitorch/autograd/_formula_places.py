@@ -113,7 +113,12 @@ def replaced(reading: Any, e: Expression, value: Expression, take: Any) -> Expre
         parts.append(part)
     made = algebra.fitted(value, parts[-1].shape, e.dtype)
     for (row, given, _), whole in zip(reversed(take.steps), reversed(parts[:-1])):
-        made = _UNDONE[row.name](whole, made, dict(zip(row.params, given)))
+        params = dict(zip(row.params, given))
+        if reading.follows(params):
+            shown, refs = reading._shown(row, params, 2)
+            made = algebra.call(f"{row.name}_scatter", (whole, made, *refs), shown, whole.shape, whole.dtype)
+        else:
+            made = _UNDONE[row.name](whole, made, params)
     return made
 
 

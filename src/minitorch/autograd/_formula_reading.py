@@ -6,7 +6,7 @@ A value is an array: what made it last says how it reads.  What nothing made is 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import _runtime
+from .._args import Position
 from .._choices import Choice
 from .._choices import Number as ChosenNumber
 from .._dtypes import dtype
@@ -26,7 +27,7 @@ from .._views import current_node, path_to, root_of
 from ._expressions import Algebra, Expression, Number
 from ._formula_calls import CALLS, DEFAULTS, NORMALIZING, statistics_of
 from ._formula_choices import NAMES, REPLACING, of_choice
-from ._formula_functions import RESERVED, name_of_call, public
+from ._formula_functions import RESERVED, USUAL, name_of_call, public
 from ._formula_in_place import as_given, called_in_place, row_in_place, saved_params
 from ._formula_places import replaced
 from ._formula_rows import RESHAPES, read
@@ -259,11 +260,16 @@ class Reading:
         """A row's outputs, from its inputs."""
         if row.view and len(args) == 1 and args[0].kind == "number":
             return [self.algebra.constant(args[0].number, *layout) for layout in layouts]
-        if (own := CALLS.get(row.name)) is not None and (found := own(self, args, params, layouts)) is not None:
+        followed = self.follows(params)
+        if (
+            not followed
+            and (own := CALLS.get(row.name)) is not None
+            and (found := own(self, args, params, layouts)) is not None
+        ):
             self._alive.append(params)
             several = found if isinstance(found, list) else [found]
             return [self.algebra.fitted(e, *layout) for e, layout in zip(several, layouts)]
-        if (results := written(self, row, args, params, layouts)) is not None:
+        if not followed and (results := written(self, row, args, params, layouts)) is not None:
             return results
         shown, refs = self._shown(row, params, len(args))
         name = name_of_call(row.name, (*args, *refs), shown)
@@ -287,8 +293,9 @@ class Reading:
             return [found]
         shown, refs = self._shown(row, params, len(args))
         name = name_of_call(name, (*args, *refs), shown)
-        self.functions[name] = partial(_chosen, row)
-        if len(layouts) == 1:
+        if name not in USUAL:
+            self.functions[name] = partial(_chosen, row)
+        if len(layouts) == 1 and "tuple" not in str(row.kernel.__annotations__.get("return")):
             return [self.algebra.call(name, (*args, *refs), shown, *layouts[0])]
         made = self.algebra.call(name, (*args, *refs), shown)
         return [self.algebra.item(made, index, *layout) for index, layout in enumerate(layouts)]
@@ -298,7 +305,8 @@ class Reading:
     ) -> tuple[tuple[tuple[str, Any], ...], list[Expression]]:
         """A call's parameters, without those that have their default, and the values that are among them: further arguments
         after the *count* that it has."""
-        if isinstance(params.get("end"), int) and "shape" in params:  # not 2**63 - 1
+        end = params.get("end")
+        if isinstance(end, int) and not isinstance(end, Position) and "shape" in params:  # not 2**63 - 1
             params = {**params, "end": min(params["end"], params["shape"][params["dim"]])}
         if isinstance(dim := params.get("dim"), tuple) and len(dim) == 1:
             params = {**params, "dim": dim[0]}
@@ -314,7 +322,7 @@ class Reading:
             )
             for p, v in params.items()
             if p not in _SHOWN_BY_NODES and (p not in usual or (usual[p] != v and v is not UNKNOWN))
-            if row.params[p] != f"={v!r}" or isinstance(v, ChosenNumber) or isinstance(row, Choice)
+            if row.params[p] != f"={v!r}" or isinstance(v, (ChosenNumber, Position)) or isinstance(row, Choice)
         ]
         for name, value in params.items():
             if isinstance(value, np.ndarray) or (
@@ -327,6 +335,10 @@ class Reading:
         """The expression of a parameter that is a value of the computation, or the number in one."""
         array = value._array if isinstance(value, _runtime.Tensor) else getattr(value, "array", value)
         return self._values.get(id(array), (None,))[0] if isinstance(array, np.ndarray) else None
+
+    def follows(self, params: Mapping[str, Any]) -> bool:
+        """Whether integers among parameters were read from values of the computation."""
+        return any([v.__class__ is Position and self.known(v) is not None for v in params.values()])
 
     def parameter(self, name: str, value: Any, refs: list[Expression], count: int) -> Any:
         """A parameter as it is written: what is no number or word goes by a name, a value of the computation is an argument."""

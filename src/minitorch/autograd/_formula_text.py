@@ -328,10 +328,11 @@ class PythonWriter:
         return self.subscript(whole, 0, ", ".join(places))
 
     def call_slice(self, e: Expression) -> Written:
-        params, (part,) = dict(e.params), e.args
+        params, part = dict(e.params), e.args[0]
         dim, start = params.get("dim", 0), params.get("start", 0)
         end = params.get("end", part.shape[dim])
-        text = f"{start or ''}:{'' if end >= part.shape[dim] else end}"
+        whole = isinstance(end, int) and end >= part.shape[dim]
+        text = f"{self.value(start, e.args) if start else ''}:{'' if whole else self.value(end, e.args)}"
         return self.subscript(part, dim, f"{text}:{params['step']}" if "step" in params else text)
 
     def call_select_backward(self, e: Expression) -> Written:

@@ -76,7 +76,7 @@ WRITTEN: dict[str, str] = {
     "index_copy": "index_copy(self, dim=dim, index=index, source=source)",
     "index_fill": "index_fill(self, dim=dim, index=index, value=value)",
     "index_fill_tensor": "index_fill(self, dim=dim, index=index, value=value)",
-    "put_sum": "put(zeros, index, source, accumulate=True)",
+    "put_sum": "put(zeros, index=index, source=source, accumulate=True)",
     "scatter_reduce_sum": _reduced("'sum'"),
     "scatter_reduce_prod": _reduced("'prod'"),
     "scatter_reduce_mean": _reduced("'mean'"),

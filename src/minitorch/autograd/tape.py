@@ -260,8 +260,9 @@ class Tape(Shown, Observer):
         Parameters
         ----------
         of : Tensor or sequence of Tensor, optional
-            The results; those the tape was read from by default, or the last one of the block that has a history (if none
-            has, the last one of floats).
+            The results; those the tape was read from by default, or of the block the last one that has a history (if none
+            has, the last one of floats); where the operation that made it has several, as ``split`` and ``std_mean`` have, all
+            of them, ``y1``, ``y2``, ….
         order : {0, 1, 2}
             Up to which derivative. Second derivatives by a tensor are those of its gradient's product with a direction ``v``.
         gradient : Tensor, number or sequence of them, optional

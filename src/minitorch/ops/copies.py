@@ -13,7 +13,7 @@ from .._device import check_memory_format, contiguous_format
 from .._errors import calling, scalar_name
 from .._modes import grad_on
 from .._op import op
-from .._runtime import raw, traced, wrap
+from .._runtime import raw, silent, traced, wrap
 from .._types import Number
 
 if TYPE_CHECKING:
@@ -27,6 +27,30 @@ raw.zeros = lambda shape, like: np.zeros(shape, like.dtype)
 traced.zeros = lambda shape, like: wrap(np.zeros(shape, like._array.dtype))
 raw.zeros_like = lambda like: np.zeros(like.shape, like.dtype)
 traced.zeros_like = lambda like: wrap(np.zeros(like._array.shape, like._array.dtype))
+
+
+def number_as(value: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """A number to assign, in the tensor's dtype."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError(f"Overflow when unpacking long long: {value}")
+    if isinstance(value, complex):
+        raise RuntimeError(f"value cannot be converted to type {dtype} without overflow: {value}")
+    if not isinstance(value, (bool, int, float)):
+        raise TypeError(f"can't assign a {type(value).__name__} to a tensor of dtype {dtype}; make it a tensor first")
+    if dtype.kind == "b":
+        return np.asarray(bool(value))
+    if dtype.kind == "f":
+        array: np.ndarray = silent(np.array, value, dtype) if abs(value) > 60000 else np.array(value, dtype)
+        if not np.isinf(array) or np.isinf(value):
+            return array
+    elif value == value and abs(value) != float("inf"):
+        largest = int(np.iinfo(dtype).max)
+        smallest = int(np.iinfo(dtype).min) or -largest  # negative numbers wrap where there are none
+        if smallest <= int(value) <= largest:
+            return np.array(int(value) & 0xFFFF_FFFF_FFFF_FFFF, np.uint64).astype(dtype)
+    raise RuntimeError(f"value cannot be converted to type {dtype} without overflow: {value}")
 
 
 def as_operand(value: Any, like: Any, name: str) -> Any:

@@ -17,8 +17,8 @@ from .._modes import observers
 from .._op import op
 from .._runtime import deliver, raw, traced, wrap
 from .._types import Number
+from . import copies
 from .index import checked_slices, first_outside, outside
-from .subscript import number_as
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -367,7 +367,7 @@ def scatter(
         values = _narrowed(src, index)
     else:
         dim = _checked("scatter", input, dim, index)
-        number = number_as(value if src is None else src, input._array.dtype)
+        number = copies.number_as(value if src is None else src, input._array.dtype)
         if reduce is None:
             return _scatter_value(input, index, dim, number.item())
         values = wrap(np.full(index._array.shape, number))

@@ -20,7 +20,6 @@ from .._types import Number
 from .._value_notes import tell_left
 from .._views import edited
 from . import copies
-from .subscript import number_as
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -328,7 +327,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -
     if (wrong := _outside(index, shape, dim, -size)) is not None:
         raise IndexError(f"index_fill_(): index {wrong} is out of bounds for dimension {dim} with size {size}")
     if not isinstance(value, _runtime.Tensor):
-        return _index_fill(input, index, dim, number_as(value, input._array.dtype)[()])
+        return _index_fill(input, index, dim, copies.number_as(value, input._array.dtype)[()])
     if value._array.ndim:
         raise RuntimeError(
             "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "

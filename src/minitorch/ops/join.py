@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _runtime
 from .._args import array_of, arrays_of, dim_of, either, integer, integer_or_integers, sizes_given, text
+from .._choices import position
 from .._errors import scalar_name
 from .._layouts import row_major
+from .._modes import observers
 from .._op import op
 from .._runtime import deliver, traced
 from .._value_notes import tell_read
@@ -35,19 +38,19 @@ def _cat_kernel(tensors: list[np.ndarray], *, dim: int = 0) -> np.ndarray:
 def _misfit(arrays: list[np.ndarray], dim: int) -> Exception:
     """Why arrays cannot be concatenated."""
     first = arrays[0]
-    for position, array in enumerate(arrays):
+    for place, array in enumerate(arrays):
         if not array.ndim:
-            return RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
+            return RuntimeError(f"zero-dimensional tensor (at position {place}) cannot be concatenated")
         if array.ndim != first.ndim:
             return RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {array.ndim}")
     dim = dim_of(dim, first.ndim)
-    for position, array in enumerate(arrays):
+    for place, array in enumerate(arrays):
         for expected, n in zip(_without(first.shape, dim), _without(array.shape, dim)):
             if expected != n:
                 return RuntimeError(
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {expected} but got "
                     f"size {n} for tensor "
-                    f"number {position} in the list."
+                    f"number {place} in the list."
                 )
     return RuntimeError(f"tensors of shapes {[a.shape for a in arrays]} cannot be concatenated")
 
@@ -395,6 +398,9 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     first = first + n if first < 0 else first
     if first + length > n:
         raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({n}).")
+    if observers and length and isinstance(start, _runtime.Tensor):
+        start = start % n
+        return _slice(input, dim, position(first, start), position(first + length, start + length))
     return _slice(input, dim, first, first + length)
 
 

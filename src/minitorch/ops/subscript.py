@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _runtime
-from .._args import array_of, dim_of
+from .._args import Position, array_of, dim_of
+from .._choices import position
 from .._errors import scalar_name
 from .._inplace import rebase, refuse, write
 from .._kernels.scatter import ALL, add_at
@@ -111,12 +112,12 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     ndim = array_of("select", input).ndim
     if ndim == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    dim, position = dim_of(dim, ndim), operator.index(index)
+    dim, place = dim_of(dim, ndim), operator.index(index)
     size = input._array.shape[dim]
-    if not -size <= position < size:
+    if not -size <= place < size:
         sizes = list(input._array.shape)
-        raise IndexError(f"select(): index {position} out of range for tensor of size {sizes} at dimension {dim}")
-    return _select(input, dim, position)
+        raise IndexError(f"select(): index {place} out of range for tensor of size {sizes} at dimension {dim}")
+    return _select(input, dim, position(place, index))
 
 
 # -- advanced indices --------------------------------------------------------------------------------------------------
@@ -263,8 +264,8 @@ def _bounds(part: slice) -> tuple[int, int, int]:
     """Start, end and step of a slice, as integers."""
     start, end, step = part.start, part.stop, part.step
     try:
-        start = 0 if start is None else start if start.__class__ is int else operator.index(start)
-        end = END if end is None else end if end.__class__ is int else operator.index(end)
+        start = 0 if start is None else start if start.__class__ is int else position(operator.index(start), start)
+        end = END if end is None else end if end.__class__ is int else position(operator.index(end), end)
         step = 1 if step is None else step if step.__class__ is int else operator.index(step)
     except TypeError:
         raise TypeError("slice indices must be integers or None or have an __index__ method") from None
@@ -284,17 +285,18 @@ def _viewed(input: Any, index: Any, written: bool = False) -> tuple[Any, Indices
             free -= _dims_taken(part)
         parts.append(part)
     if free < 0:
-        if input._array.ndim == 0 and all([part.__class__ is int for part in parts]):
+        if input._array.ndim == 0 and all([isinstance(part, int) for part in parts]):
             return _select(input, 0, parts[0]), None
         raise IndexError(f"too many indices for tensor of dimension {input._array.ndim}")
     viewed, dim = input, 0
     placed: dict[int, Any] = {}
     for part in parts:
-        if part.__class__ is int:
+        if part.__class__ is int or part.__class__ is Position:
             viewed = _select(viewed, dim, part)
         elif part.__class__ is slice:
             start, end, step = _bounds(part)
-            if start or step != 1 or end < viewed._array.shape[dim] or (end != END and every_slice()):
+            moves = start.__class__ is Position or end.__class__ is Position
+            if start or step != 1 or end < viewed._array.shape[dim] or moves or (end != END and every_slice()):
                 viewed = slice_(viewed, dim, start, end, step)
             dim += 1
         elif part is None or part.__class__ is bool:
@@ -304,6 +306,9 @@ def _viewed(input: Any, index: Any, written: bool = False) -> tuple[Any, Indices
             dim += 1
         elif part is ...:
             dim, free = dim + free, 0
+        elif not part._array.ndim and part._array.dtype.kind == "b":
+            viewed, placed[dim] = traced.unsqueeze(viewed, dim), traced.view(part, size=(1,))
+            dim += 1
         elif not written and not part._array.ndim:
             viewed = _index(viewed, Indices([None] * dim + [part]))
         else:
@@ -331,7 +336,7 @@ def _parts(index: Any) -> Sequence[Any]:
 
 
 def _part(part: Any) -> Any:
-    """One part of a subscript: None, ..., a bool, an int, a slice, or a tensor of integers or bools that is not 0-d."""
+    """One part of a subscript: None, ..., a bool, an int, a slice, or a tensor of integers or bools (0-d where observed)."""
     if part is None or part is ... or part.__class__ in (int, bool, slice):
         return part
     if isinstance(part, _runtime.Tensor) and part._array.ndim and part._array.dtype.char in "l?":
@@ -351,9 +356,9 @@ def _part(part: Any) -> Any:
     array = part._array
     if array.ndim == 0:
         if array.dtype.kind == "b" or array.dtype == np.uint8:
-            return bool(part)
+            return (part.ne(0) if array.dtype == np.uint8 else part) if observers and not differs(part) else bool(part)
         if array.dtype.kind in "iu":
-            return part if observers and differs(part) else int(part)
+            return part if observers and differs(part) else position(int(part), part)
     if array.dtype == np.uint8:
         said = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead"
         warnings.warn(said, stacklevel=5)
@@ -413,7 +418,7 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
     if index is False or (input._node is None and not observers and _set_plain(input, index, value)):
         return
     if not isinstance(value, _runtime.Tensor):
-        value = made(number_as(value, input._array.dtype))
+        value = made(copies.number_as(value, input._array.dtype))
     if index.__class__ is int:
         return _assign(_select(input, 0, index), value)
     viewed, indices = (input[None], None) if index is True else _viewed(input, index, written=True)
@@ -459,30 +464,6 @@ def _set_plain(input: Any, index: Any, value: Any) -> bool:
         edits.count, edits.position = count, position
         return False
     return True
-
-
-def number_as(value: Any, dtype: np.dtype[Any]) -> np.ndarray:
-    """A number to assign, in the tensor's dtype."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise ValueError(f"Overflow when unpacking long long: {value}")
-    if isinstance(value, complex):
-        raise RuntimeError(f"value cannot be converted to type {dtype} without overflow: {value}")
-    if not isinstance(value, (bool, int, float)):
-        raise TypeError(f"can't assign a {type(value).__name__} to a tensor of dtype {dtype}; make it a tensor first")
-    if dtype.kind == "b":
-        return np.asarray(bool(value))
-    if dtype.kind == "f":
-        array: np.ndarray = silent(np.array, value, dtype) if abs(value) > 60000 else np.array(value, dtype)
-        if not np.isinf(array) or np.isinf(value):
-            return array
-    elif value == value and abs(value) != float("inf"):
-        largest = int(np.iinfo(dtype).max)
-        smallest = int(np.iinfo(dtype).min) or -largest  # negative numbers wrap where there are none
-        if smallest <= int(value) <= largest:
-            return np.array(int(value) & 0xFFFF_FFFF_FFFF_FFFF, np.uint64).astype(dtype)
-    raise RuntimeError(f"value cannot be converted to type {dtype} without overflow: {value}")
 
 
 def _leading_ones_dropped(value: Any, ndim: int) -> Any:

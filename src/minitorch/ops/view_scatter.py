@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _runtime
 from .._args import array_of, dim_of, either, sizes_given
+from .._choices import position
 from .._errors import scalar_name
 from .._inplace import write
 from .._kernels.scatter import ALL
@@ -106,7 +107,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     array = array_of("select_scatter", input)
     dim, place = dim_of(dim, array.ndim), operator.index(index)
     src = _fitting("select_scatter", input, src, _select(array, dim=dim, index=place))
-    return _select_scatter(input, src, dim, place)
+    return _select_scatter(input, src, dim, position(place, index))
 
 
 def slice_scatter(
