@@ -29,7 +29,7 @@ def integer(value: Any, argument: str, function: str = "", expected: str = "int"
         No 64-bit integer.
     """
     if value.__class__ is Position:
-        return value  # type: ignore[no-any-return]
+        return value
     if value.__class__ is not bool and value.__class__ is not np.bool_:
         try:
             number = operator.index(value)

@@ -18,6 +18,7 @@ from ._args import Position
 from ._codegen import constants
 from ._modes import no_grad, observers
 from ._records import show, tell_before, tell_parts
+from ._value_notes import tell_left
 
 choices: dict[str, Choice] = {}
 """Every choice by name."""
@@ -44,6 +45,7 @@ def position(found: int, source: Any) -> int:
     if observers and isinstance(source, _runtime.Tensor) and not source._array.ndim:
         found = Position(found)
         found.array = source._array
+        tell_left("index", source)
     return found
 
 

@@ -136,7 +136,8 @@ class Observer:
         return False
 
     def left(self, kind: str, tensor: Any) -> None:
-        """A tensor's values become Python's or NumPy's: by ``item``, ``bool``, ``numpy``, ``tolist`` or ``data``."""
+        """A tensor's values become Python's or NumPy's: by ``item``, ``bool``, ``numpy``, ``tolist`` or ``data``; "index": what
+        was read last is an index that can be followed to the tensor."""
 
 
 def lifted() -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._dtypes import result_dtype
+from ._loose import is_loose
 
 Shape = tuple[int, ...]
 Number = int | float
@@ -53,7 +54,7 @@ class Expression:
         self.algebra, self.kind, self.head, self.args, self.params = algebra, kind, head, args, params
         self.number, self.shape, self.dtype = number, shape, dtype
         self.serial = len(algebra.interned)
-        self.loose = shape != () and (sized_by_values(self) or any([a.loose for a in args]))
+        self.loose = is_loose(self)
         self.weight = min(1 + sum([a.weight for a in args]), 1000) if args else 0
 
     @property
@@ -494,19 +495,6 @@ class Algebra:
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------
-VARYING = frozenset(["masked_select", "nonzero", "where", "unique_parts", "consecutive_parts", "repeats", "bincount"])
-"""Functions whose results' shapes depend on values; ``where`` of a condition alone."""
-
-
-def sized_by_values(e: Expression) -> bool:
-    """Whether a shape depends on values that a call gets: on a mask, on the ends of a slice, on how many there are."""
-    if e.kind != "call":
-        return False
-    if e.head == "getitem":
-        return any([a.dtype.kind == "b" for a in e.args[1:]])
-    return len(e.args) > 1 if e.head == "slice" else e.head in VARYING and (e.head != "where" or len(e.args) == 1)
-
-
 def plain(value: Number) -> Number:
     """A number as an int where it is whole."""
     if isinstance(value, int):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._args import Position
 from ._expressions import Expression
 from ._formula_images import changed
 from ._formula_rows import RESHAPES, permuted, stretched
@@ -102,6 +103,11 @@ def windows(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expres
     return made
 
 
+def follows(reading: Any, params: Params) -> bool:
+    """Whether integers among parameters were read from values of the computation."""
+    return any([v.__class__ is Position and reading.known(v) is not None for v in params.values()])
+
+
 def replaced(reading: Any, e: Expression, value: Expression, take: Any) -> Expression | None:
     """An expression of which a view was overwritten; None where a step to that view is no plain one."""
     parts, array, algebra = [e], np.empty(e.shape, e.dtype), reading.algebra
@@ -114,7 +120,7 @@ def replaced(reading: Any, e: Expression, value: Expression, take: Any) -> Expre
     made = algebra.fitted(value, parts[-1].shape, e.dtype)
     for (row, given, _), whole in zip(reversed(take.steps), reversed(parts[:-1])):
         params = dict(zip(row.params, given))
-        if reading.follows(params):
+        if follows(reading, params):
             shown, refs = reading._shown(row, params, 2)
             made = algebra.call(f"{row.name}_scatter", (whole, made, *refs), shown, whole.shape, whole.dtype)
         else:

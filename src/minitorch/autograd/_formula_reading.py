@@ -6,7 +6,7 @@ A value is an array: what made it last says how it reads.  What nothing made is 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
@@ -29,7 +29,7 @@ from ._formula_calls import CALLS, DEFAULTS, NORMALIZING, statistics_of
 from ._formula_choices import NAMES, REPLACING, of_choice
 from ._formula_functions import RESERVED, USUAL, name_of_call, public
 from ._formula_in_place import as_given, called_in_place, row_in_place, saved_params
-from ._formula_places import replaced
+from ._formula_places import follows, replaced
 from ._formula_rows import RESHAPES, read
 from ._formula_text import LEFT_OUT, UNKNOWN, Opaque, Ref, identifier
 from ._formula_written import defaults, written
@@ -260,7 +260,7 @@ class Reading:
         """A row's outputs, from its inputs."""
         if row.view and len(args) == 1 and args[0].kind == "number":
             return [self.algebra.constant(args[0].number, *layout) for layout in layouts]
-        followed = self.follows(params)
+        followed = follows(self, params)
         if (
             not followed
             and (own := CALLS.get(row.name)) is not None
@@ -335,10 +335,6 @@ class Reading:
         """The expression of a parameter that is a value of the computation, or the number in one."""
         array = value._array if isinstance(value, _runtime.Tensor) else getattr(value, "array", value)
         return self._values.get(id(array), (None,))[0] if isinstance(array, np.ndarray) else None
-
-    def follows(self, params: Mapping[str, Any]) -> bool:
-        """Whether integers among parameters were read from values of the computation."""
-        return any([v.__class__ is Position and self.known(v) is not None for v in params.values()])
 
     def parameter(self, name: str, value: Any, refs: list[Expression], count: int) -> Any:
         """A parameter as it is written: what is no number or word goes by a name, a value of the computation is an argument."""

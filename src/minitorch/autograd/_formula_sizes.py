@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from .._op import rows
-from ._expressions import Expression, sized_by_values
+from ._expressions import Expression
 from ._formula_text import COMPARISONS, PythonWriter
+from ._loose import sized_by_values
 
 _OF_ANY_SIZE = frozenset(
     ["sum", "max", "min", "amax", "amin", "vector_norm", "logsumexp", "softmax", "log_softmax", "cumsum", "flip"]
@@ -37,6 +38,9 @@ def sizes_of(order: Iterable[Expression], python: PythonWriter) -> list[Size]:
 
 def fits_any_size(e: Expression) -> bool:
     """Whether the text of an operation is right at any size of what it gets whose shape depends on values."""
+    if e.head in ("slice_backward", "slice_scatter"):
+        part = e.args[e.head == "slice_scatter"]
+        return part.loose or len(e.args) == 1 + (e.head == "slice_scatter")
     if not any([a.loose for a in e.args]) or e.kind == "item" or e.head in ("getitem", "put_at", "detach", "to"):
         return True
     if e.head == "matmul":

@@ -414,8 +414,11 @@ class Tape(Shown, Observer):
             self._written_first.append((root, _runtime.wrap(root._array.copy(), root._node)))
 
     def left(self, kind: str, tensor: Any) -> None:
-        """Note that Python reads numbers, which what is computed of them does not show."""
-        if kind in ("item", "tolist") and not differ_since(self, (tensor,)):
+        """Note that Python reads numbers, which what is computed of them does not show; indices are shown."""
+        if kind == "index":
+            if self._numbers_read and self._numbers_read[-1][2] is tensor:
+                del self._numbers_read[-1]
+        elif kind in ("item", "tolist", "bool", "numpy") and not differ_since(self, (tensor,)):
             self._numbers_read.append((len(self._calls), kind, tensor))
 
     def _entry_of_call(self, call: Any) -> Entry:

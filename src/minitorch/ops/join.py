@@ -17,7 +17,7 @@ from .._layouts import row_major
 from .._modes import observers
 from .._op import op
 from .._runtime import deliver, traced
-from .._value_notes import tell_read
+from .._value_notes import tell_left, tell_read
 from . import broadcast
 from . import shape as shapes
 
@@ -399,6 +399,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     if first + length > n:
         raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({n}).")
     if observers and length and isinstance(start, _runtime.Tensor):
+        tell_left("index", start)
         start = start % n
         return _slice(input, dim, position(first, start), position(first + length, start + length))
     return _slice(input, dim, first, first + length)
