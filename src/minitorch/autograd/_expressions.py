@@ -40,13 +40,10 @@ class Expression:
     number : int or float
         The number; what a sum adds beside its terms; what multiplies a product.
     shape, dtype
-        Of the value; None of a call with several results.
-    loose : bool
-        Whether the shape depends on values.
+        Of the value; None of a call with several results. ``loose``: whether the shape depends on values.
     """
 
-    __slots__ = ("algebra", "args", "dtype", "head", "kind", "loose", "number", "params", "serial",
-                 "shape", "weight")  # fmt: skip
+    __slots__ = tuple("algebra args dtype head kind loose number params serial shape weight".split())  # noqa: SIM905
 
     def __init__(
         self, algebra: Algebra, kind: str, head: Any, args: Any, params: Any, number: Any, shape: Any, dtype: Any
@@ -450,9 +447,9 @@ class Algebra:
         dims = tuple(range(e.ndim)) if dims is None else tuple(sorted([d % e.ndim for d in dims])) if e.ndim else ()
         kept = tuple([1 if d in dims else n for d, n in enumerate(e.shape)])
         shape = kept if keepdim else tuple([n for d, n in enumerate(e.shape) if d not in dims])
-        summed = dims if e.loose else tuple([d for d in dims if e.shape[d] != 1])
-        if e.loose and e.kind != "number":
-            return self._summed(head, e, dims, shape, keepdim) if dims else e
+        summed = tuple([d for d in dims if e.shape[d] != 1])
+        if e.loose and dims:
+            return self._summed(head, e, dims, shape, keepdim)
         if not summed:
             return self.reshaped(e, shape)
         times = math.prod([e.shape[d] for d in summed]) if head == "sum" else 1

@@ -293,8 +293,7 @@ class Reading:
             return [found]
         shown, refs = self._shown(row, params, len(args))
         name = name_of_call(name, (*args, *refs), shown)
-        if name not in USUAL:
-            self.functions[name] = partial(_chosen, row)
+        self.functions |= {} if name in USUAL else {name: partial(_chosen, row)}
         if len(layouts) == 1 and "tuple" not in str(row.kernel.__annotations__.get("return")):
             return [self.algebra.call(name, (*args, *refs), shown, *layouts[0])]
         made = self.algebra.call(name, (*args, *refs), shown)
@@ -305,8 +304,7 @@ class Reading:
     ) -> tuple[tuple[tuple[str, Any], ...], list[Expression]]:
         """A call's parameters, without those that have their default, and the values that are among them: further arguments
         after the *count* that it has."""
-        end = params.get("end")
-        if isinstance(end, int) and not isinstance(end, Position) and "shape" in params:  # not 2**63 - 1
+        if params.get("end").__class__ is int and "shape" in params:  # not 2**63 - 1
             params = {**params, "end": min(params["end"], params["shape"][params["dim"]])}
         if isinstance(dim := params.get("dim"), tuple) and len(dim) == 1:
             params = {**params, "dim": dim[0]}
