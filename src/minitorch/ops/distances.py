@@ -204,7 +204,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
         raise RuntimeError("pdist only supports non-negative p values")
     size = len(array)
     first, second = np.triu_indices(size, 1)
-    distances = _cdist_row(input, input, float(p), False)
+    distances = _cdist_row(input, input, float(p), math.inf)
     return traced.index_select(traced.view(distances, size=(-1,)), wrap(first * size + second), 0)
 
 

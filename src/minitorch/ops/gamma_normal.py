@@ -91,7 +91,7 @@ def _log_ndtr_self(F: Any, g: Any, self: Any) -> Any:
     right = self > 0
     x, y = F.masked_fill(self, ~right, value=0), F.masked_fill(self, right, value=0)
     above = F.exp(x * x * -0.5) / F.ndtr(x) / math.sqrt(2 * math.pi)
-    return g * F.where(above, math.sqrt(2 / math.pi) / F.erfcx(y * -math.sqrt(0.5)), right)
+    return g * F.where(above, F.reciprocal(F.erfcx(y * -math.sqrt(0.5))) * math.sqrt(2 / math.pi), right)
 
 
 def _density(F: Any, a: Any, x: Any) -> Any:
