@@ -77,10 +77,12 @@ def reveal(node: Any, name: str) -> Any:
 
 
 def packable(node: Any) -> list[tuple[str, Any]]:
-    """The tensors a row's node saved, by name, for pack hooks."""
+    """The tensors a row's node saved, by name, for pack hooks; not all its results together, which stay with it."""
     saved = [name for name in node.row.kept if name != "aside"]  # that is no variable
     pairs = [(name, reveal(node, name)) for name in saved if getattr(node, f"saved_{name}") is not _runtime.unsaved]
-    return [(name, tensor) for name, tensor in pairs if not getattr(tensor, "is_number", False)]
+    return [
+        (name, value) for name, value in pairs if not (value.__class__ is tuple or getattr(value, "is_number", False))
+    ]
 
 
 def release(node: Any) -> None:

@@ -236,3 +236,30 @@ def test_a_call_with_several_results_is_described_whole() -> None:
     with Tape() as tape:
         torch.max(x, 0)
     assert [line.name for line in tape.formula().lines if line.name[0] == "y"] == ["y"]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.sum() / (x > 1.5).sum(),
+        lambda x: (x * (x > 1.5)).sum() / (x > 1.5).sum(),
+        lambda x: x.sum() * (x > 1.5).sum() * (x > 1.5).sum(),
+        lambda x: x.sum() / (x > 1.5).sum() / (x < 2.5).sum(),
+        lambda x: x * ((x > 1.5) & (x < 2.5)).sum() ** 2,
+        lambda x: x / (x > 1.5)[:1].sum(),
+        lambda x: x[1:] / (x > 1.5)[1:],
+        lambda x: x / (x.reshape(1, 3) > 1.5).sum(0),
+    ],
+)
+def test_how_many_a_mask_has(function: Any) -> None:
+    x = torch.tensor([2.0, 3.0, 4.0], dtype=torch.float64, requires_grad=True)
+    x.name = "x"
+    with Tape() as tape:
+        y = function(x)
+    formula = tape.formula(of=y, gradient=torch.ones(y.shape, dtype=torch.float64))
+    for values in ([2.0, 3.0, 4.0], [1.0, 2.0, 3.0], [3.0, 1.0, 2.0]):
+        at = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+        wanted = function(at)
+        found = list(formula.evaluate(x=at).values())
+        assert torch.allclose(found[0], wanted, equal_nan=True)
+        assert torch.allclose(found[-1], torch.autograd.grad(wanted.sum(), at)[0], equal_nan=True)

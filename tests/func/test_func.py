@@ -737,3 +737,18 @@ def test_linearize_goes_through_writes_into_what_was_saved(function: Any) -> Non
     torch.testing.assert_close(jacfwd(linear)(x), jacfwd(pushed)(x))
     torch.testing.assert_close(torch.vmap(linear)(torch.stack([x, x * 2])), torch.vmap(pushed)(torch.stack([x, x * 2])))
     torch.testing.assert_close(linearize(linear, x)[1](tangent), jvp(pushed, (x,), (tangent,))[1])
+
+
+@pytest.mark.parametrize("name", ["inv", "qr", "cholesky", "eigh", "svdvals", "solve"])
+def test_linearize_of_what_keeps_all_its_results(name: str) -> None:
+    a = torch.eye(3, dtype=torch.float64) * torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    called = getattr(torch.linalg, name)
+
+    def function(a: Any) -> Any:
+        out = called(a, torch.ones(3, 1, dtype=torch.float64)) if name == "solve" else called(a)
+        return out if isinstance(out, torch.Tensor) else out[0]
+
+    wanted = torch.func.jvp(function, (a,), (torch.ones_like(a),))
+    value, derivative = torch.func.linearize(function, a)
+    assert torch.equal(value, wanted[0])
+    assert torch.allclose(derivative(torch.ones_like(a)), wanted[1])

@@ -15,6 +15,7 @@ import numpy as np
 
 from .._dtypes import result_dtype
 from ._loose import is_loose
+from ._masks import chosen_of, mask_of, uncast
 
 Shape = tuple[int, ...]
 Number = int | float
@@ -284,7 +285,7 @@ class Algebra:
                 stack.append((self._sum([(a, -c) for a, c in zip(e.args, e.params)], -e.number, e.dtype), n))
             else:
                 entry = found.setdefault(e.serial, [e, 0])
-                entry[1] = entry[1] + n if e.dtype.kind != "b" else 1
+                entry[1] = 1 if entry[1] > 0 < n and e.dtype.kind == "b" else entry[1] + n
         if not number:
             return self.constant(0, shape, dtype)
         parts = self._exponentials([(e, plain(n)) for e, n in found.values() if n])
@@ -450,15 +451,16 @@ class Algebra:
         summed = tuple([d for d in dims if e.shape[d] != 1])
         if e.loose and dims:
             return self._summed(head, e, dims, shape, keepdim)
+        dtype = _summed_as(e) if head == "sum" else e.dtype
         if not summed:
-            return self.reshaped(e, shape)
+            return self.fitted(self.reshaped(e, shape), shape, dtype)
         times = math.prod([e.shape[d] for d in summed]) if head == "sum" else 1
         if not times:
-            return self.constant(0, shape, e.dtype)
+            return self.constant(0, shape, dtype)
         if e.kind == "number":
-            return self.constant(e.number * times, shape, e.dtype)
+            return self.constant(e.number * times, shape, dtype)
         if keepdim and len(dims) == e.ndim:
-            return self.fitted(self.sum_over(e, None, False, head), shape, e.dtype)
+            return self.fitted(self.sum_over(e, None, False, head), shape, dtype)
         if (inner := unstretched(e)) is not e:
             own = iter([d for d, n in enumerate(inner.shape) if n != 1])
             places = {d: next(own) for d, n in enumerate(e.shape) if n != 1}
@@ -466,7 +468,7 @@ class Algebra:
         if e.head == "softmax" and head == "sum" and dims == (dict(e.params)["dim"] % e.ndim,):
             return self.constant(1, shape, e.dtype)
         if uncast(e).head == "one_hot" and dims == (e.ndim - 1,) and head == "sum":
-            return self.constant(1, shape, e.dtype)
+            return self.constant(1, shape, dtype)
         number, small, rest = scalars(e) if e.floats else (1, [], e)
         inner = unexpanded(rest) if e.floats else e
         lead = e.ndim - inner.ndim
@@ -488,10 +490,16 @@ class Algebra:
         params: list[tuple[str, Any]] = [("dim", dims[0] if len(dims) == 1 else dims)] if shape else []
         if keepdim and shape:
             params.append(("keepdim", True))
-        return self._made("call", head, (e,), tuple(params), None, shape, e.dtype)
+        dtype = _summed_as(e) if head == "sum" else e.dtype
+        return self._made("call", head, (e,), tuple(params), None, shape, dtype)
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------
+def _summed_as(e: Expression) -> Any:
+    """The dtype of an expression's sum: bools are counted."""
+    return e.dtype if e.floats else np.dtype(np.int64)
+
+
 def plain(value: Number) -> Number:
     """A number as an int where it is whole."""
     if isinstance(value, int):
@@ -533,37 +541,12 @@ def unexpanded(e: Expression) -> Expression:
     return e.args[0] if e.kind == "call" and e.head == "expand" else e
 
 
-def mask_of(e: Expression) -> tuple[Expression, list[tuple[Expression, Number]]] | None:
-    """The condition under which an expression is not zero, and the factors that it is then."""
-    factors = list(zip(e.args, e.params)) if e.kind == "product" else [(e, 1)]
-    for place, (a, n) in enumerate(factors):
-        rest, a = [*factors[:place], *factors[place + 1 :]], uncast(a)
-        number = [(e.algebra.constant(e.number, (), e.dtype), 1)] if e.kind == "product" else []
-        if a.dtype is not None and a.dtype.kind == "b":
-            return a, [*number, *rest]
-        if a.head == "where" and n == 1 and a.args[2].kind == "number" and a.args[2].number == 0:
-            return a.args[0], [*number, *rest, (a.args[1], 1)]
-    return None
-
-
-def chosen_of(e: Expression) -> Any:
-    """What a choice with zeros elsewhere chooses; None where it is none, or has other factors than a number."""
-    if e.kind == "product" and len(e.args) == 1 and e.params == (1,):
-        (e,) = e.args
-    return e.args[1] if e.head == "where" and e.args[2].kind == "number" and not e.args[2].number else None
-
-
 def unstretched(e: Expression) -> Expression:
     """What an expression is a reshape of that only has other dimensions of size 1."""
     if e.kind != "call" or e.head != "reshape" or not e.floats:
         return e
     before, after = [[n for n in shape if n != 1] for shape in (e.args[0].shape, e.shape)]
     return e.args[0] if before == after else e
-
-
-def uncast(e: Expression) -> Expression:
-    """The integers or bools that an expression has as floats."""
-    return e.args[0] if e.kind == "call" and e.head == "to" and not e.args[0].floats else e
 
 
 def foldable(e: Expression, n: Number) -> bool:

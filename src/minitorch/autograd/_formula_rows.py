@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ._expressions import Expression, uncast, unexpanded
+from ._expressions import Expression, unexpanded
+from ._masks import uncast
 
 Reading = Callable[..., Expression | None]
 

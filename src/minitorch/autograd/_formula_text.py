@@ -199,7 +199,7 @@ class PythonWriter:
                 stack += list(zip(a.args, a.params))[::-1]
             else:
                 _, before = found.get(a.serial, (a, 0))
-                found[a.serial] = a, before + n if a.dtype.kind != "b" else 1
+                found[a.serial] = a, 1 if before > 0 < n and a.dtype.kind == "b" else before + n
         return size, [(a, n) for a, n in found.values() if n]
 
     def quotient(self, over: str, above: list[Written], under: str, below: list[Written]) -> Written:
