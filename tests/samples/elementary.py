@@ -28,7 +28,7 @@ SAMPLES: dict[str, list[Sample]] = {
     **{name: _unary(name, -0.9, 0.9) for name in ("asin", "acos", "atanh", "erfinv")},
     **{name: _unary(name) for name in ("sigmoid", "erf", "erfc", "deg2rad", "rad2deg")},
     "acosh": _unary("acosh", 1.2, 3),
-    "sinc": _unary("sinc", 0.2, 1.5),
+    "sinc": [*_unary("sinc", 0.2, 1.5), *_unary("sinc", 0.01, 0.03)],
     "tanh_backward": _backward("tanh_backward"),
     "sigmoid_backward": _backward("sigmoid_backward"),
     "atan2": [sample(lambda torch, a, b: torch.atan2(a, b), normal(2, 3), positive(3))],

@@ -19,6 +19,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "var_mean": [
         sample(lambda torch, x: torch.var_mean(x), normal(2, 3)),
         sample(lambda torch, x: torch.var_mean(x, 1, keepdim=True), normal(2, 3)),
+        sample(lambda torch, x: torch.var_mean(x, 0)[1], normal(4, 2), order=1),
     ],
     "std_mean": [
         sample(lambda torch, x: torch.std_mean(x, correction=0), normal(2, 3)),
