@@ -268,7 +268,7 @@ def softsign(x: Array) -> Array:
 
 
 def softsign_backward(grad: Array, x: Array) -> Array:
-    """Return the gradient of softsign's input: ``grad / (1 + abs(x)) ** 2``."""
+    """Return the gradient of softsign's input: ``grad / (1 + abs(x)) ** 2``; NaN at infinity, as PyTorch's."""
     return _apply(_softsign_backward, grad, x)
 
 
@@ -276,7 +276,8 @@ def _softsign_backward(grad: Array, x: Array, out: Any = ...) -> Array:
     out = np.abs(x, out=out)
     np.add(out, _ONE[x.itemsize], out)
     np.multiply(out, out, out)
-    return np.divide(grad, out, out)
+    np.divide(grad, out, out)
+    return np.add(out, np.multiply(x, _ZERO[x.itemsize]), out)
 
 
 def log_sigmoid(x: Array) -> Array:

@@ -74,9 +74,9 @@ def _mish() -> Derivatives:
 
 
 def _softsign() -> Derivatives:
-    """The first one is the square of r = 1 / (1 + |x|)."""
+    """The first one is the square of r = 1 / (1 + |x|); NaN at infinity, as PyTorch's."""
     r, sign = variables(2)
-    return Derivatives(lambda F, x: (1 / (1 + F.abs(x)), F.sign(x)), (-sign * r * r, 0.0 * r), r * r, order=1)
+    return Derivatives(lambda F, x: (1 / (1 + F.abs(x)) + 0 * x, F.sign(x)), (-sign * r * r, 0.0 * r), r * r, order=1)
 
 
 SIGMOID, SILU, GELU, GELU_TANH, MISH, SOFTSIGN = _sigmoid(), _silu(), _gelu(), _gelu_tanh(), _mish(), _softsign()
