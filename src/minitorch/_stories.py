@@ -67,9 +67,14 @@ def raise_freed(node: Node) -> None:
     raise RuntimeError(f"{FREED} ({node.name()}{recorded} has freed what it saved{by}.{hint})")
 
 
+def is_freed(error: BaseException) -> bool:
+    """Whether an error is that of a second backward pass."""
+    return str(error).startswith(FREED[:40])
+
+
 def tell_shared(error: BaseException, nodes: set[Any]) -> None:
     """Add to the error of a second backward which part of the graph an earlier pass had been through."""
-    if not str(error).startswith(FREED[:40]):
+    if not is_freed(error):
         return
     gone = {node for node in nodes if node.__class__ is not Output and node.extras is not None and node.extras.freed}
     inner = {_behind(edge) for node in gone for edge in node.edges}

@@ -263,3 +263,21 @@ def test_how_many_a_mask_has(function: Any) -> None:
         found = list(formula.evaluate(x=at).values())
         assert torch.allclose(found[0], wanted, equal_nan=True)
         assert torch.allclose(found[-1], torch.autograd.grad(wanted.sum(), at)[0], equal_nan=True)
+
+
+def test_numbers_that_were_read_are_those_of_then() -> None:
+    x = leaf([2.0])
+    with Tape() as tape:
+        b = torch.tensor([3.0], dtype=torch.float64)
+        number = b.item()
+        b.add_(1)
+        y = (x * number).sum()
+    assert tape.formula(of=y).notes == ["[3.0]: read from a tensor by item(), as recorded"]
+
+
+def test_a_gradient_that_is_a_leaf_is_named() -> None:
+    x = leaf(2.0)
+    with Tape() as tape:
+        y = x * x  # noqa: F841 (the tape keeps it)
+    ones = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    assert "dL/dx" in str(tape.formula(gradient=ones))

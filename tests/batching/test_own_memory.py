@@ -259,3 +259,17 @@ def test_memory_from_outside_is_not_the_functions() -> None:
 
     with pytest.raises(RuntimeError, match="what it is written into is not"):
         vmap(function)(ROWS)
+
+
+def test_what_is_read_as_an_index_is_the_functions_own() -> None:
+    calls = []
+
+    def function(x: Any) -> Any:
+        calls.append(1)
+        i, y = torch.tensor(1), torch.arange(3.0)
+        read = y[:i].sum() + y.narrow(0, i, 2).sum() + y[i]
+        i.copy_(x.to(torch.int64))
+        return i + read
+
+    assert torch.vmap(function)(torch.tensor([1.0, 2.0])).tolist() == [5.0, 6.0]
+    assert len(calls) == 1

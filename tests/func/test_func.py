@@ -752,3 +752,16 @@ def test_linearize_of_what_keeps_all_its_results(name: str) -> None:
     value, derivative = torch.func.linearize(function, a)
     assert torch.equal(value, wanted[0])
     assert torch.allclose(derivative(torch.ones_like(a)), wanted[1])
+
+
+def test_linearize_where_hooks_are_disabled() -> None:
+    def function(x: Any) -> Any:
+        with torch.autograd.graph.disable_saved_tensors_hooks("none here"):
+            return x * x
+
+    x = torch.tensor([1.0, 2.0])
+    with torch.autograd.graph.disable_saved_tensors_hooks("none here"):
+        assert torch.func.linearize(torch.square, x)[1](torch.ones(2)).tolist() == [2.0, 4.0]
+    assert torch.func.linearize(function, x)[1](torch.ones(2)).tolist() == [2.0, 4.0]
+    with torch.autograd.graph.saved_tensors_hooks(torch.clone, torch.clone), pytest.raises(RuntimeError, match="none"):
+        function(x)

@@ -280,3 +280,8 @@ class TestAssignment:
         assert values(y) == [1, 1, 2]
         with pytest.raises(TypeError, match="must be tuple of Tensors, not Tensor"):
             x.index_put(tensor([1]), v)
+
+    @pytest.mark.parametrize("index", [(True, 0), (0, True)])
+    def test_a_bool_is_no_index_of_a_tensor_without_dimensions(self, index: Any) -> None:
+        with pytest.raises(IndexError, match="too many indices"):
+            tensor(5.0)[index]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import pickle
 import sys
 import time
@@ -13,6 +12,7 @@ import pytest
 
 import minitorch as torch
 from minitorch import static
+from written import loaded
 
 X = static.placeholder("x")
 
@@ -75,11 +75,7 @@ def test_functions_with_names_that_a_module_uses(name: str, tmp_path: Path) -> N
 
     function.__name__ = name
     static.trace(function, torch.ones(2), quiet=True).to_python(tmp_path / "model.py")
-    spec = importlib.util.spec_from_file_location("model", tmp_path / "model.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = loaded(tmp_path / "model.py")
     assert getattr(module, f"{name}_")(np.ones(2, np.float32)).tolist() == [2.0, 2.0]
     with pytest.raises(ValueError, match="has shape"):
         getattr(module, f"{name}_")(np.ones(3, np.float32))

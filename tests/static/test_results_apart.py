@@ -93,3 +93,17 @@ def test_a_counter_is_not_counted_twice() -> None:
     assert [static.Executor(y).run({x: 1.0})[0].item() for _ in range(2)] == [1.0, 2.0]
     with pytest.raises(RuntimeError, match=r"gradients of counted: it changes calls, and runs again"):
         static.Executor([y, *static.gradients(y, [x])]).run({x: 1.0})
+
+
+def test_what_a_branch_passes_on_of_a_function() -> None:
+    kept = []
+
+    def function(x: Any) -> Any:
+        kept.append(x * 2)
+        return kept[-1]
+
+    x, w = static.placeholder("x"), static.placeholder("w")
+    chosen = static.cond(x > 0, static.apply(function, w), w)
+    (out,) = static.Executor(chosen).run({x: np.float32(1), w: np.ones(2, np.float32)})
+    out[...] = 9
+    assert kept[-1].tolist() == [2.0, 2.0]

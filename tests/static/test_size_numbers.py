@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -13,18 +12,10 @@ import pytest
 
 import minitorch as torch
 from minitorch import nn, static
+from written import loaded
 
 F = nn.functional
 SIZES = (*range(1, 48), 63, 130, 257, 999)
-
-
-def loaded(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def gradient_of(loss: Callable[[Any], Any]) -> Callable[[Any], Any]:

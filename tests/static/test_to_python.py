@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import os
 import subprocess
@@ -26,6 +25,7 @@ from minitorch.static._free_names import Unwritable
 from minitorch.static._number_expressions import Number
 from replays import CHOICES, LAYERS, LOSSES, Case
 from samples import all_samples
+from written import loaded
 
 F = nn.functional
 
@@ -71,15 +71,6 @@ def stem(name: str) -> str:
 def arrays_of(path: Path) -> list[np.ndarray]:
     with np.load(path) as file:
         return [file[name] for name in file.files]
-
-
-def loaded(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location("written", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def same(found: Any, wanted: Any) -> None:

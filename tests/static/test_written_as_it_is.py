@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +10,22 @@ import pytest
 
 import minitorch as torch
 from minitorch import nn, onnx, static
+from written import loaded
 
 ONES = np.ones(3, np.float32)
 
 
 @pytest.fixture
 def load(tmp_path: Path) -> Any:
-    def loaded(program: Any, *args: Any, **kwargs: Any) -> Any:
+    def load(program: Any, *args: Any, **kwargs: Any) -> Any:
         """The function of a module that was written, and its text."""
         path = tmp_path / "model.py"
         program.to_python(path, *args, **kwargs)
-        spec = importlib.util.spec_from_file_location("written", path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = loaded(path)
         names = [n for n in ("forward", "weighted", "run") if hasattr(module, n)]
         return getattr(module, names[0]), path.read_text()
 
-    return loaded
+    return load
 
 
 def weighted(a: Any, b: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -13,20 +12,12 @@ import pytest
 
 import minitorch as torch
 from minitorch import static
+from written import loaded
 
 x, w, n = [static.placeholder(name) for name in ("x", "w", "n")]
 ONE = static.parameter(torch.randn(3, 3, requires_grad=True), "one")
 TWO = static.parameter(torch.randn(3, 3, requires_grad=True), "two")
 draw = np.random.default_rng(0)
-
-
-def loaded(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location("written", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def floats(*sizes: int) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,9 @@ import pytest
 
 import minitorch as torch
 from minitorch import nn, static
+from written import loaded
 
 N = np.ones(2, np.float32)
-
-
-def loaded(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location("written", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def written(function: Any, path: Path, *args: Any, dynamic_axes: Any = None, **kwargs: Any) -> Any:
@@ -210,3 +201,10 @@ def test_placeholders_with_names_that_python_keeps(tmp_path: Path) -> None:
         module, executor = graph(tmp_path, a * b - c, {"def": (2,), "np": (2,), "run": (2,)})
     feed = {a: np.array([1, 2], np.float32), b: np.array([3, 4], np.float32), c: np.array([5, 6], np.float32)}
     assert module.run(*feed.values())[0].tolist() == executor.run(feed)[0].tolist() == [-2.0, 2.0]
+
+
+def test_placeholders_whose_names_become_one(tmp_path: Path) -> None:
+    a, b, c = [static.placeholder(name) for name in ("a b", "a-b", "a.b")]
+    with pytest.warns(UserWarning, match="is the parameter"):
+        module, _ = graph(tmp_path, a * 100 + b * 10 + c, {"a b": (2,), "a-b": (2,), "a.b": (2,)})
+    assert module.run(*[np.full(2, n, np.float32) for n in (1, 2, 3)])[0].tolist() == [123.0, 123.0]

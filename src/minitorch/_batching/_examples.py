@@ -418,7 +418,15 @@ class Examples(Observer):
         if self.slot_of(tensor) is not None:
             _refusals.check_leaving(kind)
             return
-        if kind not in ("item", "bool", "tolist", "print", "format", "detach"):  # which copy, or are operations too
+        if kind not in (
+            "item",
+            "index",
+            "bool",
+            "tolist",
+            "print",
+            "format",
+            "detach",
+        ):  # which copy, or are operations too
             self._left.append(ref(owner(tensor._array)))
         if self._outer is not None:
             self._outer.left(kind, tensor)
@@ -427,7 +435,8 @@ class Examples(Observer):
         """Forget everything; what is returned knows which arrays that depend on the batch something else still holds."""
         shared = {id(fixed.tensor._array) for fixed in self._fixed.values()}
         arrays = [ref(a) for a in self._arrays if isinstance(a, np.ndarray) and id(a) not in shared]
-        for held in (self.instructions, self._arrays, self._slots, self._fixed, self._made, self._writes, self._blocks):
+        known = (self._arrays, self._slots, self._pushed, self._fixed, self._made, self._shown, self._left)
+        for held in (*known, self.instructions, self._writes, self._blocks):
             held.clear()
         return arrays
 

@@ -13,7 +13,7 @@ from .._differentiate import grad
 from .._dtypes import get_default_dtype, of_numpy
 from .._op import rows
 from .._records import name_of, op_name
-from .._stories import FREED
+from .._stories import is_freed
 from .._tape import NEVER, AccumulateGrad
 from .._views import current_node
 from ._expressions import Expression
@@ -310,7 +310,8 @@ class Passes:
         self.second: dict[tuple[int, int], Any] = {}
         self.directions: dict[int, Any] = {}
         self.starts: list[Any] = []
-        self.own = len(roots) == 1 and not roots[0]._array.ndim and gradient in (None, [1])
+        moves = any([isinstance(g, _runtime.Tensor) and g.requires_grad for g in gradient or ()])
+        self.own = len(roots) == 1 and not roots[0]._array.ndim and not moves and gradient in (None, [1])
 
     def run(self, order: int) -> None:
         self.starts = [self._start(root, index) for index, root in enumerate(self.roots)]
@@ -344,7 +345,7 @@ class Passes:
         try:
             return list(grad(list(outputs), inputs, starts, create_graph=True, allow_unused=True))
         except RuntimeError as error:
-            if not str(error).startswith(FREED[:40]):
+            if not is_freed(error):
                 raise
             raise RuntimeError(
                 "formula(): the derivatives take what a backward pass has freed: make the formula before backward(), call "
@@ -464,13 +465,14 @@ def notes_of_numbers(tape: Tape, roots: Any) -> list[str]:
     """Notes on the numbers that Python read from tensors before the results were made: they do not follow other values."""
     makers = {id(out._array): (number, call) for number, call in enumerate(tape._calls) for out in call.outputs}
     end = max([makers[id(root._array)][0] for root in roots if id(root._array) in makers], default=-1)
+    calls = reversed([*enumerate(tape._calls)])
+    first = {id(out._array): (number, call) for number, call in calls for out in call.outputs}
     found: dict[str, None] = {}
-    for number, kind, tensor in tape._numbers_read:
+    for number, kind, tensor, value in tape._numbers_read:
         if number > end:
             break
-        _, maker = makers.get(id(tensor._array), (0, None))
-        called = name_of(tensor) or (None if maker is None else f"the result of {op_name(maker.row)}")
-        value = str(tensor._array.tolist()) if tensor._array.size <= 4 else "numbers"
+        made, maker = first.get(id(tensor._array), (number, None))
+        called = name_of(tensor) or (f"the result of {op_name(maker.row)}" if made < number else None)
         found[f"{value}: read from {called or 'a tensor'} by {kind}(), as recorded"] = None
     return list(found)
 

@@ -317,7 +317,7 @@ class PythonWriter:
 
     def call_select(self, e: Expression) -> Written:
         """``x[i]``, and ``x[i, j]`` of one that is not shown by itself."""
-        (index,), whole = [self.value(dict(e.params)["index"], e.args)], e.args[0]
+        index, whole = self.value(dict(e.params)["index"], e.args), e.args[0]
         dim = dict(e.params)["dim"] % whole.ndim
         places = [":"] * dim + [index]
         while whole.head == "select" and whole.serial not in self.named and len(whole.args) == 1 == len(e.args):

@@ -145,9 +145,7 @@ def _checked(func: Any, method: Any, step: Any) -> float | None:
 def _tensors_of(result: Any) -> Any:
     """What a function returned, with tensors in the place of Python's and NumPy's floats."""
     if isinstance(result, (list, tuple)):
-        return (
-            type(result)(map(_tensors_of, result)) if type(result) in (list, tuple) else tuple(map(_tensors_of, result))
-        )
+        return (list if type(result) is list else tuple)(map(_tensors_of, result))
     if isinstance(result, (float, np.ndarray, np.floating)):
         array = np.asarray(result)
         return wrap(array) if array.dtype in (np.float16, np.float32, np.float64) else result

@@ -6,7 +6,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Self
 
 from .. import _runtime
 from .._differentiate import GradientEdge, get_gradient_edge
@@ -69,13 +69,16 @@ class saved_tensors_hooks(Observer):
     def __enter__(self) -> saved_tensors_hooks:
         if (message := _disabled.get()) is not None:
             raise RuntimeError(message)
-        self._token = _hooks.set((*_hooks.get(), self))
-        observers.append(self)
-        return self
+        return self._begin()
 
     def __exit__(self, *exc: object) -> None:
         observers.remove(self)
         _hooks.reset(self._token)
+
+    def _begin(self) -> Self:
+        self._token = _hooks.set((*_hooks.get(), self))
+        observers.append(self)
+        return self
 
     def active(self) -> bool:
         """Whether these are the innermost hooks here."""
@@ -92,6 +95,13 @@ class saved_tensors_hooks(Observer):
         with unobserved():
             for name, tensor in saved:
                 packed.pack(node, name, tensor, self.pack_hook, self.unpack_hook)
+
+
+class OwnHooks(saved_tensors_hooks):
+    """Hooks of this package's own functions: people who disable hooks mean theirs."""
+
+    def __enter__(self) -> Self:
+        return self._begin()
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -125,7 +135,7 @@ class disable_saved_tensors_hooks(ModeDecorator):
         return disable_saved_tensors_hooks(self._message)
 
     def __enter__(self) -> None:
-        if _hooks.get() and _disabled.get() is None:
+        if _disabled.get() is None and not all([isinstance(hooks, OwnHooks) for hooks in _hooks.get()]):
             raise RuntimeError(self._message)
         self._token = _disabled.set(self._message)
 

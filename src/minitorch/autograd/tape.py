@@ -16,6 +16,7 @@ from .._reach import reachable
 from .._records import name_of_leaf, notes_of, op_name
 from .._size import Size
 from .._tape import AccumulateGrad, Node, Output, next_position
+from .._trace import LEAKS
 from .._views import current_node, root_of
 from ._entries import Entries, Entry, Parent, Saved, array_of, saved_by
 from ._shown import Shown
@@ -68,7 +69,9 @@ class Tape(Shown, Observer):
         self._unnamed: dict[Any, int] = {}
         self._calls: list[Any] = []
         self._written_first: list[tuple[Any, Any]] = []  # what was written that no call made, and its values before
-        self._numbers_read: list[tuple[int, str, Any]] = []  # after how many calls, how, and a copy of what was read
+        self._numbers_read: list[
+            tuple[int, str, Any, str]
+        ] = []  # after how many calls, how, from which tensor, and which
         self._entries: list[Entry] = []
         self._made_by: dict[int, tuple[int, int]] = {}
         self._written_by: dict[int, int] = {}
@@ -418,8 +421,9 @@ class Tape(Shown, Observer):
         if kind == "index":
             if self._numbers_read and self._numbers_read[-1][2] is tensor:
                 del self._numbers_read[-1]
-        elif kind in ("item", "tolist", "bool", "numpy") and not differ_since(self, (tensor,)):
-            self._numbers_read.append((len(self._calls), kind, tensor))
+        elif kind in LEAKS and not differ_since(self, (tensor,)):
+            numbers = str(tensor._array.tolist()) if tensor._array.size <= 4 else "numbers"
+            self._numbers_read.append((len(self._calls), kind, tensor, numbers))
 
     def _entry_of_call(self, call: Any) -> Entry:
         entry, row, node, outputs = Entry(), call.row, call.node, call.outputs

@@ -87,13 +87,13 @@ def captured(function: Callable[..., Any]) -> list[Any]:
     queue: deque[Any] = deque([function])
     while queue and len(seen) < _MOST:
         thing = queue.popleft()
-        if thing.__class__ in _ENDS or id(thing) in seen:
+        if id(thing) in seen:
             continue
         seen[id(thing)] = thing
         if isinstance(thing, _runtime.Tensor):
             found.append(thing)
         else:
-            queue.extend(_held(thing))
+            queue.extend([held for held in _held(thing) if held.__class__ not in _ENDS])
     return found
 
 

@@ -12,7 +12,7 @@ from .._modes import is_grad_enabled
 from .._pytree import tree_flatten
 from .._size import Size
 from ..autograd._transform import Level, gradients, recording, zeros_like
-from ..autograd.graph import Watched, saved_tensors_hooks
+from ..autograd.graph import OwnHooks, Watched
 from ._arguments import check_tensor_input
 from ._captured import transforming
 
@@ -59,7 +59,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         check_tensor_input(primal)
     with recording(), transforming(func, primals, "linearize"):
         inputs = [level.enter(primal) for primal in given]
-        with saved_tensors_hooks(Watched, attrgetter("tensor")):  # func may write into what was saved
+        with OwnHooks(Watched, attrgetter("tensor")):  # func may write into what was saved
             outputs, output_spec = tree_flatten(func(*spec.unflatten(inputs)))
         floats = [o for o in outputs if _is_float(o)]
         cotangents = [level.leaf(zeros_like(o)) for o in floats]

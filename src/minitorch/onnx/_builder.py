@@ -415,16 +415,14 @@ class Builder:
         return self(op, value, self.constant(number, value.dtype))
 
     def extreme(self, op: str, value: Value, other: Value) -> Value:
-        """``Max`` or ``Min``, which runtimes do not have for bools and small integers."""
+        """``Max`` or ``Min``, which there are not for bools."""
         if value.dtype == bool:
             return self("Or" if op == "Max" else "And", value, other)
-        wide = np.dtype(np.int32) if value.dtype.kind in "iu" and value.dtype.itemsize < 4 else value.dtype
-        return self.cast(self(op, self.cast(value, wide), self.cast(other, wide)), value.dtype)
+        return self(op, value, other)
 
     def ordered(self, value: Value) -> Value:
         """A value in a dtype that runtimes can sort."""
-        small = value.dtype.kind in "biu" and value.dtype.itemsize < 4
-        return self.cast(value, np.int32) if small else value
+        return self.cast(value, np.int32) if value.dtype == bool or narrow(value.dtype) else value
 
     def like(self, value: Value, other: Value) -> Value:
         """A value, of which is noted that it has the shape of another."""

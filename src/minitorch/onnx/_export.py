@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import version
 from .._files import replacing
+from .._identity import owner
 from .._modes import Observer, exporting, observers
 from .._runtime import Tensor
 from ..nn.modules.module import Module
@@ -224,9 +225,7 @@ class _Kept(Observer):
         return exporting.get()
 
     def overwriting(self, tensor: Any) -> None:
-        array = tensor._array
-        while isinstance(array.base, np.ndarray):
-            array = array.base
+        array = owner(tensor._array)
         if (key := id(array)) not in self._before:
             there = weakref.ref(array, lambda _: self._before.pop(key, None))  # what the call made is gone after it
             self._before[key] = there, array.copy()

@@ -45,11 +45,17 @@ class Polynomial:
                 out += Polynomial({product[:n] + product[n + 1 :]: value}) * rules[variable]
         return out
 
-    def at(self, values: Sequence[Any]) -> Any:
-        """The value: what all terms have in common, times the sum of what is left of them."""
+    @functools.cached_property
+    def _factored(self) -> tuple[Counter[int], list[tuple[float, Counter[int]]]]:
+        """The powers that all terms have in common, and for each term its coefficient and those that are left."""
         counts = [Counter(product) for product in self.terms]
         common = functools.reduce(lambda a, b: a & b, counts)
-        terms = [_product(value, values, c - common) for c, value in zip(counts, self.terms.values())]
+        return common, [(value, c - common) for c, value in zip(counts, self.terms.values())]
+
+    def at(self, values: Sequence[Any]) -> Any:
+        """The value: what all terms have in common, times the sum of what is left of them."""
+        common, left = self._factored
+        terms = [_product(value, values, powers) for value, powers in left]
         return _product(functools.reduce(lambda a, b: a + b, terms), values, common)
 
 

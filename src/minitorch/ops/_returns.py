@@ -249,7 +249,7 @@ class histogram(_Results):
     _names = ("hist", "bin_edges")
 
     hist: Tensor = _field(0)
-    bin_edges: Any = property(itemgetter(1))
+    bin_edges: Any = _field(1)
 
 
 class histogramdd(histogram):

@@ -252,8 +252,8 @@ def _elu_derivative_kernel(
     above = scale if order == 1 else 0.0
     out = kernels.elu_derivative(self, alpha * scale * input_scale**order, above, input_scale)
     if order > 1:  # where the slope has a kink, its derivative is 0, as in PyTorch
-        out = np.multiply(out, self != 0, out=...)
-    return np.multiply(grad, out, out=...)
+        np.multiply(out, self != 0, out)
+    return np.multiply(grad, out, out)
 
 
 def _elu_self(F: Any, g: Any, self: Any, alpha: float, scale: float, input_scale: float) -> Any:

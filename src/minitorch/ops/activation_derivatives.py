@@ -120,7 +120,7 @@ def _gelu_kernel(grad: np.ndarray, self: np.ndarray, *, order: int, approximate:
 
 def _softplus_kernel(grad: np.ndarray, self: np.ndarray, *, order: int, beta: float, threshold: float) -> np.ndarray:
     result = _kernel("softplus_derivative", grad, self, order, beta=beta, threshold=threshold)
-    return np.multiply(result, self * beta < threshold, out=...)
+    return np.multiply(result, self * beta < threshold, result)
 
 
 op("gelu_derivative", "GeluBackwardBackward0", _gelu_kernel, ("grad", "self"), elementwise=True, broadcasts=False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from .._op import op
 from .._runtime import traced, wrap
 from .._saved import reveal
 from ._composition import way_back
-
-if TYPE_CHECKING:
-    pass
 
 Sizes = tuple[int, ...]
 

@@ -59,11 +59,6 @@ def _crossed(F: Any, of: Any, first: Any, second: Any, dim: int) -> Any:
     return -first * _sum(F, second * of, dim) - second * _sum(F, first * of, dim)
 
 
-def _turned_back(F: Any, g: Any, first: Any, output: Any, dim: int) -> Any:
-    through = g * first
-    return through - output * _sum(F, through, dim) - first * _sum(F, g * output, dim)
-
-
 _softmax = op("softmax", "SoftmaxBackward0", _softmax_kernel, ("self",), tangent="formulas",
               self=lambda F, g, result, dim: F.softmax_backward(g, result, dim=dim))  # fmt: skip
 
@@ -89,7 +84,7 @@ op("softmax_turn", "SoftmaxBackwardBackwardBackward0", _turn_kernel, ("grad", "o
             "other": lambda F, t, grad, output, dim: F.softmax_turn(grad, t, output, dim=dim),
             "output": lambda F, t, grad, other, dim: _crossed(F, other, grad, t, dim)},
    grad=lambda F, g, other, output, dim: F.softmax_bend(g, other, output, dim=dim),
-   other=lambda F, g, grad, output, dim: _turned_back(F, g, grad, output, dim),
+   other=lambda F, g, grad, output, dim: F.softmax_turn(grad, g, output, dim=dim),
    output=lambda F, g, grad, other, dim: _crossed(F, grad, other, g, dim))  # fmt: skip
 
 _log_softmax = op("log_softmax", "LogSoftmaxBackward0", _log_softmax_kernel, ("self",),

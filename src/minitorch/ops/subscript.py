@@ -285,7 +285,7 @@ def _viewed(input: Any, index: Any, written: bool = False) -> tuple[Any, Indices
             free -= _dims_taken(part)
         parts.append(part)
     if free < 0:
-        if input._array.ndim == 0 and all([isinstance(part, int) for part in parts]):
+        if input._array.ndim == 0 and all([part.__class__ in (int, Position) for part in parts]):
             return _select(input, 0, parts[0]), None
         raise IndexError(f"too many indices for tensor of dimension {input._array.ndim}")
     viewed, dim = input, 0

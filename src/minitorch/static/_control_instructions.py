@@ -18,11 +18,7 @@ class Control:
     ----------
     inputs, outputs, reads : tuple of Slot
         As those of other instructions.
-    opens, closes : bool
-        Whether it begins, or ends, what is indented.
     """
-
-    opens = closes = False
 
     def __init__(self, inputs: Sequence[Slot] = (), outputs: Sequence[Slot] = (), reads: Sequence[Slot] = ()) -> None:
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
@@ -35,8 +31,6 @@ class Control:
 class BranchBegins(Control):
     """What follows runs only where a condition is true, or is not, as *wanted* says."""
 
-    opens = True
-
     def __init__(self, condition: Slot, wanted: bool) -> None:
         super().__init__([condition])
         self.wanted = wanted
@@ -48,8 +42,6 @@ class BranchBegins(Control):
 
 class BranchEnds(Control):
     """A branch ends."""
-
-    closes = True
 
     def __init__(self, branch: BranchBegins) -> None:
         super().__init__()
@@ -71,8 +63,6 @@ class LoopBegins(Control):
         Whether their values in each round are kept.
     """
 
-    opens = True
-
     def __init__(self, inputs: Sequence[Slot], outputs: Sequence[Slot], labels: list[str], keeps: bool) -> None:
         super().__init__(inputs, outputs)
         self.labels, self.keeps = labels, keeps
@@ -88,8 +78,6 @@ class LoopTest(Control):
 
 class LoopEnds(Control):
     """A round ends, of which the inputs are the variables' next values; the outputs are those at the end of the loop."""
-
-    closes = True
 
     def __init__(
         self, inputs: Sequence[Slot], outputs: Sequence[Slot], loop: LoopBegins, around: Sequence[Slot]
@@ -110,8 +98,6 @@ class BackBegins(Control):
         What the gradients are called that are added up over the rounds.
     """
 
-    opens = True
-
     def __init__(self, inputs: Sequence[Slot], outputs: Sequence[Slot], loop: LoopBegins, sums: list[str]) -> None:
         super().__init__(inputs, outputs)
         self.loop, self.sums = loop, sums
@@ -120,8 +106,6 @@ class BackBegins(Control):
 class BackEnds(Control):
     """A round ends: the inputs are the next gradients, what is added up, and the zeros that the sums are where there was no
     round; the outputs are the gradients at the end and the sums."""
-
-    closes = True
 
     def __init__(
         self, inputs: Sequence[Slot], outputs: Sequence[Slot], back: BackBegins, around: Sequence[Slot]

@@ -15,7 +15,7 @@ from .._op import Row
 from .._runtime import wrap
 from ..ops.from_data import tensor
 from ._compile import Compiled
-from ._functions import ITEM, Eager
+from ._functions import Eager
 from ._instructions import NotOneTruth
 from ._memory import MemoryPlan
 from ._nodes import Node, Placeholder, of_new
@@ -346,10 +346,16 @@ def _array(node: Any, value: Any, dtype: Any) -> np.ndarray:
 
 
 def _shows_functions_memory(node: Any) -> bool:
-    """Whether a node is what a function of people's own gave, which may keep it, or a view of that."""
-    while node.op is ITEM or (isinstance(node.op, Row) and node.op.view):
-        node = node.inputs[0]
-    return isinstance(node.op, Eager)
+    """Whether a node may be what a function of people's own gave, which may keep it, or a view of that."""
+    todo, seen = [node], set()
+    while todo:
+        node = todo.pop()
+        if isinstance(node.op, Eager):
+            return True
+        if id(node) not in seen and not (isinstance(node.op, Row) and not node.op.view):
+            seen.add(id(node))
+            todo += node.uses()
+    return False
 
 
 def _check_shape(node: Any, shape: tuple[int, ...], fixed: tuple[Any, ...]) -> None:

@@ -44,7 +44,9 @@ class GraphFunction:
         for node in placeholders:
             name = re.sub(r"\W", "_", str(node.label))
             name = name if name.isidentifier() and not keyword.iskeyword(name) else f"_{name}"
-            names.append(name + "_" * names.count(name))
+            while name in names:
+                name += "_"
+            names.append(name)
         self.names = {str(node.label): name for node, name in zip(placeholders, names)}
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         self.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])

@@ -218,9 +218,7 @@ def _itself(size: Any, a: float, b: float) -> Iterator[Number]:
         for c in _inverse(a):
             yield Number("/", (size, _plain(c)))
         return
-    yield _plus(_times(a, size) if a != 1 else size, b)
-    if a < 0:
-        yield Number("-", (_plain(b), _times(-a, size)))
+    yield _plus(_times(a, size), b)
     for c in _inverse(a):
         yield _plus(Number("/", (size, _plain(c))), b)
 
@@ -265,8 +263,6 @@ def _of_root(size: Any, a: float, b: float) -> Iterator[Number]:
     """About ``a * sqrt(size) + b``."""
     for root in (Number("sqrt", (size,)), Number("**", (size, 0.5))):
         yield _plus(_times(a, root), b)
-        if a < 0:
-            yield Number("-", (_plain(b), _times(-a, root)))
 
 
 def _share(size: Any, a: float, b: float) -> Iterator[Number]:
@@ -274,9 +270,6 @@ def _share(size: Any, a: float, b: float) -> Iterator[Number]:
     if not b:
         return
     yield _plus(Number("/", (_plain(a), size)), b)
-    if a < 0:
-        yield Number("-", (_plain(b), Number("/", (_plain(-a), size))))
-    yield Number("+", (_plain(b), Number("/", (_plain(a), size))))
     ratio, rest = Fraction(b).limit_denominator(100), Fraction(a).limit_denominator(100)
     p, q, r = (
         ratio.numerator * rest.denominator,

@@ -407,7 +407,7 @@ class Trial:
         leaves, spec = tree_flatten(example.given)
         for way in (None,) if values is None else values.ways:
             arrays = [t._array if values is None else values(t._array, way) for t in tensors]
-            given = own_tensors([a.copy() for a in arrays], example.required)
+            given = own_tensors(arrays, example.required)
             args, kwargs = tree_unflatten([given[x] if isinstance(x, Slot) else x for x in leaves], spec)
             try:
                 with set_grad_enabled(example.recording), warnings.catch_warnings():

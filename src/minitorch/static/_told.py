@@ -214,12 +214,15 @@ def _is_dropped(frame: FrameType) -> bool:
 
 def _argument(frame: FrameType) -> Any:
     """What stands in the only argument of the call that a frame makes; MISSING where that is no variable or attribute."""
-    before = [i for i in instructions_of(frame.f_code)[: _instruction(frame)] if i.opname not in _SAYS_NOTHING]
+    known = instructions_of(frame.f_code)[: _instruction(frame) + 1]
+    before = [i for i in known[:-1] if i.opname not in _SAYS_NOTHING]
     names: list[str] = []
     while before and before[-1].opname == "LOAD_ATTR":
         names.append(before.pop().argval)
     last: dis.Instruction | None = before[-1] if before else None
     if last is None or not last.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL")):
+        return MISSING
+    if any([i.is_jump_target and i.offset > last.offset for i in known]):  # as after "a if c else b"
         return MISSING
     value = {**frame.f_globals, **frame.f_locals}.get(last.argval, MISSING)
     for name in reversed(names):

@@ -79,7 +79,7 @@ class Variant:
         if self.recorded and any(map(self._trains, instructions)):
             self.recorded = any([_leads_back(t) for t in results])
         self._places = [places.get(slot) for slot in slots]
-        histories = [None if place else spent(t) for t, place in zip(results, self._places)]
+        histories = [None if place or self.recorded else spent(t) for t, place in zip(results, self._places)]
         self._histories = [(n, history) for n, history in enumerate(histories) if history is not None]
         self.runs = 0
         self._marks = inference_mode_on.get()

@@ -215,10 +215,14 @@ class Module:
 
     def _try(self, function: Any, blocks: list[Block]) -> None:
         """Run what has loops or branches on its example."""
-        for body, block in zip(self.bodies, blocks):
-            if not any([isinstance(ins, Control) for ins in body.instructions]):
-                continue
-            trial = Trial(self.function_from(self._text(loads=False)), body, function, {})
+        tried = [
+            (body, block)
+            for body, block in zip(self.bodies, blocks)
+            if any([isinstance(ins, Control) for ins in body.instructions])
+        ]
+        written = self.function_from(self._text(loads=False)) if tried else None
+        for body, block in tried:
+            trial = Trial(written, body, function, {})
             if not trial.gives(block.examples, [body.trace.arrays[slot] for slot in body.plan.results]):
                 raise RuntimeError(
                     "to_python(): the code would give other bits than the graph for the example: the first rounds of a loop "
