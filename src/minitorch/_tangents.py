@@ -39,13 +39,16 @@ class Level(ByArray):
         The levels that it stands in.
     find : function
         From the ``id`` of an array to its entry, or None.
+    histories : bool
+        Whether tangents have the histories that PyTorch's have by terms that are zero, so that ``autograd.grad`` gives zeros
+        of them: where people ask it of what ``unpack_dual`` gives.  The transforms give zeros themselves.
     """
 
-    __slots__ = ("find", "outer")
+    __slots__ = ("find", "histories", "outer")
 
-    def __init__(self, outer: tuple[Level, ...] = ()) -> None:
+    def __init__(self, outer: tuple[Level, ...] = (), histories: bool = False) -> None:
         self.entries: dict[int, Entry] = {}
-        self.outer, self.find = outer, self.entries.get
+        self.outer, self.find, self.histories = outer, self.entries.get, histories
 
     def of(self, tensor: Any) -> Any:
         """A tensor's tangent, a Tensor; None for a constant."""
@@ -249,8 +252,10 @@ def _apply(level: Level, rule: Rule, call: Any, tangents: list[Any]) -> None:
                 level.raw_result(out, tangent, given)
         return
     with computing(level.outer):
-        found = rule.function(traced, tangents, call.inputs, call.params, outputs if call.row.outputs else outputs[0])
-        for out, tangent in zip(outputs, found if call.row.outputs else (found,)):
+        found = _by_rule(rule, call, tangents)
+        if level.histories and call.made is not None and grad_on() and any([t is None for t in tangents]):
+            found = _with_histories(found, rule, call, tangents)
+        for out, tangent in zip(outputs, found):
             if tangent is not None and out._array.dtype.kind == "f":
                 if rule.kind == "view" and out._alias is not None and out._alias.parent is not None:
                     level[out._array] = tangent
@@ -258,8 +263,35 @@ def _apply(level: Level, rule: Rule, call: Any, tangents: list[Any]) -> None:
                     level.result(out, tangent, tangents)
 
 
+def _by_rule(rule: Rule, call: Any, tangents: list[Any]) -> tuple[Any, ...]:
+    """What the rule gives for tangents that are Tensors: one of each output."""
+    if call.row.outputs:
+        outputs: tuple[Any, ...] = rule.function(traced, tangents, call.inputs, call.params, call.outputs)
+        return outputs
+    return (rule.function(traced, tangents, call.inputs, call.params, call.outputs[0]),)
+
+
+def _with_histories(found: tuple[Any, ...], rule: Rule, call: Any, tangents: list[Any]) -> tuple[Any, ...]:
+    """The same tangents, with the histories that they would have if the inputs without tangents had zeros, as in PyTorch.
+
+    So what is multiplied with them gets zeros for a gradient.
+    """
+    if all([t is None or t.requires_grad for t in found]) or rule.kind in ("linear", "view"):
+        return found
+    zeros = [
+        made(np.zeros_like(call.inputs[place]._array)) if t is None else None for place, t in zip(rule.places, tangents)
+    ]
+    nowhere = wrap(np.empty(0, np.int64))
+    return tuple(
+        [
+            t if t is None or term is None or not term.requires_grad else t + traced.sum_all(traced.take(term, nowhere))
+            for t, term in zip(found, _by_rule(rule, call, zeros))
+        ]
+    )
+
+
 # -- levels ------------------------------------------------------------------------------------------------------------
-def enter() -> Level:
+def enter(histories: bool = False) -> Level:
     """Enter a level inside those that are active; tangents are computed from now on, until ``leave``."""
     global _count
     _lock.acquire()  # in half the time that a block takes
@@ -268,7 +300,7 @@ def enter() -> Level:
     _count += 1
     _lock.release()
     outer = active_levels()
-    level = Level(outer)
+    level = Level(outer, histories)
     levels.set((*outer, level))
     return level
 

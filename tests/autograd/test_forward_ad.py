@@ -637,3 +637,52 @@ def test_a_write_into_a_primal_gives_it_a_tangent_and_leaves_its_dual_as_it_is()
             assert tangent(primal) == T.tolist()
             assert tangent(part) == T.tolist()[1:]
             assert tangent(whole) == before
+
+
+@pytest.mark.parametrize("of_point", [False, True])
+@pytest.mark.parametrize("of_tangent", [False, True])
+def test_tangents_have_the_histories_that_pytorchs_have(of_point: bool, of_tangent: bool) -> None:
+    ones = torch.ones
+    multiplied = {  # with something: the terms of what has no tangent are zeros that depend on it
+        "mul": lambda x: x * 2,
+        "div": lambda x: x / ones(3),
+        "written": lambda x: ones(3).mul_(x),
+        "mm": lambda x: x[None] @ ones(3, 2),
+        "linear": lambda x: torch.nn.functional.linear(x, ones(2, 3), ones(2)),
+        "conv": lambda x: torch.nn.functional.conv1d(x[None, None], ones(1, 1, 2)),
+        "solve": lambda x: torch.linalg.solve(2 * torch.eye(3), x),
+        "remainder": lambda x: x.remainder(ones(3)),
+        "kl_div": lambda x: torch.nn.functional.kl_div(x, ones(3), reduction="sum"),
+        "exp": lambda x: x.exp(),
+    }
+    alone = {
+        "neg": lambda x: -x,
+        "sum": lambda x: x.sum(),
+        "add": lambda x: x + ones(3),
+        "view": lambda x: x.view(3, 1),
+        "cat": lambda x: torch.cat([x, ones(2)]),
+        "maximum": lambda x: torch.maximum(x, ones(3)),
+        "where": lambda x: torch.where(x > 1, x, -x),
+    }
+    for name, function in (multiplied | alone).items():
+        x, t = X.clone().requires_grad_(of_point), T.clone().requires_grad_(of_tangent)
+        with fwAD.dual_level():
+            found = fwAD.unpack_dual(function(fwAD.make_dual(x, t))).tangent
+        expected = of_tangent or (of_point and name in multiplied)
+        assert (found.requires_grad, found.grad_fn is not None) == (expected, expected), name
+        if name in multiplied and name != "exp" and of_point and not of_tangent:
+            (gradient,) = torch.autograd.grad(found.sum(), x)
+            assert gradient.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_the_tangent_of_a_gradient_has_the_history_of_the_direction() -> None:
+    x, direction = torch.tensor([1.0, 2.0]), torch.tensor([3.0, -1.0], requires_grad=True)
+    gradient = torch.func.grad(lambda x: (x**3).sum())
+    for found in (
+        jvp(gradient, (x,), (direction,))[1],
+        jvp(lambda x: torch.func.vjp(torch.pow, x, torch.tensor(3.0))[1](torch.ones(2))[0], (x,), (direction,))[1],
+        jvp(lambda x: torch.func.jacrev(torch.sum)(x**3) @ torch.diag(3 * x**2), (x,), (direction,))[1],
+    ):
+        np.testing.assert_allclose(found.tolist(), [18.0, -12.0], rtol=1e-6)
+        (by_direction,) = torch.autograd.grad(found.sum(), direction)
+        np.testing.assert_allclose(by_direction.tolist(), [6.0, 12.0], rtol=1e-6)

@@ -171,6 +171,15 @@ def gradients(
     return list(grad([o for o, _ in pairs], list(inputs), [v for _, v in pairs], allow_unused=True, **options))
 
 
+def with_tangents(tensors: Sequence[Any]) -> Iterator[Any]:
+    """Tensors, their tangents at the levels of forward mode, and the tangents of these."""
+    yield from tensors
+    for level in active_levels():
+        there = [tangent for tangent in map(level.of, tensors) if tangent is not None]
+        with computing(level.outer):
+            yield from with_tangents(there)
+
+
 _over: weakref.WeakSet[Any] = weakref.WeakSet()
 """Leaves of levels that are over, of which results with a history are about: to levels that go on they are nothing outside."""
 
@@ -248,7 +257,8 @@ class Level:
         self, outputs: Sequence[Any], inputs: Sequence[Any], vectors: Sequence[Any] | None = None, **options: Any
     ) -> list[Any]:
         """Gradients, with the history that something outside needs and no other; zeros for inputs without influence."""
-        needed = any([self.leads_out(t) for t in (*outputs, *(vectors or ())) if isinstance(t, _runtime.Tensor)])
+        given = [t for t in (*outputs, *(vectors or ())) if isinstance(t, _runtime.Tensor)]
+        needed = any([self.leads_out(t) for t in with_tangents(given)])
         with recording():
             found = gradients(outputs, inputs, vectors, create_graph=needed, **options)
         filled = [zeros_like(i) if g is None else g for g, i in zip(found, inputs)]

@@ -45,7 +45,7 @@ def enter_dual_level() -> int:
         raise RuntimeError(
             "Nested forward mode AD is not supported at the moment: there is one dual level at a time; func.jvp nests"
         )
-    _entered.set(_tangents.enter())
+    _entered.set(_tangents.enter(histories=True))
     return 0
 
 
