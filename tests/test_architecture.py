@@ -36,7 +36,7 @@ LAYERS = [
     ["_modes", "_layouts"],
     ["_tape"],
     ["_views"],
-    ["_records", "_as_one", "_passes", "_module_paths", "_value_notes"],
+    ["_sites", "_records", "_as_one", "_passes", "_module_paths", "_value_notes"],
     ["_stories"],
     ["_runtime"],
     ["_random", "_random_args", "_random_words", "_limits", "_samplers"],

@@ -112,10 +112,8 @@ from ._storage import is_storage
 from ._tensor import Tensor
 from .ops import _returns as return_types
 from .ops.activation import celu, hardshrink, prelu, relu, relu_, selu, threshold
+from .ops.adaptive_pool import adaptive_avg_pool1d, adaptive_max_pool1d
 from .ops.arrange import (
-    diag,
-    diag_embed,
-    diagflat,
     flip,
     fliplr,
     flipud,
@@ -123,7 +121,6 @@ from .ops.arrange import (
     roll,
     rot90,
     tile,
-    trace,
     tril,
     tril_indices,
     triu,
@@ -211,6 +208,7 @@ from .ops.creation import empty, empty_like, eye, full, full_like, ones, ones_li
 from .ops.determinants import input_det as det
 from .ops.determinants import input_slogdet as slogdet
 from .ops.determinants import logdet
+from .ops.diagonals import diag, diag_embed, diagflat, diagonal, trace
 from .ops.discrete import angle, frexp, gcd, heaviside, lcm, nextafter
 from .ops.distances import cdist, dist, pdist, renorm
 from .ops.einsum import einsum, inner, tensordot
@@ -250,7 +248,7 @@ from .ops.factorisations import input_lu_solve as lu_solve
 from .ops.factorisations import lu_unpack
 from .ops.from_data import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, scalar_tensor, tensor
 from .ops.gamma_normal import igamma, igammac, mvlgamma
-from .ops.gather import gather, index_reduce, scatter, scatter_add, scatter_reduce, take_along_dim
+from .ops.gather import gather, scatter, scatter_add, take_along_dim
 from .ops.index import index_add, index_copy, index_fill, index_select
 from .ops.join import (
     cartesian_prod,
@@ -326,14 +324,7 @@ from .ops.pointwise import (
     subtract,
     true_divide,
 )
-from .ops.pool import (
-    adaptive_avg_pool1d,
-    adaptive_max_pool1d,
-    avg_pool1d,
-    max_pool1d,
-    max_pool2d,
-    max_pool3d,
-)
+from .ops.pool import avg_pool1d, max_pool1d, max_pool2d, max_pool3d
 from .ops.powers import float_power, ldexp, pow, rsqrt, sqrt, square
 from .ops.quantile import bincount, histc, nanquantile, quantile
 from .ops.random import (
@@ -362,12 +353,12 @@ from .ops.sampled import sample_dirichlet as _sample_dirichlet  # noqa: F401
 from .ops.sampled import standard_gamma as _standard_gamma  # noqa: F401
 from .ops.sampled import standard_gamma_grad as _standard_gamma_grad  # noqa: F401
 from .ops.scan import cummax, cummin, cumprod, cumsum, diff, logcumsumexp
+from .ops.scatter_reduce import index_reduce, scatter_reduce
 from .ops.shape import (
     adjoint,
     atleast_1d,
     atleast_2d,
     atleast_3d,
-    diagonal,
     flatten,
     moveaxis,
     movedim,

@@ -11,8 +11,9 @@ import numpy as np
 from . import _fades
 from ._args import flag
 from ._modes import Observer, observers
-from ._records import Recording, recordings, site_of
+from ._records import Recording, recordings
 from ._runtime import raw
+from ._sites import site_of
 from ._tape import AccumulateGrad, Node, extras_of
 
 

@@ -12,7 +12,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from ._args import CONVERTERS
-from ._records import WRITTEN
+from ._sites import WRITTEN
 
 if TYPE_CHECKING:
     from ._op import Row

@@ -28,7 +28,7 @@ class Fade(NamedTuple):
     op : str
         The operation.
     mark : tuple or None
-        Where it was called: see ``_records.site_of``.
+        Where it was called: see ``_sites.site_of``.
     before, after : float
         The share of zeros in the gradient that came in, and in the one that went out; ``after`` is 2 where none went out.
     why : str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Any
 
-from ._records import running_path
+from ._sites import running_path
 from ._tape import extras_of
 
 _enclosing: ContextVar[tuple[Any, ...]] = ContextVar("enclosing_modules", default=())

@@ -14,8 +14,9 @@ import numpy as np
 from . import _runtime
 from ._modes import Observer
 from ._nonfinite_causes import usual_cause
-from ._records import name_of, notes_of, op_name, site_of
+from ._records import name_of, notes_of, op_name
 from ._runtime import raw, unsaved
+from ._sites import site_of
 from ._tape import AccumulateGrad, Node, Output, extras_of
 
 

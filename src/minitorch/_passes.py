@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ._records import (
-    Positions,
-    Site,
-    getframe,
-    history,
-    mark_at,
-    name_of_leaf,
-    next_moment,
-    note_writer,
-    notes_of,
-    recordings,
-    site_of,
-)
+from ._records import Positions, history, name_of_leaf, next_moment, note_writer, notes_of, recordings
+from ._sites import Site, getframe, mark_at, site_of
 from ._tape import AccumulateGrad, Output, extras_of, next_position
 
 _SHOWN = 8

@@ -1,155 +1,35 @@
 """What is noted while recording is on: where nodes were made, where values left the graph, what became of gradients.
 
 ``autograd.record_sites`` switches it on; nothing is noted otherwise.  A note belongs to what it is about (a node, a tensor, a
-leaf) and is freed with it; what has no such place is kept by the ``record_sites`` object itself.  A *mark* is where a call was
-made, as cheap as can be: ``(code, offset, module path)``, with the whole stack in anomaly mode; ``site_of`` reads it.
+leaf) and is freed with it; what has no such place is kept by the ``record_sites`` object itself.
 """
 
 from __future__ import annotations
 
 import itertools
 import linecache
-import os.path
-import sys
-import traceback
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ._errors import public_name
 from ._extras import Extras
 from ._modes import Observer, grad_on, inference_mode_on, mode_place, observers
+from ._sites import PACKAGE, Site, calls_at, getframe, is_theirs, mark_at, module_path, site_of, stacks, theirs
 from ._tape import AccumulateGrad, Node, Output, extras_of, next_position
 from ._views import root_of
 
-_PACKAGE = os.path.dirname(__file__)
-WRITTEN = "<op "
-"""How the names of files begin that are none, but of rows' written code."""
-_theirs: set[str] = set()
-_ours: set[str] = set()
-"""Files by name: the user's; and the package's with its generated code, which are no places in the user's program."""
 _MOST = 16
 """How many cuts are remembered for one value."""
 _MOST_OF_PASS = 1000
 """How many for one backward pass."""
 
-getframe = sys._getframe
 next_moment = itertools.count(1).__next__
 """The time of what is noted: what came later has a larger number."""
-running_path: ContextVar[str] = ContextVar("module_path", default="")
-module_path = running_path.get
-"""The path, in the model that was called, of the module that is running."""
-
-
-# -- places ------------------------------------------------------------------------------------------------------------
-class Site(NamedTuple):
-    """Where in the user's program something was called.
-
-    Attributes
-    ----------
-    file : str
-    line : int
-    function : str
-    module : str
-        The path of the module that was running in the model that was called, such as ``encoder.0``; the model's class where it
-        was the model itself; empty outside modules.
-    columns : tuple of (int, int) or None
-        Where the call begins and ends in the line (-1 where it goes on in further ones), in bytes of UTF-8.
-    calls : tuple of (str, int, str)
-        In anomaly mode the calls that led here, outermost first: file, line, function.
-    """
-
-    file: str
-    line: int
-    function: str
-    module: str = ""
-    columns: tuple[int, int] | None = None
-    calls: tuple[tuple[str, int, str], ...] = ()
-
-    def __str__(self) -> str:
-        return f'File "{self.file}", line {self.line}, in {self.function}'
-
-    @property
-    def short(self) -> str:
-        """``train.py:41``."""
-        return f"{os.path.basename(self.file)}:{self.line}"
-
-    @property
-    def source(self) -> str:
-        """The line's text, if the file can be read."""
-        return linecache.getline(self.file, self.line).strip()
-
-    @property
-    def expression(self) -> str:
-        """The text of the call itself; the rest of its first line, where it has several."""
-        line = linecache.getline(self.file, self.line).encode()
-        return line[slice(*self.columns)].decode(errors="replace").strip() if self.columns else ""
-
-    @property
-    def text(self) -> str:
-        """The call's traceback, formatted, in anomaly mode; empty otherwise."""
-        return "".join(traceback.format_list([traceback.FrameSummary(*call) for call in self.calls]))
-
-
-def mark_at(frame: FrameType | None) -> Any:
-    """The mark of the innermost of the calls at *frame* that is the user's."""
-    while frame is not None:
-        if (name := frame.f_code.co_filename) in _theirs or is_theirs(name):
-            mark = frame.f_code, frame.f_lasti, module_path()
-            return (*mark, _calls(frame)) if _stacks else mark
-        frame = frame.f_back
-    return None
-
-
-def users_frame(frame: FrameType | None) -> FrameType | None:
-    """The innermost of the calls at *frame* that is the user's."""
-    while frame is not None and not is_theirs(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame
-
-
-def is_theirs(file: str) -> bool:
-    """Whether a file is none of the package's."""
-    if file in _ours:
-        return False
-    ours = file.startswith((WRITTEN, _PACKAGE))
-    (_ours if ours else _theirs).add(file)
-    return not ours
-
-
-def site_of(mark: Any) -> Site | None:
-    """The place that a mark stands for."""
-    if mark is None:
-        return None
-    code, offset, path, *calls = mark
-    line, end, first, last = _position(code, offset)
-    columns = None if first is None else (first, last if end == line else -1)
-    return Site(code.co_filename, line, code.co_name, path, columns, tuple(calls[0]) if calls else ())
-
-
-def _position(code: CodeType, offset: int | None) -> Any:
-    for index, position in enumerate(code.co_positions()):
-        if offset is not None and index == offset // 2:
-            return position if position[0] is not None else (code.co_firstlineno, None, None, None)
-    return code.co_firstlineno, None, None, None
-
-
-def _calls(frame: FrameType | None) -> list[tuple[str, int, str]]:
-    calls = []
-    while frame is not None:
-        calls.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
-        frame = frame.f_back
-    return calls[::-1]
-
-
-def current_site() -> Site | None:
-    """The site of the user's line that is running."""
-    return site_of(mark_at(getframe(1)))
 
 
 # -- what left the graph -----------------------------------------------------------------------------------------------
@@ -251,7 +131,7 @@ class Cut:
     @property
     def mode_site(self) -> Site | None:
         """Where recording was switched off: the line of the ``with`` statement, the call, or the decorator."""
-        if self.kind not in _MODES or self.mode_mark is None or self.mode_mark[0].co_filename.startswith(_PACKAGE):
+        if self.kind not in _MODES or self.mode_mark is None or self.mode_mark[0].co_filename.startswith(PACKAGE):
             return None
         site = site_of((*self.mode_mark, ""))
         if site is not None and self.mode_mark[1] is None:  # the decorators of a function: which of them
@@ -361,8 +241,6 @@ marker = Marker()
 
 recordings: list[Any] = []
 """The recordings that are on."""
-_stacks: list[Any] = []
-"""Those of them that want the whole stack with each mark."""
 _cut: list[None] = []
 """Not empty once a value has left the graph while recording was on."""
 
@@ -397,15 +275,15 @@ class Recording:
         recordings.append(self)
         _ended.clear()
         if self._wants_stacks:
-            _stacks.append(self)
+            stacks.append(self)
 
     def stop(self) -> None:
         """Switch it off; again, or of one that is off: nothing happens."""
         if self in recordings:
             recordings.remove(self)
             self.until = next_position()
-            if self in _stacks:
-                _stacks.remove(self)
+            if self in stacks:
+                stacks.remove(self)
             if not recordings:
                 observers.remove(marker)
                 _known.clear()
@@ -427,11 +305,11 @@ def observe(row: Any, out: Any, inputs: tuple[Any, ...], params: tuple[Any, ...]
     """
     if recordings:
         frame: Any = getframe(2)  # who called the recording function
-        while (code := frame.f_code).co_filename not in _theirs:  # as mark_at, without a call
+        while (code := frame.f_code).co_filename not in theirs:  # as mark_at, without a call
             if is_theirs(code.co_filename) or frame.f_back is None:
                 break
             frame = frame.f_back
-        mark = (code, frame.f_lasti, module_path(), _calls(frame)) if _stacks else (code, frame.f_lasti, module_path())
+        mark = (code, frame.f_lasti, module_path(), calls_at(frame)) if stacks else (code, frame.f_lasti, module_path())
         cuts = cuts_of(inputs) if _cut else ()
         node = out[0]._node if out.__class__ is tuple else out._node
         if node is None or out.__class__ is tuple:  # of several, some may be no part of the graph

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ._errors import scalar_name
-from ._records import name_of, notes_of, site_of
+from ._records import name_of, notes_of
+from ._sites import site_of
 from ._tape import AccumulateGrad, Node, Output
 
 RECORD = "torch.autograd.record_sites()"

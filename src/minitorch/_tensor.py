@@ -30,6 +30,7 @@ from .ops import (
     covariance,
     creation,
     determinants,
+    diagonals,
     discrete,
     distances,
     einsum,
@@ -64,6 +65,7 @@ from .ops import (
 from .ops import gather as gathers
 from .ops import index as along
 from .ops import quantile as quantiles
+from .ops import scatter_reduce as scatter_reductions
 from .ops import shape as shapes
 from .ops import softmax as softmaxes
 from .ops import sort as sorts
@@ -327,7 +329,7 @@ class Tensor(metaclass=legacy.TensorMeta):
     transpose, swapdims, swapaxes = shapes.transpose, shapes.transpose, shapes.swapaxes
     transpose_ = swapdims_ = swapaxes_ = shape_inplace.transpose_
     movedim = moveaxis = shapes.movedim
-    diagonal = shapes.diagonal
+    diagonal = diagonals.diagonal
     split, split_with_sizes, chunk, tensor_split = (
         join.split_method,
         join.split_with_sizes,
@@ -349,7 +351,7 @@ class Tensor(metaclass=legacy.TensorMeta):
         in_place(arrange.tril, fills=True),
         in_place(arrange.triu, fills=True),
     )
-    diag, diag_embed, diagflat, trace = arrange.diag, arrange.diag_embed, arrange.diagflat, arrange.trace
+    diag, diag_embed, diagflat, trace = diagonals.diag, diagonals.diag_embed, diagonals.diagflat, diagonals.trace
     unfold, as_strided, as_strided_ = memory.unfold, memory.as_strided, shape_inplace.as_strided_
     stride, storage_offset, _base, _is_view = (
         memory.stride,
@@ -367,14 +369,14 @@ class Tensor(metaclass=legacy.TensorMeta):
     index_add, index_add_ = along.index_add, in_place(along.index_add)
     index_copy, index_copy_ = along.index_copy, in_place(along.index_copy)
     index_fill, index_fill_ = along.index_fill, in_place(along.index_fill, fills=True)
-    index_reduce, index_reduce_ = gathers.index_reduce, in_place(gathers.index_reduce)
+    index_reduce, index_reduce_ = scatter_reductions.index_reduce, in_place(scatter_reductions.index_reduce)
     select_scatter, slice_scatter = view_scatter.select_scatter, view_scatter.slice_scatter
     diagonal_scatter, as_strided_scatter = view_scatter.diagonal_scatter, view_scatter.as_strided_scatter
     fill_diagonal_ = view_scatter.fill_diagonal_
     gather, take_along_dim = gathers.gather, gathers.take_along_dim
     scatter, scatter_ = gathers.scatter, in_place(gathers.scatter)
     scatter_add, scatter_add_ = gathers.scatter_add, in_place(gathers.scatter_add)
-    scatter_reduce, scatter_reduce_ = gathers.scatter_reduce, in_place(gathers.scatter_reduce)
+    scatter_reduce, scatter_reduce_ = scatter_reductions.scatter_reduce, in_place(scatter_reductions.scatter_reduce)
     take = masked.take
     put, put_ = masked.put, in_place(masked.put)
     masked_select = masked.masked_select

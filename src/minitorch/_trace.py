@@ -18,7 +18,7 @@ from . import _op, _runtime
 from ._choices import Choice, Number
 from ._identity import owner
 from ._modes import Observer, observers
-from ._records import getframe, mark_at
+from ._sites import getframe, mark_at
 from ._trace_instructions import (
     Applied,
     ArraySlot,

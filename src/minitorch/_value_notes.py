@@ -7,7 +7,8 @@ from typing import Any
 
 from ._as_one import inside
 from ._modes import observers
-from ._records import Cut, cuts_of, distinct, getframe, mark_at, mode_now, notes_of, observing, recordings, tensors_in
+from ._records import Cut, cuts_of, distinct, mode_now, notes_of, observing, recordings, tensors_in
+from ._sites import getframe, mark_at
 from ._tape import AccumulateGrad, extras_of
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import minitorch as torch
 from minitorch._modes import observers
-from minitorch._records import site_of
+from minitorch._sites import site_of
 from minitorch._tape import Node
 from minitorch.autograd import forward_ad as fwAD
 from minitorch.autograd import record_sites

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 import minitorch as torch
 from minitorch import _records, nn
 from minitorch._modes import mode_place, observers
-from minitorch._records import Positions, known_recordings, module_path, notes_of, recordings, site_of
+from minitorch._records import Positions, known_recordings, notes_of, recordings
+from minitorch._sites import module_path, site_of
 from minitorch.autograd import Tape, record_sites
 
 HERE = __file__

@@ -18,8 +18,9 @@ from typing import Any
 from .._anomaly import Check, Run, watchers
 from .._differentiate import GradientEdge
 from .._engine import current_pass, fitted, run_nodes
-from .._records import Recording, is_theirs, mark_at, name_of, users_frame
+from .._records import Recording, name_of
 from .._runtime import Tensor
+from .._sites import is_theirs, mark_at, users_frame
 from .._tape import AccumulateGrad, Node, Output
 from ._entries import Entry, Saved
 from ._prompt import Prompt

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _runtime
 from .._dtypes import dtype
-from .._records import Site, site_of
+from .._sites import Site, site_of
 from .._size import Size
 from .._tape import Node
 

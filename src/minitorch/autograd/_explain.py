@@ -11,7 +11,8 @@ from .. import _runtime
 from .._autograd_methods import retains_grad
 from .._fades import Fade, Way
 from .._nonfinite import has_nonfinite
-from .._records import getframe, mark_at, name_of, site_of
+from .._records import name_of
+from .._sites import getframe, mark_at, site_of
 from .._views import current_node
 from ._explain_case import RECORD
 from ._explain_none import WhyNone

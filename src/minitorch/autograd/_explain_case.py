@@ -11,7 +11,8 @@ from .._engine import Walk, run
 from .._fades import Way
 from .._passes import Pass
 from .._reach import reachable
-from .._records import known_recordings, notes_of, site_of
+from .._records import known_recordings, notes_of
+from .._sites import site_of
 from .._tape import AccumulateGrad
 from .._views import current_node
 from ._explanation import Evidence

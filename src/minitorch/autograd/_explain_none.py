@@ -10,7 +10,8 @@ from .._autograd_methods import is_inference
 from .._differentiate import get_gradient_edge
 from .._passes import Pass, label
 from .._reach import reachable
-from .._records import Cut, history, notes_of, op_name, site_of
+from .._records import Cut, history, notes_of, op_name
+from .._sites import site_of
 from .._tape import AccumulateGrad, Output
 from .._views import current_node
 from ._explain_case import RECORD, Case

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .._records import Site
+from .._sites import Site
 
 
 class Evidence(NamedTuple):

@@ -14,7 +14,8 @@ from .. import _runtime
 from .._modes import Observer, observers
 from .._nonfinite import NonfiniteError as NonfiniteError
 from .._nonfinite import note_origin
-from .._records import current_site, is_theirs, mark_at, name_of, op_name
+from .._records import name_of, op_name
+from .._sites import current_site, is_theirs, mark_at
 
 
 class Guard(Observer):

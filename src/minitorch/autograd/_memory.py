@@ -15,7 +15,8 @@ import numpy as np
 from .. import _runtime
 from .._identity import owner
 from .._reach import reachable
-from .._records import Site, name_of, site_of
+from .._records import name_of
+from .._sites import Site, site_of
 from .._tape import AccumulateGrad, Output
 from ._table import bytes_text
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _runtime
 from .._nonfinite import has_nonfinite
-from .._records import Site, site_of
+from .._sites import Site, site_of
 from ._figures import clipped, figures, values
 from ._stepping import is_called, stops_at
 from ._table import parent_text, shape_text, table

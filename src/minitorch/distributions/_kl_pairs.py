@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..nn.functional import softplus
-from ..ops.arrange import diag_embed
 from ..ops.broadcast import broadcast_shapes
 from ..ops.creation import full_like
+from ..ops.diagonals import diag_embed
 from ..ops.solves import solve_triangular
 from ..ops.special import xlogy
 from .bernoulli import Bernoulli

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..ops.arrange import diag_embed
 from ..ops.broadcast import broadcast_tensors
 from ..ops.creation import eye
+from ..ops.diagonals import diag_embed
 from ..ops.factorisations import cholesky
 from ..ops.solves import solve_triangular
 from . import constraints

@@ -14,7 +14,6 @@ from .modules.activation import (
     Hardtanh,
     LeakyReLU,
     LogSigmoid,
-    LogSoftmax,
     Mish,
     PReLU,
     ReLU,
@@ -22,9 +21,6 @@ from .modules.activation import (
     RReLU,
     Sigmoid,
     SiLU,
-    Softmax,
-    Softmax2d,
-    Softmin,
     Softplus,
     Softshrink,
     Softsign,
@@ -121,6 +117,7 @@ from .modules.pooling import (
     MaxPool3d,
 )
 from .modules.rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
+from .modules.softmax import LogSoftmax, Softmax, Softmax2d, Softmin
 from .modules.sparse import Embedding, EmbeddingBag
 from .modules.transformer import (
     Transformer,

@@ -32,6 +32,14 @@ from ..ops.activation import (
     tanhshrink,
     threshold,
 )
+from ..ops.adaptive_pool import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+)
 from ..ops.attention import multi_head_attention_forward, scaled_dot_product_attention
 from ..ops.bag import embedding_bag
 from ..ops.class_loss import cross_entropy, linear_cross_entropy, nll_loss
@@ -73,20 +81,7 @@ from ..ops.margin_loss import (
 from ..ops.noisy import gumbel_softmax, rrelu, rrelu_
 from ..ops.normalize import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
 from ..ops.pad import pad
-from ..ops.pool import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    adaptive_max_pool3d,
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
-    max_pool1d,
-    max_pool2d,
-    max_pool3d,
-)
+from ..ops.pool import avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d
 from ..ops.resample import (
     channel_shuffle,
     fold,

@@ -1,4 +1,4 @@
-"""Rearranged copies: repeated, flipped, rolled, rotated; triangles and diagonal matrices."""
+"""Rearranged copies: repeated, flipped, rolled, rotated; triangles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._device import check_device
 from .._dtypes import INT64, to_numpy
 from .._errors import scalar_name
 from .._layouts import row_major
-from .._op import documents, op
+from .._op import op
 from .._runtime import deliver, traced, wrap
 from . import broadcast, copies
 from . import shape as shapes
@@ -385,100 +385,3 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
     """Rows and columns of the elements on and above a diagonal of a ``(row, col)`` matrix, row by row: ``(2, n)``."""
     check_device(device)
     return _indices("triu_indices", np.triu_indices(*_matrix(row, offset, col)), dtype)
-
-
-# -- diagonal matrices -------------------------------------------------------------------------------------------------
-def _diag_embed_kernel(self: np.ndarray, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> np.ndarray:
-    ndim = self.ndim + 1
-    first, second = dim_of(dim1, ndim), dim_of(dim2, ndim)
-    if first == second:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    n = self.shape[-1] + abs(offset)
-    others = iter(self.shape[:-1])
-    out = np.zeros([n if d in (first, second) else next(others) for d in range(ndim)], self.dtype)
-    shapes._diagonal_kernel(out, offset=offset, dim1=first, dim2=second)[...] = self
-    return out
-
-
-def _diagonal_copy_kernel(self: np.ndarray, *, offset: int = 0) -> np.ndarray:
-    return self.diagonal(offset).copy()
-
-
-_diag_embed = op("diag_embed", "DiagEmbedBackward0", _diag_embed_kernel, ("self",), tangent="linear",
-                 self=lambda F, g, offset, dim1, dim2: F.diagonal(g, offset=offset, dim1=dim1, dim2=dim2))  # fmt: skip
-
-_diagonal_copy = op("diagonal_copy", "DiagonalBackward0_copy", _diagonal_copy_kernel, ("self",), tangent="linear",
-                    self=lambda F, g, self_shape, offset:
-                       F.diagonal_backward(g, shape=self_shape, offset=offset, dim1=0, dim2=1))  # fmt: skip
-
-
-@documents(_diag_embed)
-def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Matrices, 0 but on one diagonal, which holds the last dimension of *input*.
-
-    Parameters
-    ----------
-    input : Tensor
-        ``(*, n)``.
-    offset : int
-        Which diagonal: above the main one where positive.
-    dim1, dim2 : int
-        Which dimensions of the result are the rows and the columns.
-
-    Examples
-    --------
-    >>> import minitorch as torch
-    >>> torch.diag_embed(torch.tensor([1, 2]))
-    tensor([[1, 0],
-            [0, 2]])
-    """
-
-
-def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
-
-    Examples
-    --------
-    >>> import minitorch as torch
-    >>> torch.diag(torch.tensor([[1, 2], [3, 4]]))
-    tensor([1, 4])
-    """
-    if out is not None:
-        return deliver("diag", lambda: diag(input, diagonal), (input,), out)
-    if array_of("diag", input).ndim == 1:
-        return _diag_embed(input, diagonal)
-    if input._array.ndim == 2:
-        return _diagonal_copy(input, diagonal)
-    raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input._array.ndim}D")
-
-
-def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """The matrix with all elements of *input* on a diagonal."""
-    return _diag_embed(shapes._reshaped(input, (-1,)), offset)
-
-
-def _trace_kernel(self: np.ndarray) -> np.ndarray:
-    if self.ndim != 2:
-        raise RuntimeError(f"expected a matrix, but got tensor with dim {self.ndim}")
-    if self.dtype.kind == "b":
-        raise NotImplementedError("trace() is not implemented for 'Bool'; convert the input first")
-    return np.add.reduce(self.diagonal(), dtype=None if self.dtype.kind == "f" else INT64, out=...)
-
-
-def _trace_self(F: Any, g: Any, self_shape: tuple[int, ...]) -> Any:
-    return F.diagonal_backward(F.expand(g, size=(min(self_shape),)), shape=self_shape, offset=0, dim1=0, dim2=1)
-
-
-_trace = op("trace", "TraceBackward0", _trace_kernel, ("self",), tangent="linear", self=_trace_self)
-
-
-@documents(_trace)
-def trace(input: Tensor) -> Tensor:
-    """The sum of a matrix's diagonal.
-
-    Examples
-    --------
-    >>> import minitorch as torch
-    >>> torch.trace(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    tensor(5.)
-    """

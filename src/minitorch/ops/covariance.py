@@ -11,7 +11,7 @@ from .._args import array_of, dim_of, either
 from .._errors import scalar_name
 from .._runtime import traced, wrap
 from .._types import Number
-from . import arrange, choices, linalg, reduce, scan
+from . import choices, diagonals, linalg, reduce, scan
 from . import shape as shapes
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def corrcoef(input: Tensor) -> Tensor:
     covariances = cov(input)
     if not covariances._array.ndim:
         return covariances / covariances
-    deviations = traced.sqrt(arrange.diag(covariances))
+    deviations = traced.sqrt(diagonals.diag(covariances))
     scaled = covariances / traced.unsqueeze(deviations, dim=1) / traced.unsqueeze(deviations, dim=0)
     return choices.clamp(scaled, -1.0, 1.0)
 

@@ -16,7 +16,7 @@ import numpy as np
 from .._args import array_of, dims_of
 from .._op import op
 from .._runtime import deliver
-from . import copies, linalg, pointwise, products
+from . import copies, diagonals, linalg, pointwise, products
 from . import reduce as reductions
 from . import shape as shapes
 
@@ -113,7 +113,7 @@ def _distinct(operand: Any, labels: Labels, sizes: dict[int, int]) -> tuple[Any,
         while own.count(label) > 1:
             first = own.index(label)
             second = own.index(label, first + 1)
-            operand = shapes.diagonal(operand, 0, first, second)
+            operand = diagonals.diagonal(operand, 0, first, second)
             own = [name for place, name in enumerate(own) if place not in (first, second)] + [label]
     for label in tuple(own):
         place = own.index(label)

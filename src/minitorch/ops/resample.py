@@ -15,7 +15,7 @@ from .._args import array_of, flag, integer, integers, per_dim, real
 from .._errors import check_kind, scalar_name
 from .._kernels._windows import cell_slice, pad
 from .._op import op
-from . import pool
+from . import adaptive_pool
 from . import shape as shapes
 from .copies import clone
 
@@ -377,7 +377,11 @@ _UPSAMPLINGS = {
     "bicubic": {2: _upsampling("upsample_bicubic2d", "UpsampleBicubic2DBackward0")},
     "trilinear": {3: _upsampling("upsample_trilinear3d", "UpsampleTrilinear3DBackward0")},
 }
-_AVERAGES = {1: pool.adaptive_avg_pool1d, 2: pool.adaptive_avg_pool2d, 3: pool.adaptive_avg_pool3d}
+_AVERAGES = {
+    1: adaptive_pool.adaptive_avg_pool1d,
+    2: adaptive_pool.adaptive_avg_pool2d,
+    3: adaptive_pool.adaptive_avg_pool3d,
+}
 
 
 def _axis(mode: str, size: int, out: int, factor: float | None, align_corners: bool, dtype: Any) -> _Axis:

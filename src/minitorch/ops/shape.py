@@ -1,4 +1,4 @@
-"""Views of a whole tensor: other sizes, another order of dimensions, diagonals.
+"""Views of a whole tensor: other sizes, another order of dimensions.
 
 Expanded views are in ``broadcast``, windows and views of any strides in ``memory``, parts in ``join``, selections by
 index in ``subscript``.
@@ -559,50 +559,3 @@ def adjoint_matrix(input: Tensor) -> Tensor:
             "consider using tensor.mH"
         )
     return _transpose(input, 0, -1)
-
-
-# -- diagonals ---------------------------------------------------------------------------------------------------------
-def _diagonal_kernel(self: np.ndarray, *, offset: int = 0, dim1: int = 0, dim2: int = 1) -> np.ndarray:
-    first, second = dim_of(dim1, self.ndim), dim_of(dim2, self.ndim)
-    if first == second:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    out = self.diagonal(offset, first, second)
-    if self.flags.writeable:  # NumPy's diagonals are read-only
-        out.setflags(write=True)
-    return out
-
-
-def _diagonal_backward_kernel(
-    self: np.ndarray, *, shape: tuple[int, ...], offset: int, dim1: int, dim2: int
-) -> np.ndarray:
-    out = np.zeros(shape, self.dtype)
-    _diagonal_kernel(out, offset=offset, dim1=dim1, dim2=dim2)[...] = self
-    return out
-
-
-_diagonal = op("diagonal", "DiagonalBackward0", _diagonal_kernel, ("self",), view=True, tangent="linear",
-               self=lambda F, g, self_shape, offset, dim1, dim2:
-                  F.diagonal_backward(g, shape=self_shape, offset=offset, dim1=dim1, dim2=dim2))  # fmt: skip
-op("diagonal_backward", "DiagonalBackwardBackward0", _diagonal_backward_kernel, ("self",), tangent="linear",
-   self=lambda F, g, offset, dim1, dim2: F.diagonal(g, offset=offset, dim1=dim1, dim2=dim2))  # fmt: skip
-
-
-@documents(_diagonal)
-def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A view of the diagonals of the matrices that two dimensions hold; they come as a new last dimension.
-
-    Parameters
-    ----------
-    input : Tensor
-        At least two dimensions.
-    offset : int
-        Which diagonal: above the main one where positive, below where negative.
-    dim1, dim2 : int
-        The rows' and the columns' dimension.
-
-    Examples
-    --------
-    >>> import minitorch as torch
-    >>> torch.tensor([[1, 2], [3, 4]]).diagonal()
-    tensor([1, 4])
-    """

@@ -15,8 +15,8 @@ from .._choices import choice
 from .._errors import check_kind, scalar_name
 from .._op import op
 from .._runtime import refuse_derivative
+from . import adaptive_pool, pool, rounding
 from . import pad as padding_
-from . import pool, rounding
 from .activation import relu
 
 if TYPE_CHECKING:
@@ -393,8 +393,8 @@ def _random_windows(function: Callable[..., Any], name: str) -> Callable[..., An
 max_pool1d_with_indices = _windowed(pool.max_pool1d, "max_pool1d_with_indices")
 max_pool2d_with_indices = _windowed(pool.max_pool2d, "max_pool2d_with_indices")
 max_pool3d_with_indices = _windowed(pool.max_pool3d, "max_pool3d_with_indices")
-adaptive_max_pool1d_with_indices = _adaptive(pool.adaptive_max_pool1d, "adaptive_max_pool1d_with_indices")
-adaptive_max_pool2d_with_indices = _adaptive(pool.adaptive_max_pool2d, "adaptive_max_pool2d_with_indices")
-adaptive_max_pool3d_with_indices = _adaptive(pool.adaptive_max_pool3d, "adaptive_max_pool3d_with_indices")
+adaptive_max_pool1d_with_indices = _adaptive(adaptive_pool.adaptive_max_pool1d, "adaptive_max_pool1d_with_indices")
+adaptive_max_pool2d_with_indices = _adaptive(adaptive_pool.adaptive_max_pool2d, "adaptive_max_pool2d_with_indices")
+adaptive_max_pool3d_with_indices = _adaptive(adaptive_pool.adaptive_max_pool3d, "adaptive_max_pool3d_with_indices")
 fractional_max_pool2d_with_indices = _random_windows(fractional_max_pool2d, "fractional_max_pool2d_with_indices")
 fractional_max_pool3d_with_indices = _random_windows(fractional_max_pool3d, "fractional_max_pool3d_with_indices")

@@ -12,7 +12,7 @@ from .._dtypes import promoted
 from .._errors import scalar_name
 from .._op import op
 from .._runtime import deliver, traced, wrap
-from . import arrange, pointwise, reduce, scan
+from . import arrange, diagonals, pointwise, reduce, scan
 from . import shape as shapes
 from ._matrices import check_batches, check_floating, check_same_dtype
 
@@ -129,7 +129,7 @@ def matrix_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -
     >>> torch.linalg.diagonal(torch.ones(2, 3, 4)).shape
     torch.Size([2, 3])
     """
-    return shapes.diagonal(A, offset, dim1, dim2)
+    return diagonals.diagonal(A, offset, dim1, dim2)
 
 
 # -- Vandermonde matrices ----------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._args import array_of
 from .._runtime import deliver, traced
-from . import broadcast, join, memory, shape, subscript
+from . import broadcast, diagonals, join, memory, shape, subscript
 
 
 def _copying(view: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -37,7 +37,7 @@ def _slice(input: Any, dim: int = 0, start: int | None = None, end: int | None =
 alias_copy = _copying(subscript.alias, "alias_copy")
 as_strided_copy = _copying(memory.as_strided, "as_strided_copy")
 detach_copy = _copying(_detach, "detach_copy")
-diagonal_copy = _copying(shape.diagonal, "diagonal_copy")
+diagonal_copy = _copying(diagonals.diagonal, "diagonal_copy")
 expand_copy = _copying(broadcast.expand, "expand_copy")
 permute_copy = _copying(shape.permute, "permute_copy")
 select_copy = _copying(subscript.select, "select_copy")

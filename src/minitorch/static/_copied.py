@@ -29,7 +29,8 @@ from ._free_names import FreeNames, Unwritable, of_package
 PACKAGE = __name__.partition(".")[0]
 ENGINE = frozenset([
     f"{PACKAGE}.{name}" for name in (
-        "_choices", "_engine", "_inplace", "_modes", "_op", "_random", "_records", "_runtime", "_tape", "_tensor", "_views",
+        "_choices", "_engine", "_inplace", "_modes", "_op", "_random", "_records", "_runtime", "_sites", "_tape",
+        "_tensor", "_views",
     )
 ])  # fmt: skip
 """Modules that nothing is copied from: what needs them runs on tensors."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 
 from .._as_one import inside
 from .._random import Generator
-from .._records import is_theirs, users_frame
+from .._sites import is_theirs, users_frame
 from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer

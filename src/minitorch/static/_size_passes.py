@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._pytree import tree_flatten, tree_unflatten
-from .._records import module_path, site_of
 from .._runtime import Tensor, wrap
+from .._sites import module_path, site_of
 from .._trace import Trace
 from .._trace_instructions import Called, Left, Sized, Slot
 from ..autograd import record_sites

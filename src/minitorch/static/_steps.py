@@ -9,7 +9,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from .._records import is_theirs
+from .._sites import is_theirs
 from ..optim.optimizer import Optimizer
 from ._names_in_code import codes_in, names_in
 from ._stands import stored

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._records import is_theirs
+from .._sites import is_theirs
 from ._calls_seen import CallsSeen
 
 _BETWEEN = (16, 17, 33, 65, 100, 129, 257, 513, 1025)

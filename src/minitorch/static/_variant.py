@@ -12,8 +12,8 @@ from .._identity import owner
 from .._modes import grad_on, inference_marks, inference_mode_on, no_grad
 from .._random import default_generator
 from .._reach import reachable
-from .._records import site_of
 from .._runtime import is_busy, quiet, silent, wrap
+from .._sites import site_of
 from .._tape import AccumulateGrad
 from .._trace import Trace
 from .._trace_instructions import Called, Graded, Ran, Slot, Written
