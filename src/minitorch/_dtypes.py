@@ -204,7 +204,7 @@ def result_dtype(arrays: Iterable[np.ndarray]) -> np.dtype[Any]:
         else:
             weak = array.dtype if weak is None else promoted(weak, array.dtype)
     if strong is None or weak is None:
-        return strong or weak  # type: ignore[return-value]
+        return strong or weak  # type: ignore[return-value]  # one is there, of an array at least
     return strong if _CATEGORY[weak.kind] <= _CATEGORY[strong.kind] else promoted(strong, weak)
 
 

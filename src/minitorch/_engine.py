@@ -49,7 +49,7 @@ class Walk:
         What runs a node's backward in anomaly mode.
     """
 
-    __slots__ = (*"accumulate captured check create depth due lifted notes pruned retain roots".split(),)  # noqa: SIM905
+    __slots__ = (*"accumulate captured check create depth due lifted notes pruned retain roots".split(),)
 
     def __init__(
         self, create: bool, retain: bool, accumulate: bool, captured: dict[Node, Any] | None, check: Any

@@ -159,7 +159,7 @@ def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtype:
     common = _dtypes.result_dtype(arrays) if arrays else _dtypes.BOOL
     for value in given:
         if isinstance(value, (int, float)):
-            common = _dtypes.weak_dtype(value.__class__, common)  # type: ignore[arg-type]
+            common = _dtypes.weak_dtype(value.__class__, common)  # type: ignore[arg-type]  # a class is hashable
         elif not isinstance(value, _runtime.Tensor):
             raise TypeError(f"result_type(): arguments must be Tensors or Numbers, not {type(value).__name__}")
     return _dtypes.of_numpy(common)

@@ -193,7 +193,7 @@ def op(
     row.view, row.outputs, row.multiple, row.floats = view, outputs, multiple, floats
     row.results = ["result", *(f"result{i}" for i in range(outputs if outputs is not True else 0))]
     row.numbers, row.casts, row.instead = numbers, casts, instead or {}
-    row.elementwise = row.is_ufunc and kernel.signature is None if elementwise is None else elementwise  # type: ignore[attr-defined]
+    row.elementwise = isinstance(kernel, np.ufunc) and kernel.signature is None if elementwise is None else elementwise
     row.broadcasts = row.elementwise and len(inputs) > 1 if broadcasts is None else broadcasts
     row.rarely, row.shows, row.hides = rarely or {}, shows or {}, hides
     row.tangent = tangent or ("formulas" if row.elementwise else None)
@@ -245,14 +245,14 @@ def recorder(row: Row, variant: str) -> Any:
         return getattr(row, variant)(*args, **kwargs)
 
     scope = {"materialise": materialise, "__builtins__": __builtins__, "__name__": None}
-    placeholder = FunctionType(_PLACEHOLDER, scope)
+    placeholder: Any = FunctionType(_PLACEHOLDER, scope)
     placeholder.__name__ = placeholder.__qualname__ = row.name
     placeholder.__module__ = __name__
-    placeholder.row = row  # type: ignore[attr-defined]
+    placeholder.row = row
     return placeholder
 
 
-_PLACEHOLDER = (lambda *args, **kwargs: materialise(*args, **kwargs)).__code__  # type: ignore[name-defined]  # noqa: F821
+_PLACEHOLDER = (lambda *args, **kwargs: materialise(*args, **kwargs)).__code__  # type: ignore[name-defined]  # noqa: F821  # in each one's scope
 
 
 def build(row: Row) -> None:

@@ -73,7 +73,7 @@ def operand(value: Any, like: Any) -> Any:
             return operand(value.item(), like)
         if not isinstance(value, (int, float)):
             return NotImplemented
-        weak = weak_dtype(type(value), dtype)  # type: ignore[arg-type]
+        weak = weak_dtype(type(value), dtype)  # type: ignore[arg-type]  # a class is hashable
         limit = 0.0 if weak.kind != "f" or weak.itemsize == 8 else float(np.finfo(weak).max)
         weak_numbers[value.__class__, dtype] = weak = weak, intern_layout(np.empty((), weak)), limit
     tensor = new_tensor()
@@ -384,4 +384,4 @@ def learn_tensor(cls: type) -> None:
     global Tensor, new_tensor, unsaved
     Tensor = cls
     new_tensor = type.__call__.__get__(cls)
-    unsaved = wrap(None)  # type: ignore[arg-type]
+    unsaved = wrap(None)  # type: ignore[arg-type]  # in place of a value that is gone

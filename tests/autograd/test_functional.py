@@ -317,7 +317,7 @@ F = torch.nn.functional
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     name: getattr(F, name)
     for name in """relu leaky_relu elu selu celu relu6 hardtanh hardsigmoid hardswish hardshrink softshrink gelu silu mish
-    softplus logsigmoid softsign sigmoid tanh""".split()  # noqa: SIM905
+    softplus logsigmoid softsign sigmoid tanh""".split()
 } | {
     "gelu tanh": lambda x: F.gelu(x, approximate="tanh"),
     "softmax": lambda x: F.softmax(x, 0),

@@ -171,9 +171,9 @@ def test_derivatives_of_maps_of_places(name: str) -> None:
     gradient = grad(lambda x: (vmap(function)(x, *rest) ** 2).sum())(x)
     for b in range(EXAMPLES):
         own = [r[b] for r in rest]
-        one = jvp(lambda x: function(x, *own), (x[b],), (v[b],))[1]  # noqa: B023
+        one = jvp(lambda x: function(x, *own), (x[b],), (v[b],))[1]
         np.testing.assert_allclose(pushed[b].numpy(), one.numpy(), 1e-9, 1e-11)
-        one = grad(lambda x: (function(x, *own) ** 2).sum())(x[b])  # noqa: B023
+        one = grad(lambda x: (function(x, *own) ** 2).sum())(x[b])
         np.testing.assert_allclose(gradient[b].numpy(), one.numpy(), 1e-9, 1e-11)
 
 

@@ -110,7 +110,7 @@ DIFFERENTIATED = """
     group_norm index index_put index_select gather scatter_add embedding mse_loss nll_loss max_pool2d avg_pool2d
     constant_pad_nd cross contract lstm_layer gru_layer scaled_dot_product_attention solve_ex det upsample_bilinear2d
     take put masked_scatter masked_place masked_pack lstsq as_strided as_strided_scatter restride ctc_loss
-""".split()  # noqa: SIM905
+""".split()
 
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop")

@@ -131,7 +131,7 @@ def test_what_a_map_makes_one_for_each_example_has_the_tangents_that_it_had(f: A
 
     for each in (f, one):
         mapped = lambda x, v, g=each: jvp(lambda x: vmap(g, (None, 0))(x, t), (x,), (v,))[1]
-        plain = lambda x, v, g=each: torch.stack([jvp(lambda x: g(x, s), (x,), (v,))[1] for s in t])  # noqa: B023
+        plain = lambda x, v, g=each: torch.stack([jvp(lambda x: g(x, s), (x,), (v,))[1] for s in t])
         np.testing.assert_allclose(mapped(x, v).numpy(), plain(x, v).numpy(), 1e-12)
         points = torch.stack([x, v]), torch.stack([v, x])
         expected = torch.stack([plain(x, v), plain(v, x)])

@@ -38,7 +38,7 @@ def test_shapes_and_text(both: Any) -> None:
 def test_moments(both: Any) -> None:
     (ours, p), (theirs, q), tolerance = both
     for name in ("mean", "mode", "variance", "stddev"):
-        got, expected = outcome(lambda: getattr(ours, name)), outcome(lambda: getattr(theirs, name))  # noqa: B023
+        got, expected = outcome(lambda: getattr(ours, name)), outcome(lambda: getattr(theirs, name))
         assert_same(got, expected, tolerance)
         for g, e in zip(
             gradients(minitorch, got, p), gradients(pytest.importorskip("torch"), expected, q), strict=True
@@ -65,8 +65,8 @@ def test_samples_with_a_seed(both: Any) -> None:
     (ours, p), (theirs, q), tolerance = both
     reference = pytest.importorskip("torch")
     for shape in ((), (7,), (4, 3)):
-        got, next_ours = drawn(minitorch, lambda: ours.sample(shape))  # noqa: B023
-        expected, next_theirs = drawn(reference, lambda: theirs.sample(shape))  # noqa: B023
+        got, next_ours = drawn(minitorch, lambda: ours.sample(shape))
+        expected, next_theirs = drawn(reference, lambda: theirs.sample(shape))
         assert_same(got, expected, tolerance)
         assert next_ours == next_theirs
         assert not got.requires_grad
@@ -91,7 +91,7 @@ def test_densities_at_samples(both: Any) -> None:
         for library, distribution, leaves in ((minitorch, ours, p), (reference, theirs, q)):
             points = np.array([0.1, 0.5, 0.8], sample.dtype).reshape(shape) if name == "icdf" else sample
             value = library.tensor(points, requires_grad=points.dtype.kind == "f")
-            result = outcome(lambda: getattr(distribution, name)(value))  # noqa: B023
+            result = outcome(lambda: getattr(distribution, name)(value))
             wanted = [*leaves, value] if value.requires_grad else leaves
             second = second_gradients(library, result, wanted)
             found.append([result, *gradients(library, result, wanted), *second])
@@ -121,11 +121,11 @@ def test_in_float32(name: str, place: int) -> None:
     reference = pytest.importorskip("torch")
     (ours, _), (theirs, _) = make(minitorch, name, place, "float32"), make(reference, name, place, "float32")
     for attribute in ("mean", "mode", "variance"):
-        assert_same(outcome(lambda: getattr(ours, attribute)), outcome(lambda: getattr(theirs, attribute)), 3e-5)  # noqa: B023
+        assert_same(outcome(lambda: getattr(ours, attribute)), outcome(lambda: getattr(theirs, attribute)), 3e-5)
     assert_same(outcome(ours.entropy), outcome(theirs.entropy), 3e-5)
     got, _ = drawn(minitorch, lambda: ours.sample((20,)))
     expected, _ = drawn(reference, lambda: theirs.sample((20,)))
     assert_same(got, expected, 1e-6)
     for method in ("log_prob", "cdf"):
-        found = outcome(lambda: getattr(ours, method)(minitorch.tensor(expected.numpy())))  # noqa: B023
-        assert_same(found, outcome(lambda: getattr(theirs, method)(expected)), 3e-5)  # noqa: B023
+        found = outcome(lambda: getattr(ours, method)(minitorch.tensor(expected.numpy())))
+        assert_same(found, outcome(lambda: getattr(theirs, method)(expected)), 3e-5)

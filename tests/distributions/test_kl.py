@@ -22,8 +22,8 @@ def test_all_pairs_equal_pytorchs(p: Any) -> None:
     ours, theirs = make(minitorch, *p), make(reference, *p)
     for q in FEW:
         partner, their_partner = make(minitorch, *q), make(reference, *q)
-        got = outcome(lambda: minitorch.distributions.kl_divergence(ours[0], partner[0]))  # noqa: B023
-        expected = outcome(lambda: reference.distributions.kl_divergence(theirs[0], their_partner[0]))  # noqa: B023
+        got = outcome(lambda: minitorch.distributions.kl_divergence(ours[0], partner[0]))
+        expected = outcome(lambda: reference.distributions.kl_divergence(theirs[0], their_partner[0]))
         if expected is IndexError:  # PyTorch's masks don't broadcast
             continue
         assert_same(got, expected, 1e-8 if ours[1] and partner[1] else 1e-5)  # of numbers, it is in float32
@@ -51,8 +51,8 @@ def test_edges_of_supports() -> None:
     reference = pytest.importorskip("torch")
     for p, their_p in zip(edges(minitorch), edges(reference)):
         for q, their_q in zip(edges(minitorch), edges(reference)):
-            got = outcome(lambda: minitorch.distributions.kl_divergence(p, q))  # noqa: B023
-            expected = outcome(lambda: reference.distributions.kl_divergence(their_p, their_q))  # noqa: B023
+            got = outcome(lambda: minitorch.distributions.kl_divergence(p, q))
+            expected = outcome(lambda: reference.distributions.kl_divergence(their_p, their_q))
             assert_same(got, expected, 1e-5)
 
 
@@ -66,7 +66,7 @@ def made_of_others(d: Any, t: Any) -> list[Any]:
         (d.TransformedDistribution(one, shift), d.TransformedDistribution(other, exp)),
         (d.HalfNormal(1.0), d.HalfNormal(2.0)),
     ]
-    return [outcome(lambda: d.kl_divergence(*pair)) for pair in pairs]  # noqa: B023
+    return [outcome(lambda: d.kl_divergence(*pair)) for pair in pairs]
 
 
 def test_made_of_others() -> None:

@@ -58,14 +58,14 @@ def test_like_pytorchs(name: str) -> None:
         transform = transforms(library)[name]
         x = library.tensor(X, requires_grad=True)
         y = transform(x)
-        back = outcome(lambda: transform.inv(y))  # noqa: B023
-        jacobian = outcome(lambda: transform.log_abs_det_jacobian(x, y))  # noqa: B023
+        back = outcome(lambda: transform.inv(y))
+        jacobian = outcome(lambda: transform.log_abs_det_jacobian(x, y))
         (slope,) = library.autograd.grad(y.square().sum(), x, retain_graph=True)
         shapes = [transform.forward_shape(x.shape), transform.inverse_shape(y.shape)]
-        dims = [outcome(lambda: t.event_dim) for t in (transform.domain, transform.codomain)]  # noqa: B023
+        dims = [outcome(lambda: t.event_dim) for t in (transform.domain, transform.codomain)]
         text = [repr(transform), repr(transform.inv), transform.bijective, *[tuple(s) for s in shapes], *dims]
         text += [repr(transform.domain), repr(transform.codomain)] if name not in ("cat", "stack") else []
-        sign = outcome(lambda: transform.sign)  # noqa: B023
+        sign = outcome(lambda: transform.sign)
         if isinstance(sign, library.Tensor):
             sign = sign.tolist()
         found.append(([y, slope, back, jacobian], [*text, sign]))
@@ -163,9 +163,9 @@ def test_compositions_like_pytorchs(place: int) -> None:
             points = sample if not found else points
             value = library.tensor(found[len(found) % 2][0][0].numpy()) if library is minitorch else sample
             values = [sample, distribution.log_prob(value)]
-            values += [outcome(lambda: distribution.cdf(value)), outcome(lambda: distribution.entropy())]  # noqa: B023
-            values += [outcome(lambda: getattr(distribution, n)) for n in ("mean", "variance", "mode", "stddev")]  # noqa: B023
-            values += [outcome(lambda: distribution.rsample()), outcome(lambda: distribution.enumerate_support())]  # noqa: B023
+            values += [outcome(lambda: distribution.cdf(value)), outcome(lambda: distribution.entropy())]
+            values += [outcome(lambda: getattr(distribution, n)) for n in ("mean", "variance", "mode", "stddev")]
+            values += [outcome(lambda: distribution.rsample()), outcome(lambda: distribution.enumerate_support())]
             text = [tuple(distribution.batch_shape), tuple(distribution.event_shape), repr(distribution.support)]
             text += [repr(distribution), bool(distribution.has_rsample), bool(distribution.has_enumerate_support)]
             found.append((values, text))

@@ -140,7 +140,7 @@ def test_attention_as_in_pytorch(options: dict[str, Any]) -> None:
         shapes = [(L, E), (S, sizes.get("kdim", E)), (S, sizes.get("vdim", E))]
         inputs = [normal(N, *shape) if batch_first else normal(shape[0], N, shape[1]) for shape in shapes]
         made = {**sizes, "bias": bias, "add_bias_kv": extra, "add_zero_attn": extra, "dropout": 0.2 * extra}
-        alike(lambda nn: nn.MultiheadAttention(E, H, **made, batch_first=batch_first), tuple(inputs), options)  # noqa: B023
+        alike(lambda nn: nn.MultiheadAttention(E, H, **made, batch_first=batch_first), tuple(inputs), options)
     if "key_padding_mask" not in options and np.ndim(options.get("attn_mask", 0)) < 3:
         alike(lambda nn: nn.MultiheadAttention(E, H), (normal(L, E), normal(S, E), normal(S, E)), options)
 
@@ -154,9 +154,9 @@ def test_layers_as_in_pytorch(activation: str) -> None:
         options: dict[str, Any] = {"norm_first": norm_first, "batch_first": batch_first, "bias": bias, "dropout": 0.2}
         x, y = (normal(N, L, E), normal(N, S, E)) if batch_first else (normal(L, N, E), normal(S, N, E))
         for masks in ({}, {"src_mask": CAUSAL, "is_causal": True}, {"src_key_padding_mask": PADDED[:, :L]}):
-            alike(lambda nn: nn.TransformerEncoderLayer(E, H, 6, activation=chosen(nn), **options), (x,), masks)  # noqa: B023
+            alike(lambda nn: nn.TransformerEncoderLayer(E, H, 6, activation=chosen(nn), **options), (x,), masks)
         for masks in ({"tgt_mask": CAUSAL}, {"memory_mask": normal(L, S), "memory_key_padding_mask": PADDED}):
-            alike(lambda nn: nn.TransformerDecoderLayer(E, H, 6, activation=chosen(nn), **options), (x, y), masks)  # noqa: B023
+            alike(lambda nn: nn.TransformerDecoderLayer(E, H, 6, activation=chosen(nn), **options), (x, y), masks)
 
 
 @pytest.mark.parametrize("masks", [{}, {"tgt_mask": CAUSAL}, {"src_key_padding_mask": PADDED}], ids=str)

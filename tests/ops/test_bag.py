@@ -66,7 +66,7 @@ def test_bags_as_in_pytorch(mode: str) -> None:
     for padding, (last, starts) in itertools.product((None, 4, -2), offsets):
         options = {"mode": mode, "padding_idx": padding, "include_last_offset": last}
         same_as_pytorch(
-            lambda t, w: t.nn.functional.embedding_bag(t.tensor(indices), w, t.tensor(starts), **options),  # noqa: B023
+            lambda t, w: t.nn.functional.embedding_bag(t.tensor(indices), w, t.tensor(starts), **options),
             table,
             second=False,
         )
@@ -114,10 +114,10 @@ def test_random_parts_are_those_of_the_seed() -> None:
 def test_as_in_pytorch() -> None:
     x = np.random.default_rng(0).normal(size=(3, 4, 5))
     for options in ({"training": True}, {"lower": 0.2, "upper": 0.4}):
-        same_as_pytorch(lambda t, x: t.nn.functional.rrelu(x, **options), x)  # noqa: B023
-        same_as_pytorch(lambda t, x: t.nn.functional.rrelu(x * 1, inplace=True, **options), x)  # noqa: B023
+        same_as_pytorch(lambda t, x: t.nn.functional.rrelu(x, **options), x)
+        same_as_pytorch(lambda t, x: t.nn.functional.rrelu(x * 1, inplace=True, **options), x)
     for hard, dim in itertools.product((False, True), (-1, 0)):
-        same_as_pytorch(lambda t, x: t.nn.functional.gumbel_softmax(x, 0.7, hard, dim=dim), x)  # noqa: B023
+        same_as_pytorch(lambda t, x: t.nn.functional.gumbel_softmax(x, 0.7, hard, dim=dim), x)
     for groups in (1, 2, 4, 3, 0):
-        same_as_pytorch(lambda t, x: t.nn.functional.channel_shuffle(x, groups), x)  # noqa: B023
+        same_as_pytorch(lambda t, x: t.nn.functional.channel_shuffle(x, groups), x)
     same_as_pytorch(lambda t, x: t.nn.functional.channel_shuffle(x[0], 2), x)

@@ -88,4 +88,4 @@ def test_affine_grids_as_in_pytorch() -> None:
     generator = np.random.default_rng(1)
     for size, corners in itertools.product([(2, 1, 3, 4), (2, 1, 1, 2), (2, 1, 2, 3, 4)], [False, True]):
         theta = generator.normal(size=(2, len(size) - 2, len(size) - 1))
-        same_as_pytorch(lambda t, x: t.nn.functional.affine_grid(x, size, corners), theta)  # noqa: B023
+        same_as_pytorch(lambda t, x: t.nn.functional.affine_grid(x, size, corners), theta)

@@ -145,4 +145,4 @@ def test_planes_as_in_pytorch(mode: str, antialias: bool) -> None:
                                    {"scale_factor": 2.0, "recompute_scale_factor": True}]  # fmt: skip
     for size, corners in itertools.product(sizes, (False, True)):
         options = {"mode": mode, "antialias": antialias, "align_corners": corners, **size}
-        same_as_pytorch(lambda t, x: t.nn.functional.interpolate(x, **options), x, second=False)  # noqa: B023
+        same_as_pytorch(lambda t, x: t.nn.functional.interpolate(x, **options), x, second=False)

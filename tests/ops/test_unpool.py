@@ -62,18 +62,18 @@ def test_as_in_pytorch(shape: tuple[int, ...]) -> None:
         return getattr(functional, f"max_unpool{ndim}d")(values, places, 2, **options, output_size=x.shape[-ndim:])
 
     for options in ({}, {"stride": 3}, {"stride": 2, "padding": 1}):
-        same_as_pytorch(lambda t, x: unpooled(t, x, **options), x)  # noqa: B023
+        same_as_pytorch(lambda t, x: unpooled(t, x, **options), x)
     for power, ceil_mode in itertools.product((1, 2, 3.5), (False, True)):
         name = f"lp_pool{ndim}d"
-        same_as_pytorch(lambda t, x: getattr(t.nn.functional, name)(x, power, 2, 2, ceil_mode), positive)  # noqa: B023
+        same_as_pytorch(lambda t, x: getattr(t.nn.functional, name)(x, power, 2, 2, ceil_mode), positive)
     same_as_pytorch(lambda t, x: getattr(t.nn.functional, f"adaptive_max_pool{ndim}d_with_indices")(x, 2), x)
     if ndim > 1:
         for output in ({"output_size": 2}, {"output_ratio": (0.6,) * ndim}):
             name = f"fractional_max_pool{ndim}d"
             for kernel in (2, (2,) * ndim):
-                same_as_pytorch(lambda t, x: getattr(t.nn.functional, name)(x, kernel, **output), x, second=False)  # noqa: B023
+                same_as_pytorch(lambda t, x: getattr(t.nn.functional, name)(x, kernel, **output), x, second=False)
         for size in (1, 2, 3):
-            same_as_pytorch(lambda t, x: t.nn.functional.local_response_norm(x, size, 0.3, 0.6, 0.7), x)  # noqa: B023
+            same_as_pytorch(lambda t, x: t.nn.functional.local_response_norm(x, size, 0.3, 0.6, 0.7), x)
 
 
 def test_samples_that_are_given() -> None:

@@ -44,7 +44,7 @@ class Expression:
         Of the value; None of a call with several results. ``loose``: whether the shape depends on values.
     """
 
-    __slots__ = tuple("algebra args dtype head kind loose number params serial shape weight".split())  # noqa: SIM905
+    __slots__ = tuple("algebra args dtype head kind loose number params serial shape weight".split())
 
     def __init__(
         self, algebra: Algebra, kind: str, head: Any, args: Any, params: Any, number: Any, shape: Any, dtype: Any

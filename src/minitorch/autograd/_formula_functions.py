@@ -187,7 +187,7 @@ _NAMED = frozenset(
     huber_loss binary_cross_entropy binary_cross_entropy_with_logits layer_norm group_norm batch_norm gelu pad interpolate
     conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d avg_pool1d avg_pool2d avg_pool3d
     adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d max_pool2d max_pool3d adaptive_max_pool2d
-    adaptive_max_pool3d""".split()  # noqa: SIM905
+    adaptive_max_pool3d""".split()
 )
 """Functions that texts call, besides those of ``WRITTEN``."""
 _HOMES = (

@@ -381,7 +381,7 @@ PRODUCTS: dict[str, Reading] = {
 
 RESHAPES = frozenset(
     """view unsafe_view unsqueeze unsqueeze_dims squeeze squeeze_dim squeeze_dims unsqueeze_ squeeze_ squeeze_dim_
-    squeeze_dims_""".split()  # noqa: SIM905
+    squeeze_dims_""".split()
 )
 """Rows that only say what shape the elements have."""
 

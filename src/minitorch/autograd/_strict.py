@@ -43,30 +43,13 @@ def check_connected(outputs: Sequence[Any], inputs: Sequence[Any]) -> None:
     check_gradients([i if current_node(i) in reached else None for i in inputs])
 
 
-def check_products(found: Sequence[Any], create: bool, what: str) -> None:
-    """Raise for an input without influence; with *create*, for a product that does not depend on the inputs."""
+def check_products(found: Sequence[Any], create: bool, what: str, of: str) -> None:
+    """Raise for an input that *of* does not depend on; with *create*, for a derivative (*what* it is) that is constant."""
     for index, product in enumerate(found):
         if product is None:
-            of = "output" if what == "jacobian" else "jacobian"
-            raise RuntimeError(
-                f"The {of} of the user-provided function is independent of input {index}. {_NOT_ALLOWED}."
-            )
+            raise RuntimeError(f"{of} of the user-provided function is independent of input {index}. {_NOT_ALLOWED}.")
         if create and current_node(product) is None:
             raise RuntimeError(
                 f"The {what} of the user-provided function is independent of input {index}. {_NOT_ALLOWED} when "
-                "create_graph=True."
-            )
-
-
-def check_row(output: int, found: Sequence[Any], create: bool) -> None:
-    """Raise for an input that a row of a Jacobian does not depend on; with *create*, for a row that is constant."""
-    for index, gradient in enumerate(found):
-        if gradient is None:
-            raise RuntimeError(
-                f"Output {output} of the user-provided function is independent of input {index}. {_NOT_ALLOWED}."
-            )
-        if create and current_node(gradient) is None:
-            raise RuntimeError(
-                f"The jacobian of the user-provided function is independent of input {index}. {_NOT_ALLOWED} when "
                 "create_graph=True."
             )

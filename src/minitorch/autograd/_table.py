@@ -29,10 +29,10 @@ def table(entries: Sequence[Entry], rows: int | None = ROWS, width: int | None =
     """
     if not entries:
         return "no operations"
-    folds = rows is not None and len(entries) > rows
     items: list[Item] = list(range(len(entries)))
-    if folds:
-        items = open_to(outline(entries), rows)  # type: ignore[arg-type]
+    folds = False
+    if rows is not None and len(entries) > rows:
+        items, folds = open_to(outline(entries), rows), True
     lines = lines_of(items)
     wide = None if rows is None else _WIDE if width is None else width // 3
     cells = [

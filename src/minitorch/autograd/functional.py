@@ -189,7 +189,7 @@ def vjp(
     with recording(create_graph or is_grad_enabled()):
         found = gradients(outputs, point, vectors, create_graph=create_graph)
     if strict:
-        strictly.check_products(found, create_graph, "jacobian")
+        strictly.check_products(found, create_graph, "jacobian", "The output")
     product = _result(_or_zeros(found, point), several_inputs, create_graph)
     return _result(outputs, several, create_graph), product
 
@@ -241,7 +241,7 @@ def jvp(
         outputs, products = _pushed(outputs_of, outputs_of, point, vectors)
         if strict:
             strictly.check_connected(outputs, point)
-            strictly.check_products(products, create_graph, "jacobian")
+            strictly.check_products(products, create_graph, "jacobian", "The output")
     return _result(outputs, several, create_graph), _result(products, several, create_graph)
 
 
@@ -347,7 +347,7 @@ def _hessian_product(name: str, func: Any, inputs: Any, v: Any, create_graph: bo
     with recording(create_graph or is_grad_enabled()):
         found = gradients(gradient, weights if turned else point, vectors, create_graph=create_graph)
     if strict:
-        strictly.check_products(found, create_graph, "hessian")
+        strictly.check_products(found, create_graph, "hessian", "The jacobian")
     return _result([output], False, create_graph), _result(_or_zeros(found, point), several, create_graph)
 
 
@@ -465,7 +465,7 @@ def _each_row(number: int, output: Any, point: list[Any], create: bool, strict: 
     for i in range(output._array.size):
         found = gradients([output], point, [basis[i]], create_graph=create, retain_graph=True)
         if strict:
-            strictly.check_row(number, found, create)
+            strictly.check_products(found, create, "jacobian", f"Output {number}")
         for column, gradient in zip(columns, _or_zeros(found, point)):
             column.append(gradient)
     shape = output._array.shape

@@ -145,7 +145,7 @@ def repeat_interleave_method(
                 f"repeats must have the same size as input along dim, but got repeats.shape = {list(counts.shape)} and "
                 f"input.shape = {list(shape)}"
             )
-        return traced.index_select(input, _repeated_places(repeats, output_size), dim=dim)  # type: ignore[arg-type]
+        return traced.index_select(input, _repeated_places(repeats, output_size), dim=dim)  # type: ignore[arg-type]  # a tensor
     if counts is not None:
         _check_counts(counts)
     times = integer(repeats, "repeats")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from .._tensor import Tensor
 
     Sizes: TypeAlias = int | Sequence[int]
+
+_Default = TypeVar("_Default", bound="np.dtype[Any] | None")
 
 
 class Options(TypedDict, total=False):
@@ -78,7 +80,7 @@ def required_size(name: str, size: Any) -> tuple[int, ...]:
     return shape_of(name, (size,))
 
 
-def settled(name: str, options: Options, default: np.dtype[Any] | None) -> tuple[np.dtype[Any] | None, bool]:
+def settled(name: str, options: Options, default: _Default) -> tuple[np.dtype[Any] | _Default, bool]:
     """The dtype and ``requires_grad`` that a factory's options ask for; refuses what is not there."""
     if not options:
         return default, False
@@ -104,7 +106,7 @@ def made_by(name: str, make: Callable[[Any], np.ndarray], default: Any, out: Ten
     own = out._array.dtype
     if options.get("dtype") is not None and dtype is not own:
         raise RuntimeError(
-            f"{name}(): dtype {scalar_name(dtype)} does not match dtype of out parameter ({scalar_name(own)})"  # type: ignore[arg-type]
+            f"{name}(): dtype {scalar_name(dtype)} does not match dtype of out parameter ({scalar_name(own)})"
         )
     return write_out(name, make(own), out)
 

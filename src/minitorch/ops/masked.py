@@ -322,7 +322,7 @@ def argwhere(input: Tensor) -> Tensor:
     tensor([[1],
             [2]])
     """
-    return nonzero(input)  # type: ignore[return-value]
+    return nonzero(input)  # type: ignore[return-value]  # one, unless as a tuple
 
 
 _narrow_copy = op("narrow_copy", "NarrowCopyBackward0",

@@ -96,7 +96,7 @@ def matrix_norm(
         for place in sorted((rows, columns)):
             result = shapes.unsqueeze(result, place)
         return result
-    first, last = (rows, columns) if abs(ord) == 1 else (columns, rows)  # type: ignore[arg-type]
+    first, last = (rows, columns) if ord in (1, -1) else (columns, rows)
     sums = vector_norm(input, 1, (first,), keepdim)
     return _reduced(sums, ord, last - (last > first and not keepdim), keepdim)
 

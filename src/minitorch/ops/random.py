@@ -449,7 +449,7 @@ def normal(
         shape = required_size("normal", size)
 
         def make(dtype: Any, batch: tuple[int, ...] = ()) -> np.ndarray:
-            return words.normal((*batch, *shape), dtype, mean, std)  # type: ignore[arg-type]
+            return words.normal((*batch, *shape), dtype, mean, std)  # type: ignore[arg-type]  # numbers
 
         return _drawn_by("normal", make, _dtypes.default(), out, options)
     if size is not None or options or not (means or deviations):

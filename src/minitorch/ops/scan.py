@@ -235,6 +235,14 @@ _cummax_row = choosing("cummax", "CummaxBackward0", repeats=True)
 _cummin_row = choosing("cummin", "CumminBackward0", repeats=True)
 
 
+def _records_of(row: Any, kind: Any, ufunc: np.ufunc, input: Any, dim: Any) -> Any:
+    array = array_of(kind.__name__, input)
+    if dim is None:
+        raise missing_dim()
+    number = dim_of(dim, array.ndim)
+    return chosen(row, kind, input, number, _record_indices(input, ufunc=ufunc, dim=number))
+
+
 def cummax(input: Tensor, dim: Any = None, *, out: Any = None, axis: int | None = None) -> _returns.cummax:
     """The running maximum along a dimension and where it stands (the latest of equal elements); NaN propagates.
 
@@ -247,12 +255,7 @@ def cummax(input: Tensor, dim: Any = None, *, out: Any = None, axis: int | None 
     dim = dim if axis is None else either(dim, axis)
     if out is not None:
         return deliver_pair("cummax", lambda: cummax(input, dim), (input,), out)
-    array = array_of("cummax", input)
-    if dim is None:
-        raise missing_dim()
-    number = dim_of(dim, array.ndim)
-    index = _record_indices(input, ufunc=np.maximum, dim=number)
-    return chosen(_cummax_row, _returns.cummax, input, number, index)
+    return _records_of(_cummax_row, _returns.cummax, np.maximum, input, dim)
 
 
 def cummin(input: Tensor, dim: Any = None, *, out: Any = None, axis: int | None = None) -> _returns.cummin:
@@ -267,12 +270,7 @@ def cummin(input: Tensor, dim: Any = None, *, out: Any = None, axis: int | None 
     dim = dim if axis is None else either(dim, axis)
     if out is not None:
         return deliver_pair("cummin", lambda: cummin(input, dim), (input,), out)
-    array = array_of("cummin", input)
-    if dim is None:
-        raise missing_dim()
-    number = dim_of(dim, array.ndim)
-    index = _record_indices(input, ufunc=np.minimum, dim=number)
-    return chosen(_cummin_row, _returns.cummin, input, number, index)
+    return _records_of(_cummin_row, _returns.cummin, np.minimum, input, dim)
 
 
 # -- diff --------------------------------------------------------------------------------------------------------------

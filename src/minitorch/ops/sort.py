@@ -446,8 +446,8 @@ def searchsorted(
     tensor([1, 3])
     """
     if out is not None:
-        options = {"out_int32": out_int32, "right": right, "side": side, "sorter": sorter}
-        search = partial(searchsorted, sorted_sequence, input, **options)  # type: ignore[arg-type]
+        options: dict[str, Any] = {"out_int32": out_int32, "right": right, "side": side, "sorter": sorter}
+        search = partial(searchsorted, sorted_sequence, input, **options)
         return deliver("searchsorted", search, (sorted_sequence,), out)
     if side is not None:
         text(side, "side")

@@ -191,10 +191,12 @@ def _refuse_places_in_nothing(array: np.ndarray, indices: Indices) -> None:
         return
     dim = 0
     for index in indices.arrays:
-        mask = index is not None and index.dtype.kind == "b"
-        if index is not None and not mask and not array.shape[dim]:
+        if index is not None and index.dtype.kind == "b":
+            dim += index.ndim
+            continue
+        if index is not None and not array.shape[dim]:
             raise IndexError("index is out of bounds for dimension with size 0")
-        dim += index.ndim if mask else 1  # type: ignore[union-attr]
+        dim += 1
 
 
 def _index_backward_kernel(self: np.ndarray, *, indices: Indices, shape: tuple[int, ...]) -> np.ndarray:

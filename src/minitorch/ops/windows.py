@@ -24,7 +24,7 @@ def _window(
 ) -> Tensor:
     """``shape(x)`` for x from 0 to 1; of a periodic window, the last point is the first of the next and left out."""
     dtype, _ = settled(name, options, _dtypes.default())
-    if dtype.kind != "f":  # type: ignore[union-attr]
+    if dtype.kind != "f":
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
     length = integer(length, "window_length")
     if length < 0:

@@ -320,7 +320,7 @@ class Bucket:
         own = arrays if len(members) == len(arrays) else [arrays[i] for i in members]
         if raw is not None and [array.dtype for array in own] == self.dtypes:
             try:
-                raw[:] = b"".join(own)  # type: ignore[arg-type]
+                raw[:] = b"".join(own)  # type: ignore[arg-type]  # arrays are buffers
             except (TypeError, ValueError):  # one whose elements do not lie in order, or of another size
                 pass
             else:

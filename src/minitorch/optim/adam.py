@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
-from ._elementwise import Block, ElementwiseOptimizer
+from ._elementwise import Block
+from ._moments import MomentOptimizer
 from .optimizer import at_least_zero, check_betas
 
 
-class Adam(ElementwiseOptimizer):
+class Adam(MomentOptimizer):
     """Adam: steps scaled by running averages of the gradient and of its square.
 
     Parameters
@@ -93,19 +94,9 @@ class Adam(ElementwiseOptimizer):
     def state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
 
-    def coupled_decay(self, group: dict[str, Any]) -> float:
-        return 0.0 if group["decoupled_weight_decay"] else float(group["weight_decay"])
-
     def rule(self, group: dict[str, Any], block: Block, gradient: np.ndarray, values: np.ndarray | None) -> None:
         (beta1, beta2), lr, state, change = map(float, group["betas"]), float(group["lr"]), block.state, block.change
-        average, square = state["exp_avg"], state["exp_avg_sq"]
-        np.subtract(gradient, average, change)
-        change *= 1 - beta1
-        average += change
-        np.multiply(gradient, gradient, change)
-        change *= 1 - beta2
-        square *= beta2
-        square += change
+        average, square = self.moments(block, gradient, beta1, beta2)
         if group["amsgrad"]:
             square = np.maximum(state["max_exp_avg_sq"], square, out=state["max_exp_avg_sq"])
         # lr * (m / c1) / (sqrt(v / c2) + eps) with the corrections c1 and c2 moved out of the arrays

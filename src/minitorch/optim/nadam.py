@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ._elementwise import Block, ElementwiseOptimizer
+from ._elementwise import Block
+from ._moments import MomentOptimizer
 from .optimizer import at_least_zero, check_betas
 
 
-class NAdam(ElementwiseOptimizer):
+class NAdam(MomentOptimizer):
     """NAdam: Adam with Nesterov's momentum.
 
     Parameters
@@ -94,9 +95,6 @@ class NAdam(ElementwiseOptimizer):
     def initial(self, group: dict[str, Any], name: str) -> float:
         return 1.0 if name == "mu_product" else 0.0
 
-    def coupled_decay(self, group: dict[str, Any]) -> float:
-        return 0.0 if group["decoupled_weight_decay"] else float(group["weight_decay"])
-
     def advance(self, group: dict[str, Any], counters: dict[str, np.ndarray]) -> tuple[float, float, float]:
         """The number of the update, and the factors of the gradient and of its average."""
         step = super().advance(group, counters)
@@ -109,15 +107,8 @@ class NAdam(ElementwiseOptimizer):
 
     def rule(self, group: dict[str, Any], block: Block, gradient: np.ndarray, values: np.ndarray | None) -> None:
         (beta1, beta2), lr, change, spare = group["betas"], float(group["lr"]), block.change, block.spare
-        average, square = block.state["exp_avg"], block.state["exp_avg_sq"]
+        average, square = self.moments(block, gradient, beta1, beta2)
         step, of_gradient, of_average = block.now
-        np.subtract(gradient, average, change)
-        change *= 1 - beta1
-        average += change
-        np.multiply(gradient, gradient, change)
-        change *= 1 - beta2
-        square *= beta2
-        square += change
         np.multiply(gradient, lr * of_gradient, change)
         change += np.multiply(average, lr * of_average, spare)
         np.sqrt(square, spare)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ._elementwise import Block, ElementwiseOptimizer
+from ._elementwise import Block
+from ._moments import MomentOptimizer
 from .optimizer import at_least_zero, check_betas
 
 
-class RAdam(ElementwiseOptimizer):
+class RAdam(MomentOptimizer):
     """RAdam: Adam that does not divide by the average square until enough steps made it reliable.
 
     Parameters
@@ -85,19 +86,9 @@ class RAdam(ElementwiseOptimizer):
     def state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return "exp_avg", "exp_avg_sq"
 
-    def coupled_decay(self, group: dict[str, Any]) -> float:
-        return 0.0 if group["decoupled_weight_decay"] else float(group["weight_decay"])
-
     def rule(self, group: dict[str, Any], block: Block, gradient: np.ndarray, values: np.ndarray | None) -> None:
         (beta1, beta2), lr, change, step = group["betas"], float(group["lr"]), block.change, block.now
-        average, square = block.state["exp_avg"], block.state["exp_avg_sq"]
-        np.subtract(gradient, average, change)
-        change *= 1 - beta1
-        average += change
-        np.multiply(gradient, gradient, change)
-        change *= 1 - beta2
-        square *= beta2
-        square += change
+        average, square = self.moments(block, gradient, beta1, beta2)
         longest = 2 / (1 - beta2) - 1  # the length of a simple average that is as smooth, and what it is by now
         length = longest - 2 * step * beta2**step / (1 - beta2**step)
         if length > 5:

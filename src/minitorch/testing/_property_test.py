@@ -8,7 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import hypothesis
 import hypothesis.errors
@@ -168,7 +168,7 @@ class _OutOfTime(BaseException):
 class _Wrong(Exception):
     """A failed check.  Each kind of failure has a class of its own: Hypothesis shrinks without going from one to another."""
 
-    kinds: dict[tuple[Any, ...], type[Exception]] = {}  # noqa: RUF012
+    kinds: ClassVar[dict[tuple[Any, ...], type[Exception]]] = {}
 
     @classmethod
     def of(cls, error: Exception) -> Exception:

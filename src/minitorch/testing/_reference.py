@@ -17,9 +17,10 @@ from ._state import State
 def against_reference(state: State, setting: Setting) -> None:
     """Compare values and gradients with those of another function."""
     subject = state.subject
-    other = Subject(state.reference, state.inputs, subject.variables, subject.parameters)  # type: ignore[arg-type]
+    reference: Any = state.reference
+    other = Subject(reference, state.inputs, subject.variables, subject.parameters)
     state.others.append(other)
-    name = name_of(state.reference.fn)  # type: ignore[union-attr]
+    name = name_of(reference.fn)
     try:
         outputs, _ = other.point()
         refused = refusal(outputs, f"the reference {name}")

@@ -304,13 +304,13 @@ def _source(value: Any) -> tuple[str, ast.AST, dict[str, Any]] | None:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             if name != "__class__":
                 scope[name] = cell.cell_contents
-    found = [node for node in ast.walk(tree) if _makes(node, value, functions)]
+    found: list[Any] = [node for node in ast.walk(tree) if _makes(node, value, functions)]
     for node in found if len(found) == 1 else [n for n in found if functions and _is_body(n, functions[0])]:
         if isinstance(node, ast.Lambda):
             text = ast.get_source_segment("".join(lines), node) or ""
             return (f"({text})" if "\n" in text else text), node, scope
-        start = min([node.lineno, *[d.lineno for d in node.decorator_list]])  # type: ignore[attr-defined]
-        text = "".join(lines[start - 1 : node.end_lineno])  # type: ignore[attr-defined]
+        start = min([node.lineno, *[d.lineno for d in node.decorator_list]])
+        text = "".join(lines[start - 1 : node.end_lineno])
         return textwrap.dedent(text).rstrip(), node, scope
     return None
 

@@ -453,7 +453,7 @@ class ParameterDict(Module):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a key, or *default*."""
-        return self[key] if key in self else default  # noqa: SIM401
+        return self[key] if key in self else default  # noqa: SIM401  # this is what it would call
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """A new dictionary with these keys, all of one value."""

@@ -6,7 +6,7 @@ import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from ..._modes import no_grad
 from ..._tensor import Tensor
@@ -26,7 +26,7 @@ class _Cache:
     """How many ``cached`` contexts there are, and what was read in them."""
 
     depth = 0
-    values: dict[tuple[int, str], Tensor] = {}  # noqa: RUF012
+    values: ClassVar[dict[tuple[int, str], Tensor]] = {}
 
 
 @contextmanager
