@@ -5,6 +5,7 @@ See docs/design/04-in-place.md.
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +28,10 @@ from ._views import (
     current_node,
     edited,
     edits_of,
+    overlap,
+    overlapping,
     path_to,
+    places_of,
     refusal_of,
     root_of,
     take_step,
@@ -42,18 +46,21 @@ in_place_names: dict[Any, str] = {}
 """What the in-place forms of operations are called."""
 
 
-def in_place(function: Callable[..., Any], name: str | None = None, fills: bool = False) -> Callable[..., Any]:
-    """The in-place form of an operation: ``tensor.mul_(other)`` for ``mul(tensor, other)``.
+WHOLE, PARTLY, WARNED, NUMBERS, SETTLED = range(5)
+"""What a write changes, and whether an expanded tensor may be written, of which several elements are one place of memory: all
+elements, no; those it names, no; those it names, with a warning; those it names, but not to the value of a tensor; the same
+as another write did that was allowed."""
 
-    One that *fills* writes only what it changes, so that an expanded tensor may be written too.
-    """
+
+def in_place(function: Callable[..., Any], name: str | None = None, extent: int = WHOLE) -> Callable[..., Any]:
+    """The in-place form of an operation: ``tensor.mul_(other)`` for ``mul(tensor, other)``."""
     row = getattr(function, "row", None)
     if row is not None and row.is_ufunc and row.formulas and len(row.inputs) == 2:
         method = _two_operands(row, function)
     else:
 
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return write(self, function, args, kwargs, fills)
+            return write(self, function, args, kwargs, extent)
 
     in_place_names.setdefault(function, name or function.__name__ + "_")
     method.__name__ = method.__qualname__ = name or function.__name__ + "_"
@@ -146,6 +153,21 @@ def _another_shape(array: np.ndarray, result: np.ndarray) -> RuntimeError:
     )
 
 
+def _check_result(array: np.ndarray, out: Any, args: tuple[Any, ...]) -> None:
+    """Errors for a result that is no tensor, of another shape, or of a dtype that cannot be cast."""
+    if not isinstance(out, _runtime.Tensor):
+        raise TypeError(
+            f"unsupported operand type(s) for an in-place operation on a Tensor: {type(args[0]).__name__!r}"
+        )
+    result = out._array
+    if result.shape != array.shape:
+        raise _another_shape(array, result)
+    if not can_cast(result.dtype, array.dtype):
+        raise RuntimeError(
+            f"result type {scalar_name(result.dtype)} can't be cast to the desired output type {scalar_name(array.dtype)}"
+        )
+
+
 def _move_retained(node: Any, tensor: Any) -> None:
     """``retain_grad`` follows a tensor to its newest version."""
     old = output_hooks(node) if node.__class__ is Output or node.extras.outputs else None
@@ -175,7 +197,7 @@ def write(
     function: Callable[..., Any],
     args: tuple[Any, ...] = (),
     kwargs: dict[str, Any] | None = None,
-    fills: bool = False,
+    extent: int = WHOLE,
 ) -> Any:
     """Replace the tensor's values by ``function(tensor, *args, **kwargs)`` and rewrite its history.
 
@@ -194,37 +216,30 @@ def write(
     except AttributeError:
         raise not_a_tensor(f"{function.__name__}_", tensor) from None
     node = current_node(tensor)
-    refuse(tensor, node, args, fills)
+    refuse(tensor, node, args, extent, function)
+    shared = overlapping(tensor._array)
     twin = wrap(tensor._array, node)
     twin._layout = tensor._layout
     inputs = tuple([_frozen(i, edits) if isinstance(i, _runtime.Tensor) else i for i in args])
     count, position = edits.count, edits.position
     edited(tensor, function)
-    kept = bool(observers) and any([o.keeps() for o in observers])
+    kept = shared or (bool(observers) and any([o.keeps() for o in observers]))
     if kept:
         _keep(tensor, twin)
     try:
         token = _observing.set(_told_of(tensor)) if observers else None
         try:
             out = function(twin, *inputs, **(kwargs or {}))
+            _check_result(tensor._array, out, args)
+            if shared:
+                out = _settled(out, twin, tensor._array, extent)
         finally:
             if token is not None:
                 _observing.reset(token)
-        if not isinstance(out, _runtime.Tensor):
-            raise TypeError(
-                f"unsupported operand type(s) for an in-place operation on a Tensor: {type(args[0]).__name__!r}"
-            )
-        result = out._array
-        if result.shape != tensor._array.shape:
-            raise _another_shape(tensor._array, result)
-        if not can_cast(result.dtype, tensor._array.dtype):
-            raise RuntimeError(
-                f"result type {scalar_name(result.dtype)} can't be cast to the desired output type "
-                f"{scalar_name(tensor._array.dtype)}"
-            )
     except BaseException:
         edits.count, edits.position = count, position
         raise
+    result = out._array
     recording = grad_on() and (row is None or bool(row.formulas))  # without formulas, as in PyTorch, history stays
     if out._node is None and node is not None and recording:  # the old values' gradient is zero
         out = _op.rows["copy"].call(twin, out, out._array.dtype)
@@ -262,7 +277,10 @@ def _told_of(tensor: Any) -> bool | str:
 def _fill_in(array: np.ndarray, result: np.ndarray) -> None:
     """Write what differs into an array of which several elements may share memory."""
     array.flags.writeable = True
-    np.copyto(array, result, casting="unsafe", where=array != result)
+    try:
+        np.copyto(array, result, casting="unsafe", where=array != result)
+    finally:
+        array.flags.writeable = False
 
 
 def _frozen(tensor: Any, edits: Edits) -> Any:
@@ -281,14 +299,37 @@ def _keep(tensor: Any, twin: Any) -> None:
         tell_parts("copied", tensor, twin._array)
 
 
-def refuse(tensor: Any, node: Any, inputs: tuple[Any, ...], fills: bool = False) -> None:
-    """Raise for the writes that PyTorch refuses."""
+def refuse(tensor: Any, node: Any, inputs: tuple[Any, ...], extent: int = WHOLE, function: Any = None) -> None:
+    """Raise for the writes that PyTorch refuses, and warn of those that it warns of."""
     if tensor._alias.inference and not inference_mode_on.get():
         raise RuntimeError(INFERENCE_WRITE)
     if grad_on():
         refuse_recorded(tensor, node, inputs)
-    if not writable(tensor._array) and tensor._array.size and not fills:
-        raise RuntimeError(EXPANDED)
+    if not writable(tensor._array) and tensor._array.size and extent is not SETTLED:
+        if extent in (WHOLE, PARTLY) or (extent is NUMBERS and inputs and isinstance(inputs[-1], _runtime.Tensor)):
+            raise RuntimeError(EXPANDED)
+        if extent is WARNED:
+            name = in_place_names[function]
+            example = "tensor[indices] = tensor" if name == "index_put_" else "tensor[mask] = scalar"
+            warnings.warn(
+                f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this "
+                f"operation. This also applies to advanced indexing e.g. {example}",
+                stacklevel=4,
+            )
+
+
+def _settled(out: Any, old: Any, array: np.ndarray, extent: int) -> Any:
+    """The result of a write, the same for all elements that are one place of memory: that of the last which the write changed.
+
+    It is computed by operations as any other, so that batches have their own choices, and derivatives and tangents follow them.
+    """
+    shape, size = array.shape, array.size
+    place = places_of(shape, array.strides)
+    number = wrap(np.arange(1, size + 1))
+    if extent is not WHOLE:
+        number = number * ((out != old) & ((out == out) | (old == old))).reshape(-1)
+    last = wrap(np.zeros(size, np.int64)).scatter_reduce(0, wrap(place), number, "amax")[wrap(place)]
+    return out.take((last - 1).where(last > 0, wrap(np.arange(size))).view(shape))
 
 
 def refuse_recorded(tensor: Any, node: Any, inputs: tuple[Any, ...]) -> None:
@@ -318,17 +359,25 @@ class Take:
     are taken from must be in that order.
     """
 
-    __slots__ = ("order", "steps")
+    __slots__ = ("lies", "order", "steps")
 
     def __init__(self, tensor: Any) -> None:
         root, self.steps = path_to(tensor)
         array = root._array  # its dimensions from the slowest to the fastest, unless they are so already
         self.order = None if array.flags.c_contiguous else tuple(np.argsort(array.strides, stable=True)[::-1].tolist())
+        self.lies = tensor._array.shape, tensor._array.strides
 
     def __call__(self, root: Any) -> Any:
         for step in self.steps:
             root = take_step(root, *step)
         return root
+
+    def once(self) -> np.ndarray | None:
+        """Where several elements of the view are one place of memory, those that stand for their place in gradients."""
+        if not overlap(*self.lies):
+            return None
+        place = places_of(*self.lies)
+        return (np.unique(place, return_index=True)[1][place] == np.arange(place.size)).reshape(self.lies[0])
 
     def is_ordered(self, array: np.ndarray) -> bool:
         """Whether an array is in the root's order."""

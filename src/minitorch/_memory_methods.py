@@ -16,7 +16,7 @@ from ._records import tell_parts
 from ._runtime import traced, wrap
 from ._storage import Storage
 from ._value_notes import tell_left
-from ._views import current_node, edited
+from ._views import EXPANDED, current_node, edited, writable
 from .ops.creation import Options, made_by, required_size
 from .ops.memory import as_strided, offset_of, strides_of
 
@@ -214,6 +214,8 @@ def _mapped(name: str, input: Tensor, others: tuple[Any, ...], function: Callabl
         for tensor in (input, *others):
             tell_left("tolist", tensor)
     values = [np.broadcast_to(array, arrays[0].shape).ravel().tolist() for array in arrays]
+    if not writable(arrays[0]) and arrays[0].size:
+        raise RuntimeError(EXPANDED)
     edited(input)
     made = np.array([function(*row) for row in zip(*values)], arrays[0].dtype).reshape(arrays[0].shape)
     if observers:

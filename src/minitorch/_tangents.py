@@ -17,6 +17,7 @@ import numpy as np
 
 from . import _runtime
 from ._identity import ByArray, Entry, forget
+from ._inplace import SETTLED, write
 from ._modes import Observer, active_levels, grad_on, levels, observers, set_grad_enabled
 from ._op import Row, rows
 from ._records import show
@@ -24,7 +25,7 @@ from ._runtime import has_tangent, made, raw, silent, traced, wrap
 from ._tangent_quick import alone, followed, write_quick_way
 from ._tangent_rules import Rule, fit, rule_of
 from ._views import Edits, UnrecordedView, View, edits_of, path_to, take_step
-from .ops import subscript  # noqa: F401  (its rows)
+from .ops import copies, subscript  # noqa: F401  (its rows)
 
 
 class Level(ByArray):
@@ -205,7 +206,7 @@ class Tangents(Observer):
                 if given is None:
                     there.zero_()
                 else:
-                    there.copy_(given)
+                    write(there, copies.copy, (given,), extent=SETTLED)
 
     def copied(self, tensor: Any, array: np.ndarray) -> None:
         for level in active_levels():

@@ -15,7 +15,7 @@ from . import _memory_methods as memories
 from . import _storage as storages
 from ._differentiate import tensor_backward
 from ._hooks import register_hook, register_post_accumulate_grad_hook
-from ._inplace import in_place
+from ._inplace import NUMBERS, PARTLY, WARNED, in_place
 from ._interop import array_function, array_ufunc
 from ._op import rows
 from ._size import Size
@@ -260,10 +260,10 @@ class Tensor(metaclass=legacy.TensorMeta):
     logical_xor_, logical_not_ = in_place(compare.logical_xor), in_place(compare.logical_not)
     bitwise_not_ = in_place(compare.bitwise_not)
     clamp_ = clip_ = in_place(choices.clamp)
-    masked_fill_, clamp_min_ = in_place(choices.masked_fill, fills=True), in_place(choices.clamp_min)
+    masked_fill_, clamp_min_ = in_place(choices.masked_fill, extent=WARNED), in_place(choices.clamp_min)
     clamp_max_, nan_to_num_ = in_place(choices.clamp_max), in_place(choices.nan_to_num)
-    copy_, fill_ = in_place(copies.copy, "copy_"), in_place(copies.written, "fill_", fills=True)
-    zero_ = in_place(copies.zero, "zero_", fills=True)
+    copy_, fill_ = in_place(copies.copy, "copy_"), in_place(copies.written, "fill_", NUMBERS)
+    zero_ = in_place(copies.zero, "zero_", NUMBERS)
 
     # -- reductions
     sum, nansum, mean, nanmean = reduce.sum, reduce.nansum, reduce.mean, reduce.nanmean
@@ -348,8 +348,8 @@ class Tensor(metaclass=legacy.TensorMeta):
     tril, triu, tril_, triu_ = (
         arrange.tril,
         arrange.triu,
-        in_place(arrange.tril, fills=True),
-        in_place(arrange.triu, fills=True),
+        in_place(arrange.tril, extent=NUMBERS),
+        in_place(arrange.triu, extent=NUMBERS),
     )
     diag, diag_embed, diagflat, trace = diagonals.diag, diagonals.diag_embed, diagonals.diagflat, diagonals.trace
     unfold, as_strided, as_strided_ = memory.unfold, memory.as_strided, shape_inplace.as_strided_
@@ -364,23 +364,29 @@ class Tensor(metaclass=legacy.TensorMeta):
     # -- indexing
     __getitem__, __setitem__ = subscript.getitem, subscript.setitem
     select = subscript.select
-    index_put, index_put_ = subscript.index_put, in_place(subscript.index_put, fills=True)
+    index_put, index_put_ = subscript.index_put, in_place(subscript.index_put, extent=WARNED)
     index_select = along.index_select
-    index_add, index_add_ = along.index_add, in_place(along.index_add)
-    index_copy, index_copy_ = along.index_copy, in_place(along.index_copy)
-    index_fill, index_fill_ = along.index_fill, in_place(along.index_fill, fills=True)
-    index_reduce, index_reduce_ = scatter_reductions.index_reduce, in_place(scatter_reductions.index_reduce)
+    index_add, index_add_ = along.index_add, in_place(along.index_add, extent=PARTLY)
+    index_copy, index_copy_ = along.index_copy, in_place(along.index_copy, extent=PARTLY)
+    index_fill, index_fill_ = along.index_fill, in_place(along.index_fill, extent=WARNED)
+    index_reduce, index_reduce_ = (
+        scatter_reductions.index_reduce,
+        in_place(scatter_reductions.index_reduce, extent=PARTLY),
+    )
     select_scatter, slice_scatter = view_scatter.select_scatter, view_scatter.slice_scatter
     diagonal_scatter, as_strided_scatter = view_scatter.diagonal_scatter, view_scatter.as_strided_scatter
     fill_diagonal_ = view_scatter.fill_diagonal_
     gather, take_along_dim = gathers.gather, gathers.take_along_dim
-    scatter, scatter_ = gathers.scatter, in_place(gathers.scatter)
-    scatter_add, scatter_add_ = gathers.scatter_add, in_place(gathers.scatter_add)
-    scatter_reduce, scatter_reduce_ = scatter_reductions.scatter_reduce, in_place(scatter_reductions.scatter_reduce)
+    scatter, scatter_ = gathers.scatter, in_place(gathers.scatter, extent=PARTLY)
+    scatter_add, scatter_add_ = gathers.scatter_add, in_place(gathers.scatter_add, extent=PARTLY)
+    scatter_reduce, scatter_reduce_ = (
+        scatter_reductions.scatter_reduce,
+        in_place(scatter_reductions.scatter_reduce, extent=PARTLY),
+    )
     take = masked.take
-    put, put_ = masked.put, in_place(masked.put)
+    put, put_ = masked.put, in_place(masked.put, extent=PARTLY)
     masked_select = masked.masked_select
-    masked_scatter, masked_scatter_ = masked.masked_scatter, in_place(masked.masked_scatter)
+    masked_scatter, masked_scatter_ = masked.masked_scatter, in_place(masked.masked_scatter, extent=PARTLY)
     nonzero, argwhere, narrow_copy = masked.nonzero, masked.argwhere, masked.narrow_copy
     nonzero_static, histogram = masked.nonzero_static, places.histogram
 

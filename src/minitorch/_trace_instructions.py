@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _op, _runtime
 from ._choices import number
-from ._inplace import copied, write
+from ._inplace import SETTLED, copied, write
 from ._modes import grad_on, no_grad, observers
 from ._records import tell_parts
 from ._views import current_node
@@ -217,7 +217,7 @@ class Written:
             twin._array = copied(twin._array)
             if observers:
                 tell_parts("copied", tensor, twin._array)
-        write(tensor, _fitted, (out,))
+        write(tensor, _fitted, (out,), extent=SETTLED)
         values[self.target] = tensor
 
     def __repr__(self) -> str:

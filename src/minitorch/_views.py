@@ -156,6 +156,41 @@ def writable(array: np.ndarray) -> bool:
     return True
 
 
+def overlapping(array: np.ndarray) -> bool:
+    """Whether several elements may be one place of memory."""
+    if array.flags.forc:
+        return False
+    strides = array.strides
+    return not strides[0] if len(strides) == 1 else overlap(array.shape, strides)
+
+
+def overlap(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether several elements may be one place of memory."""
+    whole = None
+    for n, step in zip(shape, strides):  # mostly, each step leads past all of the dimensions behind it
+        if n != 1:
+            if whole is not None and whole < n * step:
+                break
+            whole = step
+    else:
+        if whole is None or whole > 0:
+            return False
+    reach = 0
+    for step, n in sorted([(abs(step), n) for step, n in zip(strides, shape) if n != 1]):
+        if step <= reach:
+            return 0 not in shape
+        reach += step * (n - 1)
+    return False
+
+
+def places_of(shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    """The number of each element's place in memory, in row-major order."""
+    offsets = np.zeros((), np.intp)
+    for n, step in zip(shape, strides):
+        offsets = np.add.outer(offsets, np.arange(n) * step)
+    return np.unique(offsets, return_inverse=True)[1].reshape(-1)
+
+
 def shares_memory(array: Any, base: Any) -> bool:
     """Whether *array*, just taken from *base* by NumPy, is a view of it rather than a copy."""
     owner = array.base

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _runtime
 from .._errors import reading
-from .._inplace import write
+from .._inplace import SETTLED, write
 from .._modes import grad_on, no_grad
 from .._op import Row, rows
 from .._records import tell_parts
@@ -210,7 +210,7 @@ class Written:
         source = self.source.tensor if isinstance(self.source, Fixed) else values[self.source]
         if isinstance(self.source, Slot):
             source = padded(source, tensor._array.ndim - source._array.ndim)
-        write(tensor, copy, (source,))
+        write(tensor, copy, (source,), extent=SETTLED)
 
 
 def copy(tensor: Any, source: Any) -> Any:

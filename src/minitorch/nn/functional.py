@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from .._args import array_of
-from .._inplace import in_place, write
+from .._inplace import NUMBERS, in_place, write
 from ..ops import activation as _activation
 from ..ops import softmax as _softmax
 from ..ops.activation import (
@@ -254,7 +254,7 @@ __all__ = [
 native_channel_shuffle = channel_shuffle
 celu_, elu_, selu_ = in_place(celu), in_place(elu), in_place(selu)
 leaky_relu_ = in_place(leaky_relu)
-hardtanh_, threshold_ = in_place(hardtanh), in_place(threshold)
+hardtanh_, threshold_ = in_place(hardtanh), in_place(threshold, extent=NUMBERS)
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:

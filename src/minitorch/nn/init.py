@@ -75,6 +75,8 @@ def _fan(tensor: Tensor, mode: str) -> int:
 def _filled(tensor: Tensor, array: np.ndarray | float) -> Tensor:
     """The tensor with its values replaced."""
     with no_grad():
+        if not isinstance(array, np.ndarray):
+            return tensor.fill_(array)
         return tensor.copy_(_runtime.wrap(np.asarray(array, tensor._array.dtype)))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._args import array_of, dim_of
 from .._errors import check_kind, scalar_name
-from .._inplace import write
+from .._inplace import NUMBERS, WHOLE, write
 from .._kernels import activation as kernels
 from .._op import documents, op
 from . import activation_derivatives, elementary, pointwise, rounding  # noqa: F401  (rows of derivatives)
@@ -34,9 +34,9 @@ def _floats(array: np.ndarray, name: str) -> np.ndarray:
     return array
 
 
-def _applied(recorder: Any, input: Tensor, inplace: bool, *params: Any) -> Tensor:
+def _applied(recorder: Any, input: Tensor, inplace: bool, *params: Any, extent: int = WHOLE) -> Tensor:
     """The op's result, or the tensor itself after writing the result into it."""
-    return write(input, recorder, params) if inplace else recorder(input, *params)
+    return write(input, recorder, params, extent=extent) if inplace else recorder(input, *params)
 
 
 # -- relu and its kin --------------------------------------------------------------------------------------------------
@@ -364,7 +364,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     >>> torch.nn.functional.threshold(torch.tensor([0.1, 0.5]), 0.2, 9.0)
     tensor([9.0000, 0.5000])
     """
-    return _applied(_threshold, input, inplace, threshold, value)
+    return _applied(_threshold, input, inplace, threshold, value, extent=NUMBERS)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:

@@ -15,6 +15,7 @@ from .._modes import grad_on
 from .._op import op
 from .._runtime import raw, silent, traced, wrap
 from .._types import Number
+from .._views import EXPANDED, writable
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -253,13 +254,16 @@ def _scalar(value: Tensor, input: Tensor, name: str) -> Tensor:
 def _copy_slices_kernel(self: np.ndarray, value: np.ndarray, *, take: Any) -> np.ndarray:
     out: np.ndarray = take.ordered(self)
     part = take(out)
-    part.flags.writeable = True  # NumPy makes what comes of an expanded array read-only
+    if not writable(part) and part.size:
+        raise RuntimeError(EXPANDED)
     part[...] = value
     return out
 
 
 def _copy_slices_value(F: Any, g: Any, take: Any) -> Any:
-    return take(g if take.is_ordered(F.constant(g)) else F.ordered(g, take=take))
+    part = take(g if take.is_ordered(F.constant(g)) else F.ordered(g, take=take))
+    once = take.once()
+    return part if once is None else F.keep(part, once)
 
 
 op("ordered", "CloneBackward0", lambda self, *, take: take.ordered(self), ("self",), tangent="linear",

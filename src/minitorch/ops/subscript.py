@@ -14,7 +14,7 @@ from .. import _runtime
 from .._args import Position, array_of, dim_of
 from .._choices import position
 from .._errors import scalar_name
-from .._inplace import rebase, refuse, write
+from .._inplace import WARNED, in_place_names, rebase, refuse, write
 from .._kernels.scatter import ALL, add_at
 from .._layouts import layout_of, layouts
 from .._modes import differs, every_slice, grad_on, observers
@@ -22,7 +22,7 @@ from .._op import build, op, rows
 from .._records import note_read, observe_write, tell_assignment
 from .._runtime import made, silent, traced, wrap
 from .._tape import next_position
-from .._views import current_node, edited, edits_of, root_of
+from .._views import current_node, edited, edits_of, overlapping, root_of
 from . import copies
 
 if TYPE_CHECKING:
@@ -243,6 +243,7 @@ _index_put = op("index_put", "IndexPutBackward0", _index_put_kernel, ("self", "v
                 tangent="linear",
                 self=_index_put_self,
                 values=lambda F, g, indices: F.index(g, indices=indices))  # fmt: skip
+in_place_names[_index_put] = "index_put_"
 
 
 # -- subscripts --------------------------------------------------------------------------------------------------------
@@ -479,6 +480,9 @@ def _leading_ones_dropped(value: Any, ndim: int) -> Any:
 def _assign(part: Any, value: Any) -> None:
     """Copy a value into a view: the history of its root is rewritten, and leads to the value's own node."""
     target, edits, root = part._array, part._alias.edits, root_of(part)
+    if overlapping(target):
+        write(part, copies.copy, (value,))
+        return
     refuse(part, part._node, (value,))
     node = current_node(value) if grad_on() and target.dtype.kind == "f" else None
     if node is not None and value._array.dtype is not target.dtype:
@@ -520,18 +524,21 @@ def _put(input: Any, indices: Indices, value: Any) -> None:
     node, value_node = current_node(input), current_node(value)
     recorded = grad_on() and (node is not None or value_node is not None)
     if observers or (recorded and input._alias.parent is not None):
-        write(input, _index_put, (value,), {"indices": indices})
+        write(input, _index_put, (value,), {"indices": indices}, WARNED)
         return
-    refuse(input, node, (value,))
-    count, position = edits.count, edits.position
+    refuse(input, node, (value,), WARNED, _index_put)
+    count, position, alone = edits.count, edits.position, target.flags.writeable
     edited(input)
     try:
+        target.flags.writeable = True
         target[indices.key()] = value._array
     except (IndexError, ValueError, TypeError) as error:
         edits.count, edits.position = count, position
         if isinstance(error, IndexError):
             raise _reworded(error) from None
         raise RuntimeError(_mismatch(value._array, target[indices.key()])) from None
+    finally:
+        target.flags.writeable = alone
     if recorded:
         rebase(input, wrap(target, _index_put_node(input, node, indices, value, value_node)))
 

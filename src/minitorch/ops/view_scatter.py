@@ -12,7 +12,7 @@ from .. import _runtime
 from .._args import array_of, dim_of, either, sizes_given
 from .._choices import position
 from .._errors import scalar_name
-from .._inplace import write
+from .._inplace import NUMBERS, write
 from .._kernels.scatter import ALL
 from .._op import op, rows
 from .._types import Number
@@ -213,4 +213,4 @@ def fill_diagonal_(input: Tensor, fill_value: Number, wrap: bool = False) -> Ten
         raise TypeError(f"fill_diagonal_(): fill_value must be a number, not a tensor of {scalar_name(array.dtype)}")
     mask = np.zeros(array.shape, bool)
     np.fill_diagonal(mask, True, wrap=wrap)
-    return write(input, masked_fill, (_runtime.wrap(mask), fill_value))
+    return write(input, masked_fill, (_runtime.wrap(mask), fill_value), extent=NUMBERS)
