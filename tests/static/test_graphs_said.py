@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import sys
 import time
@@ -42,8 +43,18 @@ def test_what_are_no_nodes() -> None:
         static.topological_order([X, 3])  # type: ignore[list-item]
     with pytest.raises(TypeError, match=r"linear: expected operands .*, got 2 of them; .*static.apply\(torch.nn"):
         static.rows.linear(X, X)
-    with pytest.raises(TypeError, match="cannot pickle 'Executor' object: make it anew"):
-        pickle.dumps(static.Executor(X * 2))
+
+
+def test_what_a_graph_is_made_of_is_copied_as_itself_and_not_pickled() -> None:
+    chosen = static.cond(X > 0, X * 2, X)
+    executor = static.Executor(chosen)
+    for part in (chosen, X, X.shape, executor, executor.program, static.constant(1.0), chosen.op):
+        assert copy.copy(part) is copy.deepcopy(part) is part
+        with pytest.raises(
+            TypeError, match=f"cannot pickle '{type(part).__name__}' object: make it anew from the code"
+        ):
+            pickle.dumps(part)
+    assert copy.deepcopy({"run": executor})["run"].run({"x": 3.0})[0].item() == 6.0
 
 
 def test_a_cycle_is_named_by_its_text() -> None:

@@ -9,6 +9,10 @@ import pytest
 
 import minitorch as torch
 from minitorch import nn, static
+from minitorch._op import Row
+from minitorch.autograd import Tape
+from minitorch.static._apart import UNRECORDED
+from samples import all_samples
 
 VIEWS = {
     "itself": lambda x: x,
@@ -47,6 +51,51 @@ def test_no_result_shares_memory(view: Any, kind: str) -> None:
     for result in first:
         result[...] = 0
     assert all(map(np.array_equal, executor.run(feed), wanted))
+
+
+def test_what_a_loop_gives_of_a_constant() -> None:
+    array, x = np.array([5.0, 6.0], np.float32), static.placeholder("x")
+    executor = static.Executor(
+        static.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, static.constant(array)), (x, x))
+    )
+    for _ in range(2):
+        _, found = executor.run({x: np.zeros((), np.float32)})
+        assert found.tolist() == [5.0, 6.0]
+        found[...] = 0
+
+
+def test_only_what_may_be_shared_is_looked_at() -> None:
+    x, w = (
+        static.placeholder("x", (None, 3), torch.float32),
+        static.parameter(torch.ones(3, 3, requires_grad=True), "w"),
+    )
+    y = ((x @ w).tanh() + static.constant([1.0, 2.0, 3.0])).sum()
+    executor = static.Executor([y, *static.gradients(y, [x, w])])
+    assert (executor._apart.asked, executor._apart.leaves) == ([], [])
+    views = static.Executor([y, x.T, (x + 1).T, (x * 2).reshape(-1)])
+    assert [number for number, _ in views._apart.asked] == [1]
+
+
+SHARED = [
+    pytest.param(name, case, id=f"{name}-{n}")
+    for name, of in sorted(all_samples().items())
+    for n, case in enumerate(of)
+]
+
+
+@pytest.mark.parametrize(("name", "case"), SHARED)
+def test_rows_whose_results_show_their_operands_memory_are_known(name: str, case: Any) -> None:
+    with Tape() as tape:
+        case.call(torch, *[torch.from_numpy(np.array(a)) for a in case.inputs])
+    for call in [
+        e for e in tape if isinstance(e.row, Row) and e.row.name == name and not e.in_place and not e.row.view
+    ]:
+        arrays = [i.detach().clone().numpy() for i in call.inputs]
+        with np.errstate(all="ignore"):
+            found = call.row.kernel(*([arrays] if call.row.variadic else arrays), **call.params)
+        several = found if isinstance(found, (tuple, list)) else [found]
+        shown = any([np.shares_memory(a, f) for a in arrays for f in several if isinstance(f, np.ndarray)])
+        assert shown <= (name in UNRECORDED)
 
 
 def test_what_a_function_keeps_is_not_a_result() -> None:

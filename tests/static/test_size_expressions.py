@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import runpy
 from collections.abc import Callable
@@ -140,13 +141,98 @@ def test_what_fails_at_some_sizes_only_has_no_bound(tmp_path: Path) -> None:
     assert runpy.run_path(str(path))["forward"](example(4000).numpy()).shape == (500, 8, 3)
 
 
+SHARES: dict[str, Callable[[int], int]] = {
+    "in floats": lambda n: int(n * 0.7),
+    "in integers": lambda n: n * 7 // 10,
+    "a quotient": lambda n: int(n / 0.3),
+    "up": lambda n: math.ceil(n * 0.57) + 1,
+    "up, of a quotient": lambda n: -int(-n / 1.5 // 1),
+    "to the next": lambda n: round(n * 0.3),
+    "hundredths": lambda n: int(n * 0.29),
+    "more than all": lambda n: int(n * 1.15) + 1,
+    "two thirds": lambda n: int(n * (2 / 3)),
+}
+"""Parts of a size: 0.7 * 90 is less than 63 in doubles, and more than that at other sizes."""
+
+
+@pytest.mark.parametrize("name", SHARES)
+def test_a_share_of_a_size_at_every_size(name: str, tmp_path: Path) -> None:
+    share = SHARES[name]
+    path = tmp_path / "many.py"
+    static.trace(lambda x: torch.ones(share(len(x))), torch.ones(7)).to_python(path, dynamic_axes={"x": {0: "n"}})
+    module = runpy.run_path(str(path))
+    for size in [*range(2, 1500), 4567, 65_530, 99_990]:
+        assert len(module["forward"](np.ones(size, np.float32))) == share(size)
+
+
+def test_a_share_of_an_image_that_is_less_than_the_input(tmp_path: Path) -> None:
+    conv = nn.Conv2d(1, 1, 3).requires_grad_(False)
+
+    def half(x: Any) -> Any:
+        return nn.functional.interpolate(conv(x), scale_factor=(0.7, 1.0))
+
+    path = tmp_path / "many.py"
+    static.trace(half, torch.ones(1, 1, 12, 4)).to_python(path, dynamic_axes={"x": {2: "h"}})
+    module = runpy.run_path(str(path))
+    for size in (5, 40, 91, 92, 93, 182):
+        x = torch.randn(1, 1, size, 4)
+        assert np.array_equal(module["half"](x.numpy()), half(x).numpy())
+
+
+def test_a_share_that_could_not_be_told_has_a_bound(tmp_path: Path) -> None:
+    def part(x: Any) -> Any:
+        if len(x) in (90, 170, 180, 330):
+            raise ValueError("none of ninety")
+        return torch.ones(int(len(x) * 0.7))
+
+    path = tmp_path / "many.py"
+    static.trace(part, torch.ones(7)).to_python(path, dynamic_axes={"x": {0: "n"}})
+    module = runpy.run_path(str(path))
+    assert len(module["part"](np.ones(89, np.float32))) == int(89 * 0.7)
+    with pytest.raises(module["OtherInputs"], match="for 89 or less: how a size is rounded at size 90 was not tried"):
+        module["part"](np.ones(180, np.float32))
+
+
+def test_a_share_in_a_file(tmp_path: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    for name in ("in floats", "up", "to the next"):
+        path = tmp_path / "many.onnx"
+        share = SHARES[name]
+
+        def part(x: Any, share: Any = share) -> Any:
+            return torch.cat([x, torch.ones(share(len(x)))])
+
+        torch.onnx.export(part, (torch.ones(7),), path, input_names=["x"], dynamic_axes={"x": {0: "n"}})
+        run = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"]).run
+        for size in (9, 10, 90, 100, 180, 200):
+            (found,) = run(None, {"x": np.ones(size, np.float32)})
+            assert len(found) == size + share(size)
+
+
+def test_a_table_that_ends(tmp_path: Path) -> None:
+    class Positions(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.known = nn.Embedding(341, 3).requires_grad_(False)
+
+        def forward(self, x: Any) -> Any:
+            return x + self.known(torch.arange(len(x)))
+
+    path = tmp_path / "many.py"
+    static.trace(Positions(), torch.ones(5, 3)).to_python(path, dynamic_axes={"x": {0: "n"}})
+    module = runpy.run_path(str(path))
+    assert module["forward"](np.ones((341, 3), np.float32)).shape == (341, 3)
+    with pytest.raises(module["OtherInputs"], match="for 341 or less: at size 342 it fails: IndexError"):
+        module["forward"](np.ones((342, 3), np.float32))
+
+
 UNCERTAIN: dict[str, Callable[[Any], Any]] = {
     "one size": lambda x: x * (2 if len(x) == 70 else 3),
     "a table": lambda x: x * {130: 5}.get(len(x), 1),
     "a number that jumps": lambda x: x * (1 + (len(x) > 90)),
     "a power of two": lambda x: x[: 1 << len(x).bit_length() - 1],
     "a root": lambda x: x[: int(len(x) ** 0.5)],
-    "rounded": lambda x: x[: round(len(x) * 0.3)],
+    "a thousandth": lambda x: x[: int(len(x) * 0.4567)],
 }
 
 

@@ -36,6 +36,9 @@ def bits(array: np.ndarray) -> bytes:
 
 
 NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "a cosine": lambda x: x * math.cos(len(x)) + 2 * math.sin(len(x)),
+    "an exponential": lambda x: x * math.exp(-0.1 * len(x)),
+    "a warm-up": lambda x: x * math.tanh(len(x) / 10),
     "over a root": lambda x: x / math.sqrt(len(x)),
     "over a product": lambda x: x / (len(x) * 0.1),
     "over a quotient": lambda x: x / (3 / len(x)),
@@ -124,7 +127,7 @@ def test_the_gradient_of_a_graph_with_any_number_of_rows(rows: int, tmp_path: Pa
 
 
 def test_a_number_of_which_no_expression_is_known_is_refused(tmp_path: Path) -> None:
-    for function in (lambda x: x * math.cos(len(x)), lambda x: x * torch.full((1,), math.pi / len(x))):
+    for function in (lambda x: x * math.cos(len(x) ** 0.5), lambda x: x * torch.full((1,), math.pi / len(x))):
         program = static.trace(function, torch.ones(5), quiet=True)
         with pytest.raises(RuntimeError, match="no expression was found"):
             program.to_python(tmp_path / "model.py", dynamic_axes={"x": {0: "n"}})
@@ -137,9 +140,9 @@ def test_what_a_few_sizes_do_not_tell_is_compared_at_others(tmp_path: Path) -> N
 
 
 def test_other_values_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from minitorch.static._number_expressions import Number
+    from minitorch.static._number_expressions import Expression
 
-    monkeypatch.setattr(Number, "text", lambda self, *_: "0.3")
+    monkeypatch.setattr(Expression, "text", lambda self, *_: "0.3")
     program = static.trace(lambda x: x / math.sqrt(len(x)), torch.zeros(5), quiet=True)
     with pytest.raises(RuntimeError, match=r"other bits than the model at .*, on values that were drawn"):
         program.to_python(tmp_path / "model.py", dynamic_axes={"x": {0: "n"}})

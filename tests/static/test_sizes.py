@@ -13,7 +13,7 @@ import minitorch as torch
 from deployed import MODELS
 from minitorch import nn
 from minitorch._trace_instructions import Packed
-from minitorch.static._number_expressions import Number
+from minitorch.static._number_expressions import Expression
 from minitorch.static._size_expressions import (
     Axis,
     Counted,
@@ -41,7 +41,7 @@ class Evaluation:
         """The value of an expression."""
         if isinstance(value, Size):
             return value.value(self.size)
-        if isinstance(value, Number):
+        if isinstance(value, Expression):
             return value.value(self.size)
         if isinstance(value, Repeated):
             return (self.of(value.item),) * self.of(value.count)

@@ -22,7 +22,7 @@ from minitorch._op import rows
 from minitorch._pytree import tree_flatten
 from minitorch.static._copied import Copies
 from minitorch.static._free_names import Unwritable
-from minitorch.static._number_expressions import Number
+from minitorch.static._number_expressions import Expression
 from replays import CHOICES, LAYERS, LOSSES, Case
 from samples import all_samples
 from written import loaded
@@ -463,7 +463,7 @@ def test_axes_that_cannot_vary(function: Any, axes: Any, error: Any, message: st
 
 
 def test_what_gives_other_bits_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Number, "text", lambda self, *_: "0.3")
+    monkeypatch.setattr(Expression, "text", lambda self, *_: "0.3")
     program = static.trace(lambda x: x / x.shape[0] ** 0.5, torch.ones(4), quiet=True)
     with pytest.raises(RuntimeError, match="the code would give other bits than the model at"):
         program.to_python(tmp_path / "model.py", dynamic_axes={"x": {0: "n"}})

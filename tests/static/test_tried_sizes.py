@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import minitorch
-from minitorch.static._tried_sizes import Cost, Numbers, worth_trying
+from minitorch.static._tried_sizes import Cost, NamedNumbers, worth_trying
 
 MOST = 37
 TABLE = {"rows": 41, 43: [47]}
@@ -38,15 +38,15 @@ class Holder(Base):
 
 def test_numbers_that_code_names() -> None:
     holder = Holder()
-    with Numbers() as numbers:
+    with NamedNumbers() as numbers:
         holder.call(9)
-    assert numbers.found == {12: 0, 13: 0, 14: 0, 71: 0, 9: 1, 37: 1, 53: 1, 59: 1, 66: 1, 67: 1, 41: 2, 43: 2}
+    assert numbers.found == {12: 0, 13: 0, 14: 0, 71: 0, 9: 1, 37: 1, 53: 1, 59: 1, 66: 1, 67: 1, 2: 2, 41: 3, 43: 3}
     assert sys.getprofile() is None
 
 
 def test_libraries_are_not_looked_at() -> None:
     x = minitorch.ones(2, 3)
-    with Numbers() as numbers:
+    with NamedNumbers() as numbers:
         np.pad(np.eye(3), 2)
         Named(statistics.mean([1, 2]), 2)
         minitorch.nn.Linear(3, 4)(x).softmax(-1).max(1)
@@ -57,7 +57,7 @@ def test_a_profile_goes_on() -> None:
     seen: list[Any] = []
     sys.setprofile(lambda frame, event, _: seen.append(event))
     try:
-        with Numbers():
+        with NamedNumbers():
             seen.clear()
             Holder().call(1)
         assert "c_call" not in seen[:1]
@@ -67,7 +67,7 @@ def test_a_profile_goes_on() -> None:
     assert "call" in seen
     profile = cProfile.Profile()
     profile.enable()
-    with Numbers() as numbers:
+    with NamedNumbers() as numbers:
         Holder().call(1)
     Holder()
     profile.disable()

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..static._number_expressions import Number
-from ..static._size_expressions import Axis, Counted, Diagonal, Filled, Listed, Size, Spaced, Triangle
+from ..static._number_expressions import Expression
+from ..static._size_expressions import Axis, Counted, Diagonal, Filled, Listed, Share, Size, Spaced, Triangle
 
 INT64, BOOL = np.dtype(np.int64), np.dtype(np.bool_)
 
@@ -17,7 +17,11 @@ _BOOL_RESULTS = frozenset(
     ["Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or", "Xor", "Not", "IsNaN", "IsInf"]
 )  # of one dtype whatever the inputs are
 _INT_RESULTS = frozenset(["Shape", "Size", "NonZero", "ArgMax", "ArgMin"])
-_OPERATIONS = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "**": "Pow", "sqrt": "Sqrt", "log": "Log"}
+_OPERATIONS = {
+    "+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "**": "Pow", "sqrt": "Sqrt", "log": "Log", "exp": "Exp", "sin": "Sin",
+    "cos": "Cos", "tanh": "Tanh",
+}  # fmt: skip
+_ROUNDINGS = {"int": "Floor", "ceil": "Ceil", "round": "Round"}
 _NO_NARROW = frozenset(
     [
         "ArgMax",
@@ -260,6 +264,11 @@ class Builder:
 
     def size(self, size: Size) -> Value:
         """A size as a vector of one element."""
+        if isinstance(size, Share) and size not in self._sizes:
+            wide = np.dtype(np.float64)
+            factor = self.constant(size.factor, wide)
+            exact = self(_OPERATIONS[size.operation], self.cast(self._axis(size.axes[0]), wide), factor)
+            self._sizes[size] = self.cast(self(_ROUNDINGS[size.rounding], exact), INT64)
         if size not in self._sizes:
             total: Value | None = None
             for coefficient, axes in size.terms:
@@ -294,13 +303,13 @@ class Builder:
             return self.cast(value, dtype)
         if isinstance(value, Size):
             return self.cast(self.scalar(value), dtype)
-        if isinstance(value, Number):
+        if isinstance(value, Expression):
             return self.cast(self._computed(value), dtype)
         return self.constant(value, dtype)
 
     def _computed(self, value: Any) -> Value:
         """A number that depends on sizes, in double precision, as Python computes it."""
-        if not isinstance(value, Number):
+        if not isinstance(value, Expression):
             return self.number(value, np.dtype(np.float64))
         parts = [self._computed(part) for part in value.parts]
         return parts[0] if value.operation == "float" else self(_OPERATIONS[value.operation], *parts)

@@ -16,7 +16,7 @@ from .._op import Row
 from .._trace_instructions import Called, Graded, Left, Made, Packed, Ran, Sized, Slot, Written, slots_in
 from ..static._facts import draws
 from ..static._instructions import settled
-from ..static._number_expressions import Number
+from ..static._number_expressions import Expression
 from ..static._size_expressions import Axis, Size, Varying
 from ..static._sizes import General
 from . import _elementwise, _grid, _networks, _shapes  # noqa: F401  (fill the table)
@@ -287,7 +287,7 @@ class Translation:
         item = called.inputs[number]
         if isinstance(item, Slot):
             return self.trace.arrays[item]
-        if isinstance(item, (Number, Size)):
+        if isinstance(item, (Expression, Size)):
             return self._first(called).inputs[number]._array
         return getattr(item, "_array", None)
 
@@ -297,7 +297,7 @@ class Translation:
             return self._value(item)
         if item is None:
             return None
-        if isinstance(item, (Number, Size)):
+        if isinstance(item, (Expression, Size)):
             return self.builder.number(item, self._array(called, number).dtype)
         if isinstance(item, Varying):
             raise CannotExport("a number is another one at each size, and no expression for it was found")

@@ -27,6 +27,7 @@ class Compiled:
 
     Attributes
     ----------
+    outputs : list of Vertex
     order : list of Vertex
     program : Program
     template : list
@@ -38,7 +39,7 @@ class Compiled:
     """
 
     def __init__(self, outputs: list[Any], given: Sequence[Any] = ()) -> None:
-        inside = frozenset(given)
+        self.outputs, inside = outputs, frozenset(given)
         self.order, self.guard = guarded_order(outputs, inside)
         self.slots: dict[Any, int] = {vertex: n for n, vertex in enumerate(given)}
         self.template: list[Any] = [None] * len(self.slots)

@@ -10,19 +10,18 @@ import numpy as np
 from .. import _dtypes, _runtime
 from .._dtypes import of_numpy
 from .._errors import broadcast_problem, public_name
-from .._identity import owner
 from .._op import Row
 from .._runtime import wrap
 from ..ops.from_data import tensor
+from ._apart import Apart
 from ._compile import Compiled
-from ._functions import Eager
-from ._instructions import NotOneTruth
+from ._instructions import NotOneTruth, Unchanging
 from ._memory import MemoryPlan
 from ._nodes import Node, Placeholder, of_new
 from ._vertices import Vertex
 
 
-class Executor:
+class Executor(Unchanging):
     """Runs the part of a graph that some nodes need.
 
     When it is made, the graph is put in order and written out as a flat list of instructions.  ``run`` computes each node
@@ -94,25 +93,11 @@ class Executor:
         self._by_name = named
         self._results = self._compiled.results
         self._slots = [slot for _, slot in (*self._compiled.placeholders, *self._compiled.parameters)]
-        constants = [slot for slot, value in enumerate(self._compiled.template) if isinstance(value, np.ndarray)]
-        self._outside = [*self._slots, *constants]
-        numbers = {id(output): number for number, output in reversed([*enumerate(self.outputs)])}
-        self._fresh = [
-            isinstance(output.op, Row) and output.op.is_ufunc and numbers[id(output)] == number
-            for number, output in enumerate(self.outputs)
-        ]
-        self._all_fresh = all(self._fresh)
-        self._copied = [_shows_functions_memory(output) for output in self.outputs]
+        self._apart = Apart(self.outputs, self._compiled.slots)
 
     def __repr__(self) -> str:
         feeds = ", ".join([str(node) for node, *_ in self._feeds])
         return f"<Executor of {len(self.program.instructions)} instructions on ({feeds})>"
-
-    def __reduce__(self) -> Any:
-        raise TypeError(
-            "cannot pickle 'Executor' object: make it anew from the code that makes its graph, or write it as a module with "
-            "to_python(path, feed_dict)"
-        )
 
     def run(self, feed_dict: Mapping[Any, Any] | None = None, *, tensors: bool | None = None) -> list[Any]:
         """The values of the outputs.
@@ -157,7 +142,7 @@ class Executor:
             registers[slot] = value
         if len(feed) > len(self._feeds):
             raise self._mismatch(feed)
-        outside = set() if self._all_fresh else {id(owner(registers[slot])) for slot in self._outside}
+        outside = [registers[slot] for slot in self._apart.leaves]
         try:
             facts = tuple([((a := registers[slot]).dtype, a.ndim > 0) for slot in self._slots])
             code = self.program.facts.get(facts)
@@ -168,25 +153,11 @@ class Executor:
         except Exception as error:
             raise _explained(error) from error.__cause__
         results = [registers[slot] for slot in self._results]
-        if not self._all_fresh:
-            results = self._parted(results, outside)
+        if self._apart.asked:
+            self._apart(results, outside)
         if tensors if tensors is not None else came:
             return [wrap(r) if isinstance(r, np.ndarray) else r for r in results]
         return results
-
-    def _parted(self, results: list[Any], outside: set[int]) -> list[Any]:
-        """Results of which none shares memory with what came from *outside*, or with another one."""
-        known = outside.union([id(owner(result)) for result, fresh in zip(results, self._fresh) if fresh])
-        found = []
-        for result, fresh, copied in zip(results, self._fresh, self._copied):
-            if not fresh and isinstance(result, np.ndarray):
-                memory = id(owner(result))
-                if copied or memory in known:
-                    result = result.copy()
-                else:
-                    known.add(memory)
-            found.append(result)
-        return found
 
     def to_python(
         self, path: Any, feed_dict: Mapping[Any, Any] | None = None, dynamic_axes: Mapping[Any, Any] | None = None
@@ -343,19 +314,6 @@ def _array(node: Any, value: Any, dtype: Any) -> np.ndarray:
             f"{node} has dtype {dtype}, but is fed with {array.dtype}: convert it, value.astype({str(dtype)!r})"
         )
     return array
-
-
-def _shows_functions_memory(node: Any) -> bool:
-    """Whether a node may be what a function of people's own gave, which may keep it, or a view of that."""
-    todo, seen = [node], set()
-    while todo:
-        node = todo.pop()
-        if isinstance(node.op, Eager):
-            return True
-        if id(node) not in seen and not (isinstance(node.op, Row) and not node.op.view):
-            seen.add(id(node))
-            todo += node.uses()
-    return False
 
 
 def _check_shape(node: Any, shape: tuple[int, ...], fixed: tuple[Any, ...]) -> None:

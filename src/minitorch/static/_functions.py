@@ -15,6 +15,7 @@ from .._op import Row, rows
 from .._pytree import tree_flatten, tree_unflatten
 from .._random import Generator, default_generator, positions
 from .._runtime import raw, traced, wrap
+from .._sites import is_theirs
 from .._views import edits_of
 from ..ops import linalg, shape
 from ..ops.reduce import mean, sum
@@ -316,6 +317,7 @@ class Eager(Function):
     """Any function of Tensors as one operation: it runs eagerly when the graph does, and the engine differentiates it."""
 
     def __init__(self, name: str, function: Callable[..., Any], count: int | None = None) -> None:
+        self.keeps = True  # whether what it gives may be kept elsewhere, as a function of people's own may do
         self.shown: Any = None  # what it was given: leaves, how they are put together, and which of them are operands
         self.writes: bool | None = (
             None  # whether it writes into what it is given, which is then a copy; None: not known yet
@@ -370,7 +372,9 @@ def eager_gradient(node: Any, g: Any, needed: Sequence[bool]) -> list[Any]:
     came = sorted(g) if op.several else [0]
     given = [g[n] for n in came] if op.several else [g]
     way_back = _way_back(op.traced, tuple(needed), came, op.several)
-    call = Several(Eager(f"{op.name}_gradients", way_back, len(needed)), (*given, *node.inputs), node.params)
+    again = Eager(f"{op.name}_gradients", way_back, len(needed))
+    again.keeps = getattr(op, "keeps", not isinstance(op, Later))
+    call = Several(again, (*given, *node.inputs), node.params)
     return [call[n] if w else None for n, w in enumerate(needed)]
 
 
@@ -519,6 +523,8 @@ def apply(function: Callable[..., Any], *args: Any, outputs: int | None = None, 
     call.__name__, call.given, call.known = name, leaves, _Held(function, name)  # type: ignore[attr-defined]
     op = Eager(name, call, outputs)
     op.shown = leaves, tree, places
+    code = None if getattr(function, "__closure__", None) else getattr(function, "__code__", None)
+    op.keeps = code is None or is_theirs(code.co_filename) or any(map(callable, leaves))
     if outputs is None:
         return Node(op, inputs)
     return tuple(Several(op, inputs, {}))

@@ -29,6 +29,24 @@ Fact: TypeAlias = tuple["np.dtype[Any] | None", bool]
 """What is known of an array: its dtype, and whether it certainly has dimensions."""
 
 
+class Unchanging:
+    """What does not change once it is made: a copy of it is itself, and it belongs to one process."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"cannot pickle {type(self).__name__!r} object: make it anew from the code that makes its graph, or write it as a "
+            "module with static.Executor(outputs).to_python(path, feed_dict)"
+        )
+
+
 class Slot(int):
     """As the value of a parameter: the register where the value is."""
 
@@ -39,7 +57,7 @@ class Condition(int):
     source: Any = "of a branch"
 
 
-class Number:
+class Number(Unchanging):
     """An operand that is a Python number: it has a category (bool, integer, float), and takes the dtype of its neighbour.
 
     Attributes
@@ -73,7 +91,7 @@ class _Beside(dict[Any, np.ndarray]):
         return array
 
 
-class Function:
+class Function(Unchanging):
     """What an instruction may call besides rows: shapes, fitting, control flow, functions of Tensors.
 
     Attributes
@@ -272,7 +290,7 @@ def last_uses(instructions: Sequence[Instruction], results: Iterable[int]) -> li
 
 
 # -- written out -------------------------------------------------------------------------------------------------------
-class Program:
+class Program(Unchanging):
     """Instructions, ready to be run on ndarrays many times.
 
     Parameters

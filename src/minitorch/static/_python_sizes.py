@@ -19,7 +19,7 @@ from .._trace_instructions import Called, Left, Packed, Sized, Slot
 from ._copied import Copies
 from ._facts import reads_of
 from ._free_names import Unwritable
-from ._number_expressions import Number
+from ._number_expressions import Expression
 from ._python import Block, Body, Weights
 from ._size_expressions import (
     Axis,
@@ -42,7 +42,7 @@ from ._traced_code import Plan
 from ._tried_sizes import SMALL, Cost
 from ._written_variants import own_tensors
 
-SIZED = (Size, Number, Repeated, Filled, Listed, Counted, Spaced, Diagonal, Triangle, Parts, Computed, Varying)
+SIZED = (Size, Expression, Repeated, Filled, Listed, Counted, Spaced, Diagonal, Triangle, Parts, Computed, Varying)
 
 _ALONE = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript)
 """What expressions need no brackets."""
@@ -244,7 +244,7 @@ class SizedBody(Body):
         np_ = self.copies.numpy()
         if isinstance(value, Size):
             return str(self.size(value))
-        if isinstance(value, Number):
+        if isinstance(value, Expression):
             return value.text(self.axis, self.copies.expression)
         if isinstance(value, Repeated):
             return f"({self.param(value.item)},) * ({self.param(value.count)})"

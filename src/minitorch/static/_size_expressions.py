@@ -54,9 +54,9 @@ class Size:
         factors = [factor for _, factors in self.terms for factor in factors]
         return list(dict.fromkeys([a for f in factors for a in (f.axes if isinstance(f, Size) else [f])]))
 
-    def value(self, size: Callable[[Axis], int]) -> int:
-        """What it is for given sizes."""
-        total = 0
+    def value(self, size: Callable[[Axis], Any]) -> Any:
+        """What it is for given sizes; without bounds, these may be arrays."""
+        total: Any = 0
         for coefficient, factors in self.terms:
             for factor in factors:
                 coefficient *= factor.value(size) if isinstance(factor, Size) else size(factor)
@@ -95,6 +95,38 @@ class Size:
 
     def __repr__(self) -> str:
         return self.text(lambda axis: axis.name or f"{axis.slot!r}.shape[{axis.axis}]")
+
+
+class Share(Size):
+    """A size times a float, or over one, rounded, as Python computes it: ``int(0.7*n)``; a factor in other sizes.
+
+    In doubles, ``0.7*90`` is less than 63: so it is not ``7*n//10``.
+    """
+
+    __slots__ = ("factor", "operation", "rounding")
+
+    def __init__(self, axis: Axis, operation: str, factor: float, rounding: str) -> None:
+        super().__init__(((1, (axis,)),))
+        self.operation, self.factor, self.rounding = operation, factor, rounding
+
+    def value(self, size: Callable[[Axis], Any]) -> Any:
+        """What it is for a size, or for an array of them."""
+        given = size(self.axes[0])
+        exact = given * self.factor if self.operation == "*" else given / self.factor
+        found = _ROUNDED[self.rounding](exact)
+        return found.astype(np.int64) if isinstance(given, np.ndarray) else int(found)
+
+    def text(self, name: Callable[[Axis], str]) -> str:
+        """It as an expression of Python."""
+        said = f"{name(self.axes[0])}{self.operation}{self.factor!r}"
+        return f"-int(-({said})//1)" if self.rounding == "ceil" else f"{self.rounding}({said})"
+
+    @property
+    def _parts(self) -> tuple[Any, ...]:
+        return self.terms, self.operation, self.factor, self.rounding
+
+
+_ROUNDED: dict[str, Any] = {"int": np.trunc, "ceil": np.ceil, "round": np.rint}
 
 
 class Repeated(NamedTuple):
@@ -186,6 +218,7 @@ class Fit:
         self.exact: dict[tuple[int, ...], Axis] = {}
         self.sizes: dict[Axis, tuple[int, ...]] = {}  # of values whose sizes are expressions, too
         self.known: dict[Any, Size | None] = {}
+        self.doubts: dict[Axis, list[Doubt]] = {}
 
     def add(self, axis: Axis, values: tuple[int, ...], argument: bool = False) -> None:
         """A size that is known from here on."""
@@ -271,11 +304,14 @@ class Fit:
         ]:
             for b in range(divisor):  # (s + b) // k
                 if all([value == (sign * a + b) // divisor for value, a in zip(values, v)]):
-                    return Size(((sign, (s,)), (b, ())), divisor)
+                    return self._told(values, s, v, Size(((sign, (s,)), (b, ())), divisor))
         for s, v, divisor in [(*size, k) for size in sizes for k in _periods(size[1], 16)]:
             for factor in [factor for factor in range(1, 3 * divisor) if factor % divisor]:
                 if found := _rounded(values, s, v, factor, divisor):
-                    return found
+                    return self._told(values, s, v, found)
+        for s, v in sizes:
+            if shared := self._told(values, s, v):
+                return shared
         for s, v, modulus, sign in [
             (*size, k, sign) for size in sizes for k in _periods(size[1], 32) for sign in (1, -1)
         ]:
@@ -283,6 +319,74 @@ class Fit:
                 if all([value == (sign * a + b) % modulus for value, a in zip(values, v)]):
                     return Size(((sign, (s,)), (b, ())), 1, modulus)
         return _of_quotient(values, sizes)
+
+    def _told(self, values: Sequence[int], axis: Axis, sizes: Sequence[int], found: Size | None = None) -> Size | None:
+        """An expression for values, *found* or a share; where others are as right, sizes that tell them apart are noted."""
+        if found is not None and found.divisor & (found.divisor - 1) == 0:  # products with it are exact in floats
+            return found
+        others = [*_shares(values, axis, sizes)]
+        if found is None and others:
+            found, enough = others.pop(0)
+            if max(sizes) < enough:  # it may be one of as few digits by chance
+                self.doubts.setdefault(axis, []).append(Doubt((enough, enough + 1, enough + 2), True))
+        for other, _ in others:
+            assert found is not None
+            every = np.arange(1, _TOLD)
+            apart = np.flatnonzero(found.value(lambda _: every) != other.value(lambda _: every))  # noqa: B023
+            if len(apart):
+                self.doubts.setdefault(axis, []).append(Doubt(tuple((apart[:4] + 1).tolist()), False))
+        return found
+
+
+class Doubt(NamedTuple):
+    """Sizes of which each tells whether an expression is the right one; *needed*: it is not taken unless they do."""
+
+    sizes: tuple[int, ...]
+    needed: bool
+
+
+_TOLD = 1 << 20
+"""Expressions that are the same up to here are one."""
+_DIGITS = 3
+
+
+def _shares(values: Sequence[int], axis: Axis, sizes: Sequence[int]) -> Iterator[tuple[Size, int]]:
+    """What values may be that are a share of a size, rounded: a number of few digits times it, or it over one; each with the
+    size that must have been tried for it not to be one by chance."""
+    s, v = np.array(sizes, np.float64), np.array(values, np.float64)
+    if s.min() < 1 or s.max() < 16 or len({*sizes}) < 5:
+        return
+    known: set[Size] = set()
+    for offset, rounding in itertools.product((0, 1, -1, 2, -2), _ROUNDED):
+        below, above = {"int": (0, 1), "ceil": (-1, 0), "round": (-0.5, 0.5)}[rounding]
+        low, high = float(((v - offset + below) / s).max()), float(((v - offset + above) / s).min())
+        if not 0 < low <= high * (1 + 1e-12):
+            continue
+        for operation, ends in (("*", (low, high)), ("/", (1 / high, 1 / low))):
+            for factor, digits in _few_digits(*ends).items():
+                share = Share(axis, operation, factor, rounding)
+                found = Size(((1, (share,)), (offset, ())))
+                if found not in known and found.values({axis: sizes}) == tuple(values):
+                    known.add(found)
+                    yield found, 20 * 10**digits
+
+
+def _few_digits(low: float, high: float) -> dict[float, int]:
+    """Numbers between two that have few digits, or are fractions of small integers, which count as two; none where many are."""
+    found: dict[float, int] = {}
+    for digits in range(1, _DIGITS + 1):
+        scale = 10**digits
+        first, last = math.ceil(low * scale - 1e-9), math.floor(high * scale + 1e-9)
+        if last - first > 2:
+            break
+        found |= {n / scale: digits for n in range(first, last + 1) if n % scale}
+        if found:
+            break
+    for divisor in (3, 6, 7, 9, 11, 12, 13, 14, 15):
+        first, last = math.ceil(low * divisor - 1e-9), math.floor(high * divisor + 1e-9)
+        if last - first < 2:
+            found |= {n / divisor: 2 for n in range(first, last + 1) if n % divisor and n / divisor not in found}
+    return found
 
 
 def _rounded(values: Sequence[int], axis: Axis, sizes: Sequence[int], factor: int, divisor: int) -> Size | None:

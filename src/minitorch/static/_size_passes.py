@@ -14,9 +14,9 @@ from .._sites import module_path, site_of
 from .._trace import Trace
 from .._trace_instructions import Called, Left, Sized, Slot
 from ..autograd import record_sites
-from ._size_expressions import alike
+from ._size_expressions import Doubt, alike
 from ._traced_code import Plan
-from ._tried_sizes import Cost, Numbers, worth_trying
+from ._tried_sizes import Cost, NamedNumbers, worth_trying
 
 _TRACES = 4
 """At how many sizes from the example's on a block is traced: two settle ``a * size + b``, the others confirm it."""
@@ -208,7 +208,7 @@ class VaryingBlock:
         self.bounds: dict[str, Bound] = {}
         self.least: dict[str, Least] = {}
         self.from_below = from_below
-        self._numbers: Numbers | None = None
+        self._numbers: NamedNumbers | None = None
         for number, of in self.axes.items():
             for axis, name in of.items():
                 size = self.tensors[number].shape[axis]
@@ -234,7 +234,7 @@ class VaryingBlock:
             return self.function(*tree_unflatten(leaves, self.spec))
 
         if self._numbers is None:
-            self._numbers = Numbers()
+            self._numbers = NamedNumbers()
             with self._numbers:
                 return Pass(tensors, call)
         return Pass(tensors, call)
@@ -335,6 +335,36 @@ class VaryingBlock:
             why = failed[first]
             self.bounds[name] = Bound(best, f"at size {first} it fails: {type(why).__name__}: {why}", False)
         return passes
+
+    def told_apart(self, name: str, doubt: Doubt, passes: Sequence[Pass]) -> list[Pass]:
+        """The block at a size of an axis that tells what it does from what it did alike at those of the *passes*; where it
+        cannot be run there, the axis has a bound."""
+        base = {other: max(size, 2) for other, size in self.names.items()}
+        cost = Cost({self._size(name, one): one.nbytes for one in passes})
+        for size in doubt.sizes:
+            if cost.affords(size) and not self._below(name, size):
+                try:
+                    new = self.traced({**base, name: size})
+                except Exception:
+                    continue
+                if new.signature == passes[0].signature:
+                    return [new]
+        if doubt.needed:
+            raise CannotGeneralise(
+                f"a size is a share of the axis {name!r}, and no size at which that could be told is cheap enough to be tried"
+            )
+        most = doubt.sizes[0] - 1
+        if name not in self.bounds or most < self.bounds[name].most:
+            self.bounds[name] = Bound(most, f"how a size is rounded at size {most + 1} was not tried", True)
+        return []
+
+    def within_bounds(self, one: Pass) -> bool:
+        """Whether no size of a pass is beyond the bounds."""
+        return all([self._size(name, one) <= bound.most for name, bound in self.bounds.items()])
+
+    def _size(self, name: str, one: Pass) -> int:
+        number, axis = next((n, a) for n, of in self.axes.items() for a, other in of.items() if other == name)
+        return one.given[number].shape[axis]
 
     def traces(self) -> list[Pass]:
         """The block traced at several sizes of all axes together, and at small and large ones of each."""

@@ -25,12 +25,13 @@ import numpy as np
 from .._kernels.spaced import spaced
 from .._runtime import Tensor
 from .._trace_instructions import Called, Made, Packed, Sized, Slot
-from ._number_expressions import Numbers
+from ._number_expressions import NumberFit
 from ._size_expressions import (
     Axis,
     Computed,
     Counted,
     Diagonal,
+    Doubt,
     Filled,
     Fit,
     Listed,
@@ -58,7 +59,7 @@ class General:
     passes : list of Pass
         The block at several sizes.
     instructions : list
-        Those of the first pass, with `Size`, `Number`, `Repeated` or `Varying` in place of parameters that differ.
+        Those of the first pass, with `Size`, `Expression`, `Repeated` or `Varying` in place of parameters that differ.
     results : list of Slot
     shapes : dict of Slot to tuple
         The shape of each value: integers and `Size`s.
@@ -81,7 +82,7 @@ class General:
         least: Mapping[str, Least] | None = None,
     ) -> None:
         self.passes, self.bounds, self.least, self._fit = passes, bounds or {}, least or {}, Fit()
-        self._numbers = Numbers(self._fit)
+        self._numbers = NumberFit(self._fit)
         self.trace, self.results = passes[0].trace, passes[0].results
         self.shapes: dict[Slot, tuple[Any, ...]] = {}
         self.constants: dict[Slot, Any] = {}
@@ -115,6 +116,34 @@ class General:
     def sizes(self, one: Pass) -> dict[str, int]:
         """The sizes of what is named, in a pass."""
         return {axis.name: one.given[axis.slot].shape[axis.axis] for axis, _ in self._fit.first}
+
+    def doubts(self) -> list[tuple[str, Doubt]]:
+        """What expressions may be that were as right at all sizes that were tried; with the names of the axes of these."""
+        found = []
+        for axis, doubts in self._fit.doubts.items():
+            own = None if axis.name else self._of_named(axis)
+            for doubt in doubts:
+                if own is None:
+                    found.append((axis.name, doubt))
+                    continue
+                every = np.arange(1, 1 << 16)
+                there = np.flatnonzero(np.isin(own.value(lambda _: every), doubt.sizes))  # noqa: B023
+                if len(there) or doubt.needed:
+                    found.append((own.axes[0].name, Doubt(tuple((there[:4] + 1).tolist()), doubt.needed)))
+        return list(dict.fromkeys(found))
+
+    def _of_named(self, axis: Axis) -> Size:
+        """The size of a value that is no argument, as an expression of one argument's."""
+        known = dict(self._fit.first)
+        found = Fit()
+        found.first = [*known.items()]
+        size = found.of(self._fit.sizes[axis])
+        plain = isinstance(size, Size) and size.low is None and size.high is None and len(size.axes) == 1
+        if not plain:
+            raise CannotGeneralise(
+                "a size is a share of one that is known only when it runs, and what it is at all sizes could not be told"
+            )
+        return size  # type: ignore[return-value]
 
     def near(self, slots: Sequence[Slot]) -> list[Axis]:
         """The sizes in the shapes of values; and these themselves, where they are expressions of several; and those that depend
@@ -340,10 +369,19 @@ def generalise(
     block = VaryingBlock(function, args, axes or {}, from_below)
     passes = block.traces()
     passes += block.with_other_values(passes[0])
-    if expand is not None:
-        for one in passes:
-            expand(one)
-    for other in passes[1:]:
-        if other.signature != passes[0].signature:
-            raise CannotGeneralise(f"at other sizes {difference(passes[0], other)}")
-    return General(passes, block.axes, block.bounds, block.least)
+    new = passes
+    told: set[tuple[str, Doubt]] = set()
+    while True:
+        for other in new:
+            if expand is not None:
+                expand(other)
+        for other in new:
+            if other.signature != passes[0].signature:
+                raise CannotGeneralise(f"at other sizes {difference(passes[0], other)}")
+        general = General(passes, block.axes, block.bounds, block.least)
+        doubts = [doubt for doubt in general.doubts() if doubt not in told]
+        if not doubts:
+            return general
+        told.update(doubts)
+        new = [one for name, doubt in doubts for one in block.told_apart(name, doubt, passes)]
+        passes = [one for one in [*passes, *new] if block.within_bounds(one)]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._runtime import Tensor
 from .._sites import is_theirs
 from ._calls_seen import CallsSeen
 
@@ -28,21 +29,21 @@ _DEPTH = 4
 """How many items of a container, and how many attributes after each other, are looked at."""
 
 
-class Numbers(CallsSeen):
+class NamedNumbers(CallsSeen):
     """Collects, in its ``with`` block, the numbers that people's own functions name which run in it: constants of their code,
     and what the variables and attributes hold that they read.
 
     Attributes
     ----------
     found : dict of int to int
-        By number, where it was found: 0 for a constant of the code, 1 for what a variable or an attribute holds, 2 for what is
-        in a container.
+        By number, where it was found: 0 for a constant of the code, 1 for what a variable or an attribute holds, 2 for how
+        many items a table has, a container or a tensor, 3 for what is in a container.
 
     Examples
     --------
     >>> def longest(n, most=50):
     ...     return min(n, most) % 12
-    >>> with Numbers() as numbers:
+    >>> with NamedNumbers() as numbers:
     ...     _ = longest(7)
     >>> sorted(numbers.found)
     [7, 12, 50]
@@ -74,11 +75,21 @@ class Numbers(CallsSeen):
                     self.found[number] = min(rank, self.found.get(number, rank))
             elif value.__class__ in _CONTAINERS and rank < 2:
                 items = [*value, *value.values()] if value.__class__ is dict else [*value]
-                self._note(items[:_ITEMS], 2 * (rank > 0))
+                self._note(items[:_ITEMS], 3 * (rank > 0))
+                self._note_sizes([len(value)])
+
+    def _note_sizes(self, sizes: Iterable[int]) -> None:
+        """Note how many items something has."""
+        for size in sizes:
+            if 2 <= size <= _LARGEST:
+                self.found[size] = min(2, self.found.get(size, 2))
 
     def _read(self, values: Sequence[Any], names: frozenset[str], depth: int) -> None:
         """Note what variables hold, and attributes of these names."""
         self._note(values, 1)
+        for value in values:
+            if isinstance(value, (Tensor, np.ndarray)):
+                self._note_sizes(value.shape)
         for value in [v for v in values if hasattr(v, "__dict__") and (id(v), names) not in self._known]:
             self._known.add((id(value), names))
             if depth:
@@ -86,17 +97,18 @@ class Numbers(CallsSeen):
 
 
 def _attributes(value: Any, names: frozenset[str]) -> list[Any]:
-    """What an object, its parts if it is a module, or its class have under these names."""
-    places = [vars(value), vars(value).get("_modules") or {}, *[vars(kind) for kind in type(value).__mro__]]
+    """What an object or its class has under these names, and its tensors, which methods of libraries may read."""
+    places = [vars(value), *[vars(kind) for kind in type(value).__mro__]]
     found = [next((place[name] for place in places if name in place), None) for name in names]
-    return [item for item in found if item is not None]
+    tensors = [item for item in vars(value).values() if isinstance(item, Tensor)]
+    return [*[item for item in found if item is not None], *tensors]
 
 
 def worth_trying(numbers: Mapping[int, int]) -> list[int]:
     """Sizes at which something may change that is compared with, divided by, or limited to one of these numbers."""
     found = dict.fromkeys(_BETWEEN)
     for number in sorted(numbers, key=lambda n: (numbers[n], n)):
-        periods = (2 * number + 1, 3 * number) if number <= _PERIODS else ()
+        periods = (2 * number + 1, 3 * number) if number <= _PERIODS and numbers[number] != 2 else ()
         found |= dict.fromkeys([size for size in (number, number + 1, *periods) if size > SMALL])
     return sorted([*found][:_MOST])
 

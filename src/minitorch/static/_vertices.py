@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import _runtime
 from .._op import Row
-from ._instructions import Function, Number
+from ._instructions import Function, Number, Unchanging
 from ._text import expression
 
 
@@ -71,7 +71,7 @@ def layout_for(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Layout:
     return _layouts.setdefault((shape, dtype), Layout(len(shape), dtype))
 
 
-class Vertex:
+class Vertex(Unchanging):
     """One operation of a graph.
 
     Attributes
@@ -226,7 +226,7 @@ class Symbol(Vertex):
         return Symbol(_host("neg", operator.neg), self)
 
 
-class Value:
+class Value(Unchanging):
     """A constant among the operands of a function of Python values."""
 
     __slots__ = ("value",)
