@@ -116,8 +116,10 @@ def test_statistics_are_not_moved_twice() -> None:
     z = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
     with pytest.raises(RuntimeError, match=r"gradients of BatchNorm1d: it changes BatchNorm1d.\w+, and runs again"):
         executor.run({x: z})
+    assert norm.running_mean.tolist() == [1.0, 1.5]  # once
     with pytest.raises(RuntimeError, match=r"put a model in eval mode, model.eval\(\)"):
         executor.run({x: z})
+    assert norm.running_mean.tolist() == [1.5, 2.25]
     norm.eval()
     for _ in range(2):
         value, gradient = executor.run({x: z})

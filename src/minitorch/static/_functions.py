@@ -440,10 +440,14 @@ class _Held:
             self.tensors = held.tensors()
         tensors = self.tensors or []
         before = [edits_of(tensor).count for tensor, _ in tensors]
+        statistics = [(tensor, tensor._array.copy()) for tensor, _ in tensors if not tensor.requires_grad]
         out = run()
         changed = [path for (t, path), count in zip(tensors, before) if edits_of(t).count != count]
         if found := (held.changed(more=False) if held is not None else "") or next(iter(changed), ""):
             self.tensors = None
+            for tensor, array in statistics:  # as the first run left them
+                if tensor._array.tobytes() != array.tobytes():
+                    tensor._array[...] = array
             raise RuntimeError(
                 f"gradients of {self.name}: it changes {found}, and runs again for its gradients, which changes that twice: "
                 "put a model in eval mode, model.eval(), or let static.compile make a step of functions that change things"
