@@ -73,6 +73,30 @@ def test_the_product_with_a_hessian_costs_a_few_evaluations() -> None:
     assert operations(torch.autograd.functional.hvp, network, x, v) <= 6 * operations(network, x)
 
 
+NORM_WEIGHTS = {"weight": torch.ones(20), "bias": torch.zeros(20)}
+CHEAP: dict[str, Any] = {
+    "glu": torch.nn.functional.glu,
+    "layer_norm, linear": lambda x: torch.nn.functional.layer_norm(x, (20,), **NORM_WEIGHTS) @ torch.eye(20),
+    "group_norm": lambda x: torch.nn.functional.group_norm(x, 4, **NORM_WEIGHTS).tanh(),
+    "batch_norm": lambda x: torch.nn.functional.batch_norm(x, None, None, **NORM_WEIGHTS, training=True).tanh(),
+    "encoder layer": torch.nn.TransformerEncoderLayer(20, 2, 40, dropout=0.0),
+}
+
+
+@pytest.mark.parametrize("name", CHEAP)
+def test_so_does_one_through_gates_and_normalisations(name: str) -> None:
+    x, v = torch.randn(6, 20), torch.randn(6, 20)
+
+    def whole(x: Any) -> Any:
+        return CHEAP[name](x).sum()
+
+    with count_operations() as once:
+        whole(x)
+    with count_operations() as product:
+        torch.autograd.functional.hvp(whole, x, v)
+    assert product.total <= 6 * once.total
+
+
 def test_formulas_with_shared_lines_do_not_swell() -> None:
     sizes = []
     for n in (8, 16, 32):

@@ -193,3 +193,38 @@ def test_rms_norm_of_halves_does_not_overflow() -> None:
     result = torch.nn.functional.rms_norm(x, (2,), weight=torch.tensor([1.0, 2.0], dtype=torch.float16))
     assert result.dtype == torch.float16
     assert result.tolist() == [pytest.approx([0.8485, 2.2627], abs=2e-3)]
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "seen", "dims"),
+    [
+        ("layer_norm", (3, 4), (3, 4), (1,)),
+        ("batch_norm", (5, 3, 2), (5, 3, 2), (0, 2)),
+        ("group_norm", (2, 4, 3), (4, 6), (1,)),
+    ],
+)
+def test_derivatives_of_every_order_are_those_of_what_it_is_composed_of(
+    name: str, shape: Any, seen: Any, dims: Any
+) -> None:
+    """PyTorch's third ones take the statistics for constants."""
+    arguments: dict[str, Any] = {
+        "layer_norm": {"normalized_shape": shape[1:]},
+        "batch_norm": {"running_mean": None, "running_var": None, "training": True},
+        "group_norm": {"num_groups": 2},
+    }
+
+    def composed(x: Any) -> Any:
+        x = x.reshape(seen)
+        x = x - x.mean(dims, keepdim=True)
+        return (x / (x.square().mean(dims, keepdim=True) + 0.1).sqrt()).reshape(shape)
+
+    values, *directions = np.random.default_rng(3).normal(size=(6, *shape))
+    found = []
+    for function in (lambda x: getattr(torch.nn.functional, name)(x, **arguments[name], eps=0.1), composed):
+        x = torch.tensor(values, requires_grad=True)
+        y = function(x)
+        for direction in directions:
+            (y,) = torch.autograd.grad(y, x, torch.tensor(direction), create_graph=True)
+            found.append(y.detach().numpy())
+    for one, other in zip(found[:5], found[5:]):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)

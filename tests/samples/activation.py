@@ -33,6 +33,15 @@ def derivative(name: str, *params: Any, kinks: bool = False) -> Sample:
     return sample(call, normal(3, 4), distinct(3, 4) if kinks else 2 * normal(3, 4), in_torch=False)
 
 
+def gated(name: str, halved: list[bool]) -> list[Sample]:
+    """A row of glu's derivatives; of inputs, which are of half the size."""
+    call = _op.rows[name].call
+    return [
+        sample(lambda torch, *x: call(*x, 1), *[normal(3, 2 if half else 4) for half in halved], in_torch=False),
+        sample(lambda torch, *x: call(*x, 0), *[normal(1 if half else 2, 3) for half in halved], in_torch=False),
+    ]
+
+
 relu, leaky_relu, hardtanh = kinked("relu"), kinked("leaky_relu"), kinked("hardtanh")
 threshold = kinked("threshold", threshold=0.2, value=3.0)
 softshrink, hardswish = kinked("softshrink"), kinked("hardswish")
@@ -70,11 +79,9 @@ SAMPLES: dict[str, list[Sample]] = {
     "silu_derivative": [smooth("silu"), derivative("silu_derivative", 2)],
     "gelu_derivative": [*gelus, *[derivative("gelu_derivative", 2, how) for how in ("none", "tanh")]],
     "mish": [smooth("mish")],
-    "mish_backward": [smooth("mish")],
-    "mish_derivative": [smooth("mish"), derivative("mish_derivative", 2)],
+    "mish_derivative": [smooth("mish"), *[derivative("mish_derivative", order) for order in (1, 2)]],
     "softsign": [smooth("softsign")],
-    "softsign_backward": [smooth("softsign")],
-    "softsign_derivative": [smooth("softsign"), derivative("softsign_derivative", 2)],
+    "softsign_derivative": [smooth("softsign"), *[derivative("softsign_derivative", order) for order in (1, 2)]],
     "softplus": softpluses,
     "softplus_backward": softpluses,
     "softplus_derivative": [
@@ -92,7 +99,10 @@ SAMPLES: dict[str, list[Sample]] = {
     "prelu_backward": prelus,
     "where_not_positive": self_weighted,
     "glu": glus,
-    "half": glus,
-    "half_of": glus,
-    "halves": glus,
+    "glu_backward": [*glus, *gated("glu_backward", halved=[True, False])],
+    "glu_jvp": gated("glu_jvp", halved=[False, False]),
+    "glu_bend": [*glus, *gated("glu_bend", halved=[True, False, False])],
+    "half": gated("glu_bend", halved=[True, False, False]),
+    "half_of": gated("glu_bend", halved=[True, False, False]),
+    "halves": gated("glu_bend", halved=[True, False, False]),
 }

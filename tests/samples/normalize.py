@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from minitorch._kernels.normalize import Plan
+from minitorch._op import rows
+
 from .sample import Sample, normal, positive, sample
 
 
@@ -20,6 +23,17 @@ def evaluated(*inputs: Any) -> Sample:
         lambda t, x, *p: t.nn.functional.batch_norm(x, t.tensor(mean, dtype=x.dtype), t.tensor(var, dtype=x.dtype), *p),
         *inputs,
     )
+
+
+def bent(channels: tuple[int, ...], how_many: int, *inputs: Any) -> Sample:
+    """The row of second derivatives on its own."""
+
+    def function(t: Any, grad: Any, other: Any, x: Any) -> Any:
+        plan = Plan(channels, how_many, 0.1)
+        mean, var = rows["norm_moments"].call(x, plan)[:2]
+        return rows["standardized_bend"].call(grad, other, x, mean.detach(), var.detach(), plan)
+
+    return sample(function, *inputs, in_torch=False)
 
 
 layers = [
@@ -43,6 +57,10 @@ curved = sample(
     positive(2),
     normal(2),
 )
+curves = [
+    sample(lambda t, x, w: t.nn.functional.layer_norm(x, (4,), w).tanh(), normal(3, 4), positive(4)),
+    sample(lambda t, x, w: t.nn.functional.group_norm(x, 2, w).tanh(), normal(2, 4, 3), positive(4)),
+]
 
 SAMPLES: dict[str, list[Sample]] = {
     "norm_moments": batches,
@@ -52,8 +70,15 @@ SAMPLES: dict[str, list[Sample]] = {
     "group_norm": groups,
     "normalized_backward": [*layers, *batches, *groups],
     "norm_weight_grad": [*layers[:2], *batches[:2], groups[0]],
-    "standardized": [layers[0], batches[0], groups[0]],
+    "standardized": [curved, *curves],
     "standardized_backward": [layers[0], batches[0], groups[0]],
+    "standardized_bend": [
+        layers[0],
+        batches[0],
+        groups[0],
+        bent((3, 2), 0, *[normal(3, 2) for _ in range(3)]),
+        bent((2, 2, 3), 2, *[normal(2, 2, 3) for _ in range(3)]),
+    ],
     "over_deviation": evaluations,
     "channel_scaled": [layers[0], batches[0], evaluations[0]],
     "channel_total": [layers[0], batches[1], evaluations[0]],

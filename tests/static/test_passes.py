@@ -251,7 +251,7 @@ ROWS = {"lerp_number": 0.3, "addcmul": 0.7, "addcdiv": 0.7, "add_scaled": 1.5, "
 PARAMS = {
     "clamp": (-0.5, 0.5), "clamp_backward": (-0.5, 0.5), "clamp_min": (0.0,), "clamp_max": (0.0,), "elu": (1.5, 1.0, 1.0),
     "gelu_backward": ("none",), "hardtanh": (-1.0, 1.0), "hardtanh_backward": (-1.0, 1.0), "leaky_relu": (0.1,),
-    "leaky_relu_backward": (0.1,), "softplus": (1.0, 20.0),
+    "leaky_relu_backward": (0.1,), "mish_derivative": (1,), "softplus": (1.0, 20.0), "softsign_derivative": (1,),
 }  # fmt: skip
 
 

@@ -22,7 +22,7 @@ KINDS: dict[Rule, str] = {
     "diagonal diagonal_backward cat stack split split_with_sizes unsafe_split unsafe_split_with_sizes unbind amax "
     "amin aminmax max_dim min_dim sort sort_stable topk kthvalue flip rot90 diag_embed cross softmax softmax_backward "
     "log_softmax log_softmax_backward log_softmax_bend log_softmax_tangent softmax_bend softmax_turn half half_of halves "
-    "glu narrow_copy transpose_ unsqueeze_ squeeze_dim_ squeeze_dims_ "
+    "glu glu_backward glu_jvp glu_bend narrow_copy transpose_ unsqueeze_ squeeze_dim_ squeeze_dims_ "
     "select_scatter slice_scatter diagonal_scatter var std var_mean std_mean median_dim nanmedian_dim "
     "mode",
     _shapes.padded_and_shifted: "equal_share",
@@ -54,8 +54,8 @@ KINDS: dict[Rule, str] = {
     _windows.recurrent(2): "lstm_layer lstm_cell",
     _losses.summed: "smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits",
     _losses.nll_loss: "nll_loss nll_loss2d",
-    _norms.normalized: "standardized standardized_backward normalized_backward layer_norm group_norm batch_norm "
-    "batch_norm_evaluated",
+    _norms.normalized: "standardized standardized_backward standardized_bend normalized_backward layer_norm "
+    "group_norm batch_norm batch_norm_evaluated",
     _places.gather: "gather scatter_sum scatter scatter_value scatter_add scatter_reduce_sum scatter_reduce_mean "
     "scatter_extreme_shares scatter_reduce_extreme scatter_lone_zeros scatter_reduce_prod "
     "scatter_prod_once scatter_prod_twice",

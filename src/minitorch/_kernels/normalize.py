@@ -150,6 +150,28 @@ def normalized_backward(grad: Array, x: Array, weight: Array, mean: Array, var: 
     return _given_back(backward(given, values, weight.reshape(-1), mean, rstd, plan), x)
 
 
+def standardized_bend(grad: Array, other: Array, x: Array, mean: Array, var: Array, plan: Plan) -> Array:
+    """Return the derivative by `x` of the inner product of `grad` and `normalized_backward` of `other`, with ones for weights.
+
+    With y the standardised values, r one over the deviation, and u, v the two without their means, it is
+    ``-r**2 * (y * (mean(u * v) - 3 * mean(u * y) * mean(v * y)) + u * mean(v * y) + v * mean(u * y))``.
+    """
+    rstd = _inverse_deviation(var, plan.eps)
+    y = standardized(_single(x), mean, var, plan).reshape(plan.shape)
+    u, v = [
+        _centred(t, _sums(t, plan.axes) / (plan.count or 1), plan)
+        for t in map(_single, (grad.reshape(plan.shape), other.reshape(plan.shape)))
+    ]
+    by_u, by_v, both = [_dots(a, b, plan.axes) / (plan.count or 1) for a, b in ((u, y), (v, y), (u, v))]
+    square = -np.square(rstd)
+    y *= ((both - 3 * by_u * by_v) * square).reshape(plan.kept)
+    u *= (by_v * square).reshape(plan.kept)
+    v *= (by_u * square).reshape(plan.kept)
+    y += u
+    y += v
+    return _given_back(y, x)
+
+
 def weight_grad(grad: Array, x: Array, mean: Array, var: Array, plan: Plan) -> Array:
     """Return the gradient of the weight in `normalized`, flat."""
     rstd = _inverse_deviation(var, plan.eps)

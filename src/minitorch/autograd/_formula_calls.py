@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._op import rows
-from ..ops.activation_derivatives import DERIVATIVES, MISH
+from ..ops.activation_derivatives import DERIVATIVES, GLU, MISH
 from ._expressions import Expression, negative
 from ._formula_images import IMAGES, changed
 from ._formula_places import PLACES
@@ -103,9 +103,9 @@ def gelu_back(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expr
     return grad * (share + x * density * 0.3989422804014327)  # 1 / sqrt(2 pi)
 
 
-def of_activation(name: str, reading: Any, args: Any, params: Params, layouts: Layouts, **known: int) -> Expression:
+def of_activation(name: str, reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression:
     """The gradient times a derivative of an activation function, in the functions that it is a polynomial of."""
-    (grad, x), params = args, {**params, **known}
+    grad, x = args
 
     def symbol(function: str) -> Callable[..., Expression]:
         return lambda e, **params: reading.algebra.call(function, (e,), tuple(params.items()), e.shape, e.dtype)
@@ -120,6 +120,20 @@ def of_activation(name: str, reading: Any, args: Any, params: Params, layouts: L
     if params.get("threshold", math.inf) < math.inf:
         slope = where(compared("lt", params["beta"] * x, params["threshold"]), slope, 0)
     return grad * slope
+
+
+def of_glu(name: str, reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression:
+    """A derivative of glu, in halves and sigmoids of them."""
+    shape = list(args[-1].shape)
+    shape[params["dim"]] //= 2
+
+    def symbol(head: str, size: Any) -> Callable[..., Expression]:
+        return lambda *e, **params: reading.of_row(rows[head], e, params, [(tuple(size), e[0].dtype)])[0]
+
+    F = SimpleNamespace(half=symbol("half", shape), halves=symbol("halves", args[-1].shape))
+    F.sigmoid = lambda e: 1 - F.sigmoid(-e) if negative(e) else symbol("sigmoid", shape)(e)
+    made: Expression = GLU[name](F, *args, **params)
+    return made
 
 
 def activated(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
@@ -189,6 +203,26 @@ def normalized_back(reading: Any, args: Any, params: Params, layouts: Layouts) -
     if first is None or second is None:
         return None
     return algebra.reshaped((grad - first - centered * second / spread) / spread**0.5, layouts[0][0])
+
+
+def standardized_bend(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
+    """How the gradient of what is standardised changes in a direction."""
+    (*both, x, mean, var), plan = args, params["plan"]
+    algebra = reading.algebra
+    if 0 in x.shape:
+        return None
+    x, one, two = [algebra.reshaped(e, plan.shape) for e in (x, *both)]
+    mean, var = [algebra.reshaped(e, plan.kept) for e in (mean, var)]
+    centered, spread = x - mean, var + plan.eps
+    means = [averaged(e, plan.axes, True) for e in (one, two)]
+    if means[0] is None or means[1] is None:
+        return None
+    one, two = one - means[0], two - means[1]
+    first, second, product = [averaged(e, plan.axes, True) for e in (one * centered, two * centered, one * two)]
+    if first is None or second is None or product is None:
+        return None
+    bent = centered * (product - 3 * first * second / spread) + one * second + two * first
+    return algebra.reshaped(-bent / spread**1.5, layouts[0][0])
 
 
 def norm_weight_grad(reading: Any, args: Any, params: Params, layouts: Layouts) -> Expression | None:
@@ -354,10 +388,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "frexp": lambda reading, args, params, layouts: args[0] * reading.place_of(params["scale"]),
     "elu_derivative": elu_slope,
     **{name: functools.partial(of_activation, name) for name in DERIVATIVES},
-    **{
-        f"{name}_backward": functools.partial(of_activation, f"{name}_derivative", order=1)
-        for name in ("mish", "softsign")
-    },
+    **{name: functools.partial(of_glu, name) for name in GLU},
     "elu": activated,
     "celu": activated,
     "prelu": weighed,
@@ -377,6 +408,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "gelu_backward": gelu_back,
     "norm_moments": moments,
     "normalized_backward": normalized_back,
+    "standardized_bend": standardized_bend,
     "norm_weight_grad": norm_weight_grad,
     "over_deviation": scaled_by_deviation,
     "layer_norm": layer_norm,

@@ -18,7 +18,7 @@ from .._runtime import traced, wrap
 from .._trace import Trace
 from .._trace_instructions import ArraySlot, Called, NumberSlot, Packed, Slot
 from ..ops._composition import Composition
-from ..ops.activation_derivatives import DERIVATIVES, MISH, SOFTSIGN
+from ..ops.activation_derivatives import DERIVATIVES
 from ..static._facts import renamed
 from ..static._size_passes import Pass
 from ._table import forms
@@ -110,8 +110,6 @@ parts |= {
     "log_softmax_backward": lambda grad, output, dim: grad - output.exp() * grad.sum(dim, keepdim=True),
     "log_softmax_tangent": lambda grad, output, dim: grad - (grad * output.exp()).sum(dim, keepdim=True),
     "log_softmax_bend": lambda grad, other, output, dim: -grad * output.exp() * other.sum(dim, keepdim=True),
-    "mish_backward": lambda grad, self: grad * MISH.at(traced, self, 1),
-    "softsign_backward": lambda grad, self: grad * SOFTSIGN.at(traced, self, 1),
     "softplus_derivative": lambda grad, self, order, beta, threshold: ops.choices.where(
         self * beta < threshold, grad * DERIVATIVES["softplus_derivative"](traced, self, order, beta, threshold), 0.0
     ),

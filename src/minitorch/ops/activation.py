@@ -18,7 +18,7 @@ from .._inplace import NUMBERS, WHOLE, write
 from .._kernels import activation as kernels
 from .._op import documents, op
 from . import activation_derivatives, elementary, pointwise, rounding  # noqa: F401  (rows of derivatives)
-from .choices import FEW, keep_kernel
+from .choices import clamp_kernel, keep_kernel
 from .copies import no_gradient
 
 if TYPE_CHECKING:
@@ -69,10 +69,7 @@ def _leaky_relu_backward_kernel(grad: np.ndarray, self: np.ndarray, *, negative_
 
 
 def _hardtanh_kernel(self: np.ndarray, *, min_val: float, max_val: float) -> np.ndarray:
-    low, high = self.dtype.type(min_val), self.dtype.type(max_val)
-    if self.size > FEW and self.dtype.kind == "f":  # several times as fast
-        return np.clip(self, low, high)
-    return np.minimum(np.maximum(self, low), high, out=...)
+    return clamp_kernel(self, min=min_val, max=max_val)
 
 
 def _hardtanh_backward_kernel(grad: np.ndarray, self: np.ndarray, *, min_val: float, max_val: float) -> np.ndarray:
@@ -126,7 +123,7 @@ def _shrink_backward_kernel(grad: np.ndarray, self: np.ndarray, *, lambd: float)
 
 def _hardsigmoid_kernel(self: np.ndarray) -> np.ndarray:
     out = np.add(_floats(self, "hardsigmoid_kernel"), 3, out=...)
-    return np.divide(_hardtanh_kernel(out, min_val=0, max_val=6), 6, out)
+    return np.divide(clamp_kernel(out, min=0, max=6), 6, out)
 
 
 def _hardsigmoid_backward_kernel(grad: np.ndarray, self: np.ndarray) -> np.ndarray:
@@ -204,9 +201,9 @@ def _mish_kernel(self: np.ndarray) -> np.ndarray:
 
 
 _softsign = op("softsign", "DivBackward0", kernels.softsign, ("self",), elementwise=True,
-               self=lambda F, g, self: F.softsign_backward(g, self))  # fmt: skip
+               self=lambda F, g, self: F.softsign_derivative(g, self, order=1))  # fmt: skip
 _mish = op("mish", "MishBackward0", _mish_kernel, ("self",), elementwise=True,
-           self=lambda F, g, self: F.mish_backward(g, self))  # fmt: skip
+           self=lambda F, g, self: F.mish_derivative(g, self, order=1))  # fmt: skip
 
 
 def _softplus_kernel(self: np.ndarray, *, beta: float, threshold: float) -> np.ndarray:
@@ -295,38 +292,14 @@ op("where_not_positive", "WhereBackward0", _where_not_positive_kernel, ("grad", 
    grad=lambda F, g, weight, self: F.where_not_positive(g, weight, self), weight=no_gradient)  # fmt: skip
 
 
-def _half_kernel(self: np.ndarray, *, dim: int, second: bool) -> np.ndarray:
-    return np.split(self, 2, dim)[second]
-
-
-def _half_of_kernel(self: np.ndarray, *, dim: int, second: bool) -> np.ndarray:
-    rest = np.zeros_like(self)
-    return np.concatenate([rest, self] if second else [self, rest], dim)
-
-
-def _glu_self(F: Any, g: Any, self: Any, dim: int) -> Any:
-    gate = F.sigmoid(F.half(self, dim=dim, second=True))
-    gated = g * gate
-    return F.halves(gated, gated * (1.0 - gate) * F.half(self, dim=dim, second=False), dim=dim)
-
-
 def _glu_kernel(self: np.ndarray, *, dim: int) -> np.ndarray:
     values, gate = np.split(_floats(self, "glu_cpu"), 2, dim)
     return np.multiply(values, kernels.sigmoid(np.ascontiguousarray(gate)))
 
 
-op("half", "SliceBackward0", _half_kernel, ("self",), view=True, tangent="linear",
-   self=lambda F, g, dim, second: F.half_of(g, dim=dim, second=second))  # fmt: skip
-
-op("half_of", "SliceBackwardBackward0", _half_of_kernel, ("self",), tangent="linear",
-   self=lambda F, g, dim, second: F.half(g, dim=dim, second=second))  # fmt: skip
-
-op("halves", "CatBackward0", lambda first, second, *, dim: np.concatenate((first, second), dim), ("first", "second"),
-   tangent="linear",
-   first=lambda F, g, dim: F.half(g, dim=dim, second=False),
-   second=lambda F, g, dim: F.half(g, dim=dim, second=True))  # fmt: skip
-
-_glu = op("glu", "GluBackward0", _glu_kernel, ("self",), tangent="transpose", self=_glu_self)
+_glu = op("glu", "GluBackward0", _glu_kernel, ("self",),
+          tangent=lambda F, t, self, dim: F.glu_jvp(t, self, dim=dim),
+          self=lambda F, g, self, dim: F.glu_backward(g, self, dim=dim))  # fmt: skip
 
 
 # -- public functions --------------------------------------------------------------------------------------------------

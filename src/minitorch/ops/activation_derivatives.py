@@ -103,7 +103,17 @@ DERIVATIVES: dict[str, Callable[..., Any]] = {
 """By the name of a row: ``function(F, x, order, **params)``."""
 
 
-_ON_ARRAYS = SimpleNamespace(sigmoid=kernels.sigmoid, exp=np.exp, abs=np.abs, sign=np.sign)
+def _half_kernel(self: np.ndarray, *, dim: int, second: bool) -> np.ndarray:
+    return np.split(self, 2, dim)[second]
+
+
+def _halves_kernel(first: np.ndarray, second: np.ndarray, *, dim: int) -> np.ndarray:
+    return np.concatenate((first, second), dim)
+
+
+_ON_ARRAYS = SimpleNamespace(
+    sigmoid=kernels.sigmoid, exp=np.exp, abs=np.abs, sign=np.sign, half=_half_kernel, halves=_halves_kernel
+)
 """What the derivatives call, on arrays."""
 
 
@@ -121,6 +131,14 @@ def _gelu_kernel(grad: np.ndarray, self: np.ndarray, *, order: int, approximate:
 def _softplus_kernel(grad: np.ndarray, self: np.ndarray, *, order: int, beta: float, threshold: float) -> np.ndarray:
     result = _kernel("softplus_derivative", grad, self, order, beta=beta, threshold=threshold)
     return np.multiply(result, self * beta < threshold, result)
+
+
+def _mish_kernel(grad: np.ndarray, self: np.ndarray, *, order: int) -> np.ndarray:
+    return kernels.mish_backward(grad, self) if order == 1 else _kernel("mish_derivative", grad, self, order)
+
+
+def _softsign_kernel(grad: np.ndarray, self: np.ndarray, *, order: int) -> np.ndarray:
+    return kernels.softsign_backward(grad, self) if order == 1 else _kernel("softsign_derivative", grad, self, order)
 
 
 op("gelu_derivative", "GeluBackwardBackward0", _gelu_kernel, ("grad", "self"), elementwise=True, broadcasts=False,
@@ -142,22 +160,110 @@ op("silu_derivative", "SiluBackwardBackward0",
    self=lambda F, g, grad, self, order: F.silu_derivative(g * grad, self, order=order + 1))  # fmt: skip
 
 op("mish_derivative", "MishBackwardBackward0",
-   lambda grad, self, *, order: _kernel("mish_derivative", grad, self, order), ("grad", "self"),
+   _mish_kernel, ("grad", "self"),
    elementwise=True, broadcasts=False,
    grad=lambda F, g, self, order: F.mish_derivative(g, self, order=order),
    self=lambda F, g, grad, self, order: F.mish_derivative(g * grad, self, order=order + 1))  # fmt: skip
 
 op("softsign_derivative", "SoftsignBackwardBackward0",
-   lambda grad, self, *, order: _kernel("softsign_derivative", grad, self, order), ("grad", "self"),
+   _softsign_kernel, ("grad", "self"),
    elementwise=True, broadcasts=False,
    grad=lambda F, g, self, order: F.softsign_derivative(g, self, order=order),
    self=lambda F, g, grad, self, order: F.softsign_derivative(g * grad, self, order=order + 1))  # fmt: skip
 
-op("mish_backward", "MishBackwardBackward0", kernels.mish_backward, ("grad", "self"), elementwise=True, broadcasts=False,
-   grad=lambda F, g, self: F.mish_backward(g, self),
-   self=lambda F, g, grad, self: F.mish_derivative(g * grad, self, order=2))  # fmt: skip
 
-op("softsign_backward", "SoftsignBackwardBackward0", kernels.softsign_backward, ("grad", "self"),
-   elementwise=True, broadcasts=False,
-   grad=lambda F, g, self: F.softsign_backward(g, self),
-   self=lambda F, g, grad, self: F.softsign_derivative(g * grad, self, order=2))  # fmt: skip
+# -- of glu ------------------------------------------------------------------------------------------------------------
+def _half_of_kernel(self: np.ndarray, *, dim: int, second: bool) -> np.ndarray:
+    rest = np.zeros_like(self)
+    return np.concatenate([rest, self] if second else [self, rest], dim)
+
+
+op("half", "SliceBackward0", _half_kernel, ("self",), view=True, tangent="linear",
+   self=lambda F, g, dim, second: F.half_of(g, dim=dim, second=second))  # fmt: skip
+
+op("half_of", "SliceBackwardBackward0", _half_of_kernel, ("self",), tangent="linear",
+   self=lambda F, g, dim, second: F.half(g, dim=dim, second=second))  # fmt: skip
+
+op("halves", "CatBackward0", _halves_kernel, ("first", "second"),
+   tangent="linear",
+   first=lambda F, g, dim: F.half(g, dim=dim, second=False),
+   second=lambda F, g, dim: F.half(g, dim=dim, second=True))  # fmt: skip
+
+
+# glu is a s(b), of the halves a and b, where s is the sigmoid; s' = s q with q = 1 - s, s'' = s' (q - s), and so on.
+def _parts(F: Any, *tensors: Any, dim: int) -> list[Any]:
+    """The halves of tensors, one after the other."""
+    return [F.half(t, dim=dim, second=second) for t in tensors for second in (False, True)]
+
+
+def _glu_backward(F: Any, grad: Any, self: Any, dim: int) -> Any:
+    a, b = _parts(F, self, dim=dim)
+    s = F.sigmoid(b)
+    gated = grad * s
+    return F.halves(gated, gated * (1.0 - s) * a, dim=dim)
+
+
+def _glu_jvp(F: Any, grad: Any, self: Any, dim: int) -> Any:
+    a, b, one, two = _parts(F, self, grad, dim=dim)
+    s = F.sigmoid(b)
+    return s * (one + two * (1.0 - s) * a)
+
+
+def _glu_bend(F: Any, grad: Any, other: Any, self: Any, dim: int) -> Any:
+    """The derivative of ``<grad, glu_jvp(other, self)>``, which is ``<other, glu_backward(grad, self)>``, by *self*."""
+    a, b, one, two = _parts(F, self, other, dim=dim)
+    slope, u = _slope(F, b)
+    bent = grad * slope
+    return F.halves(bent * two, bent * (one + two * a * u), dim=dim)
+
+
+def _glu_crossed(F: Any, first: Any, second: Any, self: Any, dim: int) -> Any:
+    """What glu_bend gives for a gradient, times another direction: symmetric in the two."""
+    a, b, one, two, other_one, other_two = _parts(F, self, first, second, dim=dim)
+    slope, u = _slope(F, b)
+    return slope * (one * other_two + two * (other_one + other_two * a * u))
+
+
+def _glu_bend_self(F: Any, g: Any, grad: Any, other: Any, self: Any, dim: int) -> Any:
+    a, b, one, two, other_one, other_two = _parts(F, self, g, other, dim=dim)
+    slope, u = _slope(F, b)
+    both = two * other_two
+    of_second = (one * other_two + two * other_one) * u + both * a * (u * u - 2.0 * slope)
+    return F.halves(grad * slope * both * u, grad * slope * of_second, dim=dim)
+
+
+GLU = {"glu_backward": _glu_backward, "glu_jvp": _glu_jvp, "glu_bend": _glu_bend}
+"""By the name of a row: ``function(F, *inputs, dim)``."""
+
+
+def _of_glu(grad: np.ndarray, self: np.ndarray, *, dim: int) -> np.ndarray:
+    return _glu_backward(_ON_ARRAYS, grad, self, dim)
+
+
+def _along_glu(grad: np.ndarray, self: np.ndarray, *, dim: int) -> np.ndarray:
+    return _glu_jvp(_ON_ARRAYS, grad, self, dim)
+
+
+def _bent_glu(grad: np.ndarray, other: np.ndarray, self: np.ndarray, *, dim: int) -> np.ndarray:
+    return _glu_bend(_ON_ARRAYS, grad, other, self, dim)
+
+
+op("glu_backward", "GluBackwardBackward0", _of_glu, ("grad", "self"),
+   tangent={"grad": lambda F, t, self, dim: F.glu_backward(t, self, dim=dim),
+            "self": lambda F, t, grad, self, dim: F.glu_bend(grad, t, self, dim=dim)},
+   grad=lambda F, g, self, dim: F.glu_jvp(g, self, dim=dim),
+   self=lambda F, g, grad, self, dim: F.glu_bend(grad, g, self, dim=dim))  # fmt: skip
+
+op("glu_jvp", "GluJvpBackward0", _along_glu, ("grad", "self"),
+   tangent={"grad": lambda F, t, self, dim: F.glu_jvp(t, self, dim=dim),
+            "self": lambda F, t, grad, self, dim: _glu_crossed(F, t, grad, self, dim)},
+   grad=lambda F, g, self, dim: F.glu_backward(g, self, dim=dim),
+   self=lambda F, g, grad, self, dim: F.glu_bend(g, grad, self, dim=dim))  # fmt: skip
+
+op("glu_bend", "GluBackwardBackwardBackward0", _bent_glu, ("grad", "other", "self"),
+   tangent={"grad": lambda F, t, other, self, dim: F.glu_bend(t, other, self, dim=dim),
+            "other": lambda F, t, grad, self, dim: F.glu_bend(grad, t, self, dim=dim),
+            "self": lambda F, t, grad, other, self, dim: _glu_bend_self(F, t, grad, other, self, dim)},
+   grad=lambda F, g, other, self, dim: _glu_crossed(F, g, other, self, dim),
+   other=lambda F, g, grad, self, dim: F.glu_bend(grad, g, self, dim=dim),
+   self=lambda F, g, grad, other, self, dim: _glu_bend_self(F, g, grad, other, self, dim))  # fmt: skip

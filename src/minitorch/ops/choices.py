@@ -155,7 +155,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
 
 
 # -- bounds ------------------------------------------------------------------------------------------------------------
-def _clamp_kernel(self: np.ndarray, *, min: Number | None = None, max: Number | None = None) -> np.ndarray:
+def clamp_kernel(self: np.ndarray, *, min: Number | None = None, max: Number | None = None) -> np.ndarray:
     if self.size > FEW and self.dtype.kind == "f":  # thrice as fast as the maximum of an array and a number
         low, high = (
             filler(bound, self.dtype) for bound in (-math.inf if min is None else min, math.inf if max is None else max)
@@ -198,16 +198,16 @@ def _clamp_max(name: str, node_name: str) -> Any:
 
 op("clamp_backward", "ClampBackwardBackward0", _clamp_backward_kernel, ("grad", "self"), elementwise=True,
    grad=lambda F, g, self, min, max: F.clamp_backward(g, self, min=min, max=max))  # fmt: skip
-_clamp = op("clamp", "ClampBackward1", _clamp_kernel, ("self",), elementwise=True,
+_clamp = op("clamp", "ClampBackward1", clamp_kernel, ("self",), elementwise=True,
             self=lambda F, g, self, min, max: F.clamp_backward(g, self, min=min, max=max))  # fmt: skip
 
 
 def _clamp_low_kernel(self: np.ndarray, *, min: Number) -> np.ndarray:
-    return _clamp_kernel(self, min=min)
+    return clamp_kernel(self, min=min)
 
 
 def _clamp_high_kernel(self: np.ndarray, *, max: Number) -> np.ndarray:
-    return _clamp_kernel(self, max=max)
+    return clamp_kernel(self, max=max)
 
 
 _clamp_number_min = op("clamp_min", "ClampMinBackward0", _clamp_low_kernel, ("self",),

@@ -70,26 +70,43 @@ def _standardized_backward(
     return kernels.normalized_backward(grad, self, np.ones(plan.channels[1], mean.dtype), mean, var, plan)
 
 
-def _curvature(F: Any, g: Any, grad: Any, self: Any, mean: Any, var: Any, plan: Plan) -> Any:
-    """The derivative of ``<g, standardized_backward(grad, self)>`` by *self*.
+def _standardized_bend(
+    grad: np.ndarray, other: np.ndarray, self: np.ndarray, mean: np.ndarray, var: np.ndarray, *, plan: Plan
+) -> np.ndarray:
+    return kernels.standardized_bend(grad, other, self, mean, var, plan)
 
-    With y the standardised values, r one over the deviation, m() the mean and P(u) = standardized_backward(u):
-    -r^2 y (m(g grad) - m(g) m(grad) - m(g y) m(grad y)) - r (m(grad y) P(g) + m(g y) P(grad)).
+
+def _turn(F: Any, first: Any, second: Any, third: Any, self: Any, plan: Plan) -> Any:
+    """The derivative of ``<first, standardized_bend(second, third, self)>`` by *self*.
+
+    With y the standardised values, r one over the deviation, m() the mean, u' = u - m(u) and s(u) = m(u' y), that inner product
+    is -r^2 times the sum of s(u) (m(v' w') - s(v) s(w)) over the three ways to take one as u and the others as v and w, and its
+    derivative r^3 times the sum of 2 y s(u) (m(v' w') - s(v) s(w)) - (u' - s(u) y) (m(v' w') - 3 s(v) s(w)).
     """
     own = tuple(self.shape)
-    of_g = F.standardized_backward(g, self, mean, var, plan=plan)
-    of_grad = F.standardized_backward(grad, self, mean, var, plan=plan)
-    y = F.standardized(self, mean, var, plan=plan)
-    x, y, g, grad, of_g, of_grad = [F.view(t, size=plan.shape) for t in (self, y, g, grad, of_g, of_grad)]
 
     def average(t: Any) -> Any:
         return F.mean(t, dim=plan.axes, keepdim=True)
 
-    centered = x - average(x)
-    r = F.rsqrt(average(centered * centered) + plan.eps)
-    gy, grad_y = average(g * y), average(grad * y)
-    covariance = average(g * grad) - average(g) * average(grad) - gy * grad_y
-    return F.view(-(r * r * covariance * y) - r * (grad_y * of_g + gy * of_grad), size=own)
+    def centered(t: Any) -> Any:
+        t = F.view(t, size=plan.shape)
+        return t - average(t)
+
+    x = centered(self)
+    r = F.rsqrt(average(x * x) + plan.eps)
+    y = x * r
+    u, v, w = centered(first), centered(second), centered(third)
+    by_u, by_v, by_w = average(u * y), average(v * y), average(w * y)
+    terms: Any = None
+    for one, share, of_others, shares in (
+        (u, by_u, average(v * w), by_v * by_w),
+        (v, by_v, average(u * w), by_u * by_w),
+        (w, by_w, average(u * v), by_u * by_v),
+    ):
+        slope = of_others - 3 * shares
+        term = y * (share * (2 * (of_others - shares) + slope)) - one * slope
+        terms = term if terms is None else terms + term
+    return F.view(terms * (r * r * r), size=own)
 
 
 moments = op("norm_moments", "", _moments_kernel, ("self",), outputs=2)
@@ -98,7 +115,14 @@ op("standardized", "NativeBatchNormBackward0", _standardized, ("self", "mean", "
 op("standardized_backward", "NativeBatchNormBackwardBackward0", _standardized_backward, ("grad", "self", "mean", "var"),
    tangent="formulas",
    grad=lambda F, g, self, mean, var, plan: F.standardized_backward(g, self, mean, var, plan=plan),
-   self=_curvature)  # fmt: skip
+   self=lambda F, g, grad, self, mean, var, plan: F.standardized_bend(g, grad, self, mean, var, plan=plan))  # fmt: skip
+
+# The derivative of <grad, standardized_backward(other, self)>, which is <other, standardized_backward(grad, self)>, by self.
+op("standardized_bend", "NativeBatchNormBackwardBackwardBackward0", _standardized_bend,
+   ("grad", "other", "self", "mean", "var"), tangent="formulas",
+   grad=lambda F, g, other, self, mean, var, plan: F.standardized_bend(g, other, self, mean, var, plan=plan),
+   other=lambda F, g, grad, self, mean, var, plan: F.standardized_bend(g, grad, self, mean, var, plan=plan),
+   self=lambda F, g, grad, other, self, plan: _turn(F, g, grad, other, self, plan))  # fmt: skip
 
 
 # -- normalised values -------------------------------------------------------------------------------------------------
@@ -125,7 +149,8 @@ def _grad_of_backward(F: Any, g: Any, self: Any, weight: Any, mean: Any, var: An
 
 
 def _self_of_backward(F: Any, g: Any, grad: Any, self: Any, weight: Any, mean: Any, var: Any, plan: Plan) -> Any:
-    return _curvature(F, g, F.channel_scaled(grad, weight, channels=plan.channels), self, mean, var, plan)
+    scaled = F.channel_scaled(grad, weight, channels=plan.channels)
+    return F.standardized_bend(g, scaled, self, mean, var, plan=plan)
 
 
 def _weight_of_backward(

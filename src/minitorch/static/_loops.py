@@ -23,9 +23,9 @@ length of a line of the cache, too, at which the memory of results begins."""
 PIECEWISE = {
     "abs", "add_scaled", "addcdiv", "addcmul", "ceil", "clamp", "clamp_backward", "clamp_max", "clamp_min", "elu",
     "expm1", "floor", "gelu_backward", "hardtanh", "hardtanh_backward", "leaky_relu", "leaky_relu_backward",
-    "lerp_number", "log1p", "mish", "mish_backward", "pow_number", "relu", "relu_backward", "round", "rsqrt", "rsub",
+    "lerp_number", "log1p", "mish", "mish_derivative", "pow_number", "relu", "relu_backward", "round", "rsqrt", "rsub",
     "rsub_number", "sigmoid", "sigmoid_backward", "sign", "silu", "silu_backward", "softplus", "softsign",
-    "softsign_backward", "sub_scaled", "tanh_backward", "trunc",
+    "softsign_derivative", "sub_scaled", "tanh_backward", "trunc",
 }  # fmt: skip
 """Rows besides those of ufuncs whose kernels do with each element what they do whatever the others are."""
 
