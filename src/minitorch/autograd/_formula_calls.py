@@ -131,7 +131,7 @@ def of_glu(name: str, reading: Any, args: Any, params: Params, layouts: Layouts)
         return lambda *e, **params: reading.of_row(rows[head], e, params, [(tuple(size), e[0].dtype)])[0]
 
     F = SimpleNamespace(half=symbol("half", shape), halves=symbol("halves", args[-1].shape))
-    F.sigmoid = lambda e: 1 - F.sigmoid(-e) if negative(e) else symbol("sigmoid", shape)(e)
+    F.sigmoid = symbol("sigmoid", shape)
     made: Expression = GLU[name](F, *args, **params)
     return made
 

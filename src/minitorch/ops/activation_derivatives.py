@@ -212,9 +212,9 @@ def _glu_jvp(F: Any, grad: Any, self: Any, dim: int) -> Any:
 def _glu_bend(F: Any, grad: Any, other: Any, self: Any, dim: int) -> Any:
     """The derivative of ``<grad, glu_jvp(other, self)>``, which is ``<other, glu_backward(grad, self)>``, by *self*."""
     a, b, one, two = _parts(F, self, other, dim=dim)
-    slope, u = _slope(F, b)
-    bent = grad * slope
-    return F.halves(bent * two, bent * (one + two * a * u), dim=dim)
+    s = F.sigmoid(b)
+    bent = grad * s * (1.0 - s)
+    return F.halves(bent * two, bent * (one + two * a * (1.0 - 2.0 * s)), dim=dim)
 
 
 def _glu_crossed(F: Any, first: Any, second: Any, self: Any, dim: int) -> Any:
@@ -232,7 +232,7 @@ def _glu_bend_self(F: Any, g: Any, grad: Any, other: Any, self: Any, dim: int) -
     return F.halves(grad * slope * both * u, grad * slope * of_second, dim=dim)
 
 
-GLU = {"glu_backward": _glu_backward, "glu_jvp": _glu_jvp, "glu_bend": _glu_bend}
+GLU: dict[str, Callable[..., Any]] = {"glu_backward": _glu_backward, "glu_jvp": _glu_jvp, "glu_bend": _glu_bend}
 """By the name of a row: ``function(F, *inputs, dim)``."""
 
 
