@@ -89,6 +89,15 @@ class set_detect_anomaly:
         Whether a failing backward names the forward call it belongs to.
     check_nan : bool
         Whether a NaN gradient raises.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> with torch.autograd.set_detect_anomaly(True):
+    ...     print(torch.is_anomaly_enabled())
+    True
+    >>> torch.is_anomaly_enabled()
+    False
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:

@@ -51,6 +51,15 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     ------
     RuntimeError
         If the tensor does not require grad.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> y = x * 3
+    >>> edge = torch.autograd.graph.get_gradient_edge(y)
+    >>> torch.autograd.grad(y.exp().log(), [edge])
+    (tensor(1.),)
     """
     node = current_node(tensor)
     if node is None:

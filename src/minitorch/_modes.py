@@ -170,7 +170,15 @@ mode_place: ContextVar[Any] = ContextVar("mode_place", default=None)
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are recorded here and now."""
+    """Whether operations are recorded here and now.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> with torch.no_grad():
+    ...     print(torch.is_grad_enabled())
+    False
+    """
     return grad_mode.get()
 
 

@@ -560,12 +560,28 @@ default_generator.seed()
 
 
 def manual_seed(seed: Any) -> Generator:
-    """Seed the default generator with ``int(seed)`` and return it."""
+    """Seed the default generator with ``int(seed)`` and return it.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.rand(2)
+    tensor([0.4963, 0.7682])
+    """
     return default_generator.manual_seed(int(seed))
 
 
 def initial_seed() -> int:
-    """The seed of the default generator."""
+    """The seed of the default generator.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> _ = torch.manual_seed(3)
+    >>> torch.initial_seed()
+    3
+    """
     return default_generator.initial_seed()
 
 

@@ -126,6 +126,16 @@ class disable_saved_tensors_hooks(ModeDecorator):
     ----------
     error_message : str
         The RuntimeError's message.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
+    ...     try:
+    ...         torch.autograd.graph.saved_tensors_hooks(abs, abs).__enter__()
+    ...     except RuntimeError as error:
+    ...         print(error)
+    not here
     """
 
     def __init__(self, error_message: str) -> None:

@@ -300,7 +300,14 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
-    """`softmax` of the negated input."""
+    """`softmax` of the negated input.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.softmin(torch.tensor([1.0, 1.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
     if dim is None:
         dim = _implicit_dim("softmin", array_of("softmin", input).ndim, _stacklevel - 1)
     return _softmax.softmin(input, dim, dtype=dtype)

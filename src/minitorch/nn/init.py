@@ -88,13 +88,29 @@ def _drawn(name: str, tensor: Tensor, draw: Callable[[], np.ndarray]) -> Tensor:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill with numbers spread evenly over [a, b)."""
+    """Fill with numbers spread evenly over [a, b).
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.uniform_(torch.empty(3), -1, 1)
+    tensor([-0.0075,  0.5364, -0.8230])
+    """
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill with normally distributed numbers."""
+    """Fill with normally distributed numbers.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.normal_(torch.empty(3), mean=5, std=0.1)
+    tensor([5.1541, 4.9707, 4.7821])
+    """
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -157,17 +173,40 @@ def _rejected(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with one number."""
+    """Fill with one number.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.init.constant_(torch.empty(2), 0.5)
+    tensor([0.5000, 0.5000])
+    """
     return _filled(tensor, val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill with ones."""
+    """Fill with ones.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.init.ones_(torch.empty(2))
+    tensor([1., 1.])
+    """
     return _filled(tensor, 1)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with zeros."""
+    """Fill with zeros.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> layer = torch.nn.Linear(3, 2)
+    >>> torch.nn.init.zeros_(layer.bias)
+    Parameter containing:
+    tensor([0., 0.], requires_grad=True)
+    """
     return _filled(tensor, 0)
 
 
@@ -187,7 +226,30 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Make a convolution's weights such that it hands on as many channels, of each group, as it can."""
+    """Make a convolution's weights such that it hands on as many channels, of each group, as it can.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        ``(outputs, inputs / groups, *)``.
+    groups : int
+        The convolution's groups.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has not 3, 4 or 5 dimensions, or *groups* does not divide the first.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.init.dirac_(torch.empty(2, 2, 3))
+    tensor([[[0., 1., 0.],
+             [0., 0., 0.]],
+    <BLANKLINE>
+            [[0., 0., 0.],
+             [0., 1., 0.]]])
+    """
     shape = tensor._array.shape
     if len(shape) not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -205,13 +267,40 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
     """Fill with uniform numbers of variance ``2 gain² / (fan_in + fan_out)``.
 
     Source: Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has fewer than 2 dimensions.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.xavier_uniform_(torch.empty(2, 3))
+    tensor([[-0.0082,  0.5876, -0.9016],
+            [-0.8062, -0.4219,  0.2938]])
     """
     bound = math.sqrt(3) * _xavier_std(tensor, gain)
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill with normal numbers of variance ``2 gain² / (fan_in + fan_out)``: see ``xavier_uniform_``."""
+    """Fill with normal numbers of variance ``2 gain² / (fan_in + fan_out)``: see ``xavier_uniform_``.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has fewer than 2 dimensions.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.xavier_normal_(torch.empty(2, 3))
+    tensor([[ 0.9746, -0.1856, -1.3780],
+            [ 0.3595, -0.6859, -0.8845]])
+    """
     return normal_(tensor, 0, _xavier_std(tensor, gain), generator)
 
 
@@ -242,6 +331,19 @@ def kaiming_uniform_(
     Notes
     -----
     Source: He et al., "Delving deep into rectifiers", 2015.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has fewer than 2 dimensions, or for an unknown *mode* or *nonlinearity*.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.kaiming_uniform_(torch.empty(2, 3), nonlinearity="relu")
+    tensor([[-0.0106,  0.7586, -1.1640],
+            [-1.0408, -0.5447,  0.3792]])
     """
     if 0 in tensor._array.shape:
         warnings.warn(EMPTY, stacklevel=2)
@@ -257,7 +359,21 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fill with normal numbers of variance ``gain² / fan``: see ``kaiming_uniform_``."""
+    """Fill with normal numbers of variance ``gain² / fan``: see ``kaiming_uniform_``.
+
+    Raises
+    ------
+    ValueError
+        As ``kaiming_uniform_``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.kaiming_normal_(torch.empty(2, 3), nonlinearity="relu")
+    tensor([[ 1.2582, -0.2396, -1.7790],
+            [ 0.4641, -0.8855, -1.1419]])
+    """
     if 0 in tensor._array.shape:
         warnings.warn(EMPTY, stacklevel=2)
         return tensor
@@ -269,6 +385,18 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
     Source: Saxe et al., "Exact solutions to the nonlinear dynamics of learning", 2013; uniform over orthogonal matrices
     by Mezzadri, "How to generate random matrices from the classical compact groups", 2006.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has fewer than 2 dimensions.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> weight = torch.nn.init.orthogonal_(torch.empty(2, 3))
+    >>> torch.allclose(weight @ weight.T, torch.eye(2), atol=1e-6)
+    True
     """
     array = tensor._array
     if array.ndim < 2:
@@ -292,6 +420,17 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     """Fill a matrix with normal numbers, then set the given part of each column to zero.
 
     Source: Martens, "Deep learning via Hessian-free optimization", 2010.
+
+    Raises
+    ------
+    ValueError
+        If the tensor is no matrix.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> (torch.nn.init.sparse_(torch.empty(10, 3), sparsity=0.3) == 0).sum(0)
+    tensor([3, 3, 3])
     """
     array = tensor._array
     if array.ndim != 2:

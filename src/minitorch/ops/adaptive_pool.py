@@ -130,6 +130,19 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] |
         ``(N, C, H, W)`` or ``(C, H, W)``.
     output_size : int, None or pair of these
         None keeps the input's size.
+
+    Raises
+    ------
+    RuntimeError, ValueError
+        If the input has not 3 or 4 dimensions, or *output_size* is negative or has not two numbers.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> x = torch.arange(16.0).reshape(1, 4, 4)
+    >>> torch.nn.functional.adaptive_avg_pool2d(x, 2)
+    tensor([[[ 2.5000,  4.5000],
+             [10.5000, 12.5000]]])
     """
     return _adaptive_average("adaptive_avg_pool2d", 2, input, output_size)
 
@@ -179,7 +192,16 @@ def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int], return_
 def adaptive_max_pool2d(
     input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
 ) -> Any:
-    """The maxima of windows that cover ``(N, C, H, W)`` or ``(C, H, W)`` evenly; see `adaptive_avg_pool2d`."""
+    """The maxima of windows that cover ``(N, C, H, W)`` or ``(C, H, W)`` evenly; see `adaptive_avg_pool2d`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> x = torch.arange(16.0).reshape(1, 4, 4)
+    >>> torch.nn.functional.adaptive_max_pool2d(x, (2, 1))
+    tensor([[[ 7.],
+             [15.]]])
+    """
     return _adaptive_maximum("adaptive_max_pool2d", 2, input, output_size, return_indices)
 
 

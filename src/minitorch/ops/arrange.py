@@ -72,7 +72,14 @@ def repeat(input: Tensor, *times: Any, repeats: Sequence[int] | None = None) -> 
 
 
 def tile(input: Tensor, *times: Any, dims: Sequence[int] | None = None) -> Tensor:
-    """`repeat`, where fewer numbers than dimensions are counted from the last one."""
+    """`repeat`, where fewer numbers than dimensions are counted from the last one.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.tile(torch.tensor([1, 2]), (2,))
+    tensor([1, 2, 1, 2])
+    """
     given = sizes_given("tile", times, dims, "dims")
     return repeat(input, (1,) * (array_of("tile", input).ndim - len(given)) + given)
 
@@ -239,14 +246,39 @@ def flip_method(input: Tensor, *order: Any, dims: Sequence[int] | None = None) -
 
 
 def fliplr(input: Tensor) -> Tensor:
-    """A copy with dimension 1 reversed."""
+    """A copy with dimension 1 reversed.
+
+    Raises
+    ------
+    RuntimeError
+        If the input has fewer than 2 dimensions.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.fliplr(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 1],
+            [4, 3]])
+    """
     if array_of("fliplr", input).ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return _flip(input, (1,))
 
 
 def flipud(input: Tensor) -> Tensor:
-    """A copy with dimension 0 reversed."""
+    """A copy with dimension 0 reversed.
+
+    Raises
+    ------
+    RuntimeError
+        If the input has no dimensions.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.flipud(torch.tensor([1, 2, 3]))
+    tensor([3, 2, 1])
+    """
     if not array_of("flipud", input).ndim:
         raise RuntimeError("Input must be >= 1-d.")
     return _flip(input, (0,))
@@ -347,7 +379,15 @@ def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 
 
 def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The upper triangles of matrices, 0 elsewhere; see `tril`."""
+    """The upper triangles of matrices, 0 elsewhere; see `tril`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.triu(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 2],
+            [0, 4]])
+    """
     if out is not None:
         return deliver("triu", lambda: _triu(input, diagonal), (input,), out)
     return _triu(input, diagonal)

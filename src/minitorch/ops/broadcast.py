@@ -103,7 +103,15 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
-    """A view of shape *size* in which dimensions of size 1 are repeated; see `expand`."""
+    """A view of shape *size* in which dimensions of size 1 are repeated; see `expand`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
     return _expand(input, integers(size, "size"))
 
 

@@ -431,7 +431,14 @@ def conv3d(
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> Tensor:
-    """A convolution over three dimensions; see `conv2d`."""
+    """A convolution over three dimensions; see `conv2d`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.conv3d(torch.ones(1, 2, 4, 5, 6), torch.ones(3, 2, 3, 3, 3)).shape
+    torch.Size([1, 3, 2, 3, 4])
+    """
     return _convolve("conv3d", 3, _given(input, weight, bias), stride, padding, dilation, groups)
 
 
@@ -487,6 +494,15 @@ def conv_transpose2d(
     ------
     RuntimeError
         If shapes, dtypes or numbers do not fit.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> x, weight = torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2)
+    >>> torch.nn.functional.conv_transpose2d(x, weight)
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
     """
     tensors = _given(input, weight, bias)
     return _convolve_transposed("conv_transpose2d", 2, tensors, stride, padding, output_padding, groups, dilation)

@@ -129,7 +129,16 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 
 
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """The matrix with all elements of *input* on a diagonal."""
+    """The matrix with all elements of *input* on a diagonal.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.diagflat(torch.tensor([1, 2]), offset=1)
+    tensor([[0, 1, 0],
+            [0, 0, 2],
+            [0, 0, 0]])
+    """
     return _diag_embed(shapes._reshaped(input, (-1,)), offset)
 
 

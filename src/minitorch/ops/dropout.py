@@ -141,7 +141,21 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero each channel of ``(N, C, H, W)`` with probability *p*, and divide the others by ``1 - p``."""
+    """Zero each channel of ``(N, C, H, W)`` with probability *p*, and divide the others by ``1 - p``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> _ = torch.manual_seed(1)
+    >>> torch.nn.functional.dropout2d(torch.ones(1, 4, 1, 2))
+    tensor([[[[2., 2.]],
+    <BLANKLINE>
+             [[2., 2.]],
+    <BLANKLINE>
+             [[2., 2.]],
+    <BLANKLINE>
+             [[2., 2.]]]])
+    """
     _check(p, training)
     ndim = array_of("dropout2d", input).ndim
     if ndim not in (3, 4):

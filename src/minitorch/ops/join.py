@@ -174,7 +174,15 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None,
 
 
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors one after another along dimension 1, or 0 where they are 1-d."""
+    """Tensors one after another along dimension 1, or 0 where they are 1-d.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.hstack([torch.tensor([[1], [2]]), torch.tensor([[3], [4]])])
+    tensor([[1, 3],
+            [2, 4]])
+    """
     wide = shapes.atleast_1d(_some("hstack", tensors))
     return cat(wide, 0 if wide and wide[0]._array.ndim == 1 else 1, out=out)
 
@@ -196,12 +204,28 @@ row_stack = vstack
 
 
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors one after another along dimension 2, as `atleast_3d` gives them."""
+    """Tensors one after another along dimension 2, as `atleast_3d` gives them.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+    tensor([[[1, 3],
+             [2, 4]]])
+    """
     return cat(shapes.atleast_3d(_some("dstack", tensors)), 2, out=out)
 
 
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors one after another along dimension 1; 1-d ones are columns."""
+    """Tensors one after another along dimension 1; 1-d ones are columns.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+    tensor([[1, 3],
+            [2, 4]])
+    """
     arrays = arrays_of("column_stack", _some("column_stack", tensors))
     columns = [t if a.ndim > 1 else shapes._view(t, (a.size, 1)) for t, a in zip(tensors, arrays)]
     return cat(columns, 1, out=out)
@@ -470,7 +494,16 @@ def _split_along(name: str, input: Tensor, given: Any, dim: int, least: int) -> 
 
 
 def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """`tensor_split` along dimension 1 (0 for 1-d tensors); a number of parts must divide the size."""
+    """`tensor_split` along dimension 1 (0 for 1-d tensors); a number of parts must divide the size.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.hsplit(torch.arange(6).reshape(2, 3), [1])
+    (tensor([[0],
+            [3]]), tensor([[1, 2],
+            [4, 5]]))
+    """
     return _split_along("hsplit", input, indices_or_sections, 0 if array_of("hsplit", input).ndim == 1 else 1, 1)
 
 

@@ -341,14 +341,29 @@ def addmm(
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
 ) -> Tensor:
-    """``beta * input + alpha * (mat @ vec)``, of a matrix ``(n, m)`` and a vector ``(m,)``."""
+    """``beta * input + alpha * (mat @ vec)``, of a matrix ``(n, m)`` and a vector ``(m,)``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.addmv(torch.ones(2), torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 0.0]))
+    tensor([2., 4.])
+    """
     return _add("addmv", _addmv_row, (input, mat, vec), beta, alpha, out)
 
 
 def addr(
     input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
 ) -> Tensor:
-    """``beta * input + alpha * outer(vec1, vec2)``; the tensors are promoted to one dtype."""
+    """``beta * input + alpha * outer(vec1, vec2)``; the tensors are promoted to one dtype.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
     inputs = (input, vec1, vec2)
     arrays = [array_of("addr", t, name, i) for i, (name, t) in enumerate(zip(("input", "vec1", "vec2"), inputs), 1)]
     for array, which in zip(arrays[1:], ("vec1", "vec2")):
@@ -363,14 +378,30 @@ def addr(
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
 ) -> Tensor:
-    """``beta * input + alpha * bmm(batch1, batch2)``; *input* broadcasts to ``(b, n, m)``."""
+    """``beta * input + alpha * bmm(batch1, batch2)``; *input* broadcasts to ``(b, n, m)``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.baddbmm(torch.ones(2), torch.ones(1, 2, 3), torch.ones(1, 3, 2), alpha=2)
+    tensor([[[7., 7.],
+             [7., 7.]]])
+    """
     return _add("baddbmm", _baddbmm_row, (input, batch1, batch2), beta, alpha, out)
 
 
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
 ) -> Tensor:
-    """``beta * input + alpha * bmm(batch1, batch2).sum(0)``; *input* broadcasts to ``(n, m)``."""
+    """``beta * input + alpha * bmm(batch1, batch2).sum(0)``; *input* broadcasts to ``(n, m)``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.addbmm(torch.ones(2, 2), torch.ones(4, 2, 3), torch.ones(4, 3, 2))
+    tensor([[13., 13.],
+            [13., 13.]])
+    """
     return _add("addbmm", _addbmm_row, (input, batch1, batch2), beta, alpha, out)
 
 

@@ -174,6 +174,13 @@ def triplet_margin_loss(
 
     With *swap*, the negative's distance is that from the anchor or from the positive, whichever is smaller; see V.
     Balntas et al., "Learning shallow convolutional feature descriptors with triplet losses", 2016.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> anchor, positive, negative = torch.zeros(1, 2), torch.ones(1, 2), torch.full((1, 2), 2.0)
+    >>> torch.nn.functional.triplet_margin_loss(anchor, positive, negative)
+    tensor(0.)
     """
     check_tensors("triplet_margin_loss", anchor=anchor, positive=positive, negative=negative)
     reduction = reduction_of(reduction, size_average, reduce)
@@ -222,6 +229,12 @@ def gaussian_nll_loss(
     ------
     ValueError
         If *var* has a negative element or a shape that does not fit.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.gaussian_nll_loss(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([4.0]))
+    tensor(1.1931)
     """
     check_tensors("gaussian_nll_loss", input=input, target=target)
     text(reduction, "reduction")

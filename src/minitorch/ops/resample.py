@@ -76,7 +76,14 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Smaller images of more channels: what undoes `pixel_shuffle`."""
+    """Smaller images of more channels: what undoes `pixel_shuffle`.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.pixel_unshuffle(torch.ones(1, 3, 4, 6), 2).shape
+    torch.Size([1, 12, 2, 3])
+    """
     array = _check_factor("pixel_unshuffle", "downscale_factor", input, downscale_factor)
     for name, dim in (("height", -2), ("width", -1)):
         if array.shape[dim] % downscale_factor:

@@ -199,7 +199,14 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 
 def ravel(input: Tensor) -> Tensor:
-    """The elements in row-major order, in one dimension: a view of *input* where it is contiguous."""
+    """The elements in row-major order, in one dimension: a view of *input* where it is contiguous.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.tensor([[1, 2], [3, 4]]).ravel()
+    tensor([1, 2, 3, 4])
+    """
     flat = array_of("ravel", input).flags.c_contiguous
     return _view(input if flat else copies._contiguous(input), (input._array.size,))
 
@@ -340,7 +347,14 @@ def atleast_1d(*tensors: Any) -> Any:
 
 
 def atleast_2d(*tensors: Any) -> Any:
-    """Tensors with at least two dimensions: 1-d ones become rows; one tensor alone comes back alone."""
+    """Tensors with at least two dimensions: 1-d ones become rows; one tensor alone comes back alone.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.atleast_2d(torch.tensor([1, 2]))
+    tensor([[1, 2]])
+    """
     return _at_least("atleast_2d", 2, tensors, lambda t: _unsqueeze(t, 0))
 
 

@@ -131,6 +131,15 @@ def max_unpool2d(
     ------
     RuntimeError, ValueError
         If shapes, indices or sizes do not fit.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> F = torch.nn.functional
+    >>> x = torch.tensor([[[1.0, 2.0], [4.0, 3.0]]])
+    >>> F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2)
+    tensor([[[0., 0.],
+             [4., 0.]]])
     """
     return _unpooled(2, input, indices, (kernel_size, stride, padding), output_size)
 
@@ -173,7 +182,14 @@ def lp_pool1d(
 def lp_pool2d(
     input: Tensor, norm_type: float, kernel_size: Given, stride: Given | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """The p-norm of each window of ``(N, C, H, W)`` or ``(C, H, W)``, p being *norm_type*."""
+    """The p-norm of each window of ``(N, C, H, W)`` or ``(C, H, W)``, p being *norm_type*.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.functional.lp_pool2d(torch.tensor([[[3.0, 0.0], [0.0, 4.0]]]), 2, 2)
+    tensor([[[5.]]])
+    """
     return _power_average(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 

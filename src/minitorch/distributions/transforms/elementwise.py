@@ -28,7 +28,14 @@ class _Fixed(Transform):
 
 
 class ExpTransform(_Fixed):
-    """``exp(x)``."""
+    """``exp(x)``.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.distributions.ExpTransform()(torch.tensor([0.0, 1.0]))
+    tensor([1.0000, 2.7183])
+    """
 
     codomain = constraints.positive
     sign = +1

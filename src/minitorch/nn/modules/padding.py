@@ -96,7 +96,16 @@ class ZeroPad1d(_ZeroPad):
 
 
 class ZeroPad2d(_ZeroPad):
-    """Zeros around images; parameters as for ConstantPad2d."""
+    """Zeros around images; parameters as for ConstantPad2d.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.ZeroPad2d(1)(torch.ones(1, 1, 1))
+    tensor([[[0., 0., 0.],
+             [0., 1., 0.],
+             [0., 0., 0.]]])
+    """
 
     ndim = 2
 
@@ -146,7 +155,15 @@ class ReplicationPad1d(_Pad):
 
 
 class ReplicationPad2d(_Pad):
-    """The edges of images again; parameters as for ConstantPad2d."""
+    """The edges of images again; parameters as for ConstantPad2d.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> torch.nn.ReplicationPad2d((1, 0, 0, 0))(torch.tensor([[[1.0], [2.0]]]))
+    tensor([[[1., 1.],
+             [2., 2.]]])
+    """
 
     ndim, mode = 2, "replicate"
 

@@ -31,7 +31,16 @@ class _Cache:
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Context in which a parametrized tensor is computed only when it is first read."""
+    """Context in which a parametrized tensor is computed only when it is first read.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
+    >>> with torch.nn.utils.parametrize.cached():
+    ...     layer.weight is layer.weight
+    True
+    """
     _Cache.depth += 1
     try:
         yield
@@ -263,7 +272,15 @@ def register_parametrization(
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module has parametrizations, or one on the tensor of this name."""
+    """Whether a module has parametrizations, or one on the tensor of this name.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
+    >>> torch.nn.utils.parametrize.is_parametrized(layer, "weight")
+    True
+    """
     parametrizations = module.__dict__.get("parametrizations")
     if not isinstance(parametrizations, ModuleDict):
         return False
@@ -286,6 +303,15 @@ def remove_parametrizations(module: _Module, tensor_name: str, leave_parametrize
     ------
     ValueError
         If it is not parametrized, or would become the original where there are several.
+
+    Examples
+    --------
+    >>> import minitorch as torch
+    >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
+    >>> torch.nn.utils.parametrize.remove_parametrizations(layer, "weight")
+    Linear(in_features=2, out_features=2, bias=True)
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'weight']
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
