@@ -18,10 +18,12 @@ from .._modes import enable_grad
 from .._op import rows
 from ..ops import (
     activation,
+    adaptive_pool,
     arrange,
     choices,
     class_loss,
     conv,
+    diagonals,
     einsum,
     extrema,
     factorisations,
@@ -41,6 +43,7 @@ from ..ops import (
     resample,
     rounding,
     scan,
+    scatter_reduce,
     solves,
     sort,
     special,
@@ -191,9 +194,9 @@ _NAMED = frozenset(
 )
 """Functions that texts call, besides those of ``WRITTEN``."""
 _HOMES = (
-    activation, arrange, choices, class_loss, conv, extrema, factorisations, gamma_normal, gather, index, join, loss, masked,
-    matrix_functions, normalize, pad, pointwise, pool, reduce, resample, rounding, scan, solves, sort, special, statistics,
-    view_scatter, memory,
+    activation, adaptive_pool, arrange, choices, class_loss, conv, diagonals, extrema, factorisations, gamma_normal, gather,
+    index, join, loss, masked, matrix_functions, normalize, pad, pointwise, pool, reduce, resample, rounding, scan,
+    scatter_reduce, solves, sort, special, statistics, view_scatter, memory,
 )  # fmt: skip
 
 
