@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import minitorch as torch
-from minitorch.func import functional_call, grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
+from minitorch.func import _captured, functional_call, grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 
 
 def _scaled(x: Any) -> Any:
@@ -232,3 +232,8 @@ def test_a_refused_write_is_named_as_people_call_it(name: str, write: Any) -> No
     with pytest.raises(RuntimeError, match=rf"call in-place operation \({name}\) that would mutate"):
         grad(function)(torch.ones(2))
     assert w.tolist() == [0, 0]
+
+
+def test_operations_themselves_hold_nothing_that_is_looked_into() -> None:
+    for function in (torch.sin, torch.mul, torch.Tensor.exp):
+        assert list(_captured._held(function)) == []

@@ -109,13 +109,15 @@ def _held(thing: Any) -> Iterable[Any]:
 
 
 def _held_by_function(function: FunctionType) -> Iterator[Any]:
+    scope = function.__globals__
+    if "__name__" in scope and scope["__name__"] is None:  # what records an operation
+        return
     for cell in function.__closure__ or ():
         with contextlib.suppress(ValueError):  # not assigned yet
             yield cell.cell_contents
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
     yield from vars(function).values()
-    scope = function.__globals__
     if not _of_library(scope.get("__name__")):
         names = _names(function.__code__)
         for value in [scope[name] for name in names if name in scope]:
