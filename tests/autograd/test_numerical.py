@@ -422,3 +422,16 @@ def test_inputs_of_no_dimensions_are_tensors_as_others_are(method: str, dtype: A
     ):
         found = numerical_jacobian(function, x, method=method)
         assert found.reshape(()).item() == pytest.approx(expected, rel=1e-2 if dtype is torch.float32 else 1e-4)
+
+
+def test_what_its_errors_do_not_see() -> None:
+    """The limits that the documentation names: a kink too slight for differences is not found; a plain one is."""
+    zero = torch.zeros(1, dtype=torch.float64)
+    for kink, seen in ((1e-3, True), (1e-8, False)):
+        _, error = numerical_jacobian(lambda x, kink=kink: x + kink * x.abs(), zero, with_error=True)
+        assert (error.item() >= kink) is seen
+    points = torch.linspace(-1e-3, 1e-3, 41, dtype=torch.float64)
+    value, error = numerical_jacobian(lambda x: (1 + x**2).log().sum(), points, with_error=True)
+    off = (value - 2 * points / (1 + points**2)).abs()
+    assert off.max().item() < 1e-6
+    assert (off > error).double().mean().item() < 0.1

@@ -19,6 +19,12 @@ DYNAMIC = (
     "vmap does not support; use torch.where, or a mask that multiplies, in its place"
 )
 
+MASKED = (
+    "vmap: an index that is a mask takes or writes as many elements as it has True, a number that may differ from example to "
+    "example: what shape depends on the values is data-dependent control flow, which vmap does not support; use "
+    "torch.where(mask, value, x) in place of x[mask] = value, and torch.where, or a mask that multiplies, in place of x[mask]"
+)
+
 
 def dynamic(batch: Batch) -> Any:
     """Refuse a row whose result's shape depends on the values."""
@@ -43,7 +49,7 @@ class Subscript:
         given = [i.tensor if isinstance(i, Batched) else i for i in batch.params["indices"]]
         batched = [isinstance(i, Batched) for i in batch.params["indices"]]
         if any([b and t._array.dtype.kind == "b" for t, b in zip(given, batched)]):
-            raise RuntimeError(DYNAMIC.format(name="an index that is a mask; index"))
+            raise RuntimeError(MASKED)
         placed = [d for d, t in enumerate(given) if t is not None]
         adjacent = placed == list(range(placed[0], placed[-1] + 1))
         ranks = [

@@ -58,6 +58,11 @@ OPTION = (
     "a dimension), the same for all examples, but it was given a Tensor that is vmapped over. Pass a number, or do the "
     "same with operations on Tensors, such as x + alpha * y in place of add(x, y, alpha=alpha)"
 )
+COMPARED = (
+    "vmap: {name}() is one answer of Python for all examples, but the Tensors that it compares are vmapped over: we don't "
+    "support data-dependent control flow. Compare with operations on Tensors, such as (a == b).all(), and choose with "
+    "torch.where(condition, a, b)"
+)
 _CONVERTERS = tuple([f"{__package__.rpartition('.')[0]}.{name}" for name in ("_args", "_convert", "_value_notes")]) + (
     f"{__package__}._examples",
     __name__,
@@ -67,7 +72,7 @@ _CONVERTERS = tuple([f"{__package__.rpartition('.')[0]}.{name}" for name in ("_a
 def check_leaving(kind: str) -> None:
     """Refuse a value that depends on the batch as Python's or NumPy's."""
     if kind in ("item", "bool") and (name := reading(_CONVERTERS)):
-        raise RuntimeError(OPTION.format(name=name))
+        raise RuntimeError((COMPARED if name in ("equal", "allclose") else OPTION).format(name=name))
     if kind in LEAVING:
         raise RuntimeError(LEAVING[kind])
 

@@ -29,7 +29,8 @@ def batched(
                     f"If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
                     f"dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
                     f"output, but a mismatch was detected: grad_output[{index}] has a shape of "
-                    f"{Size(shape[1:])} and output[{index}] has a shape of {root.shape}: give it one dimension more in front."
+                    f"{Size(shape[1:])} and output[{index}] has a shape of {root.shape}: give it "
+                    "the sizes of the output, and one dimension more in front."
                 )
             sizes.append(shape[0])
         elif root.numel() != 1:

@@ -70,6 +70,13 @@ def numerical_jacobian(
         to the two sides differ at least half of their distance; infinity where the function jumps, and where its slope grows
         however short the steps.
 
+    Notes
+    -----
+    Errors are estimates, made of how much differences of other steps disagree and of how far values scatter; they are no
+    bounds that are proven.  Two things escape them: a kink whose slopes differ by a millionth or less, which no pair of
+    steps shows, and values that are rounded on the way to a small result, as of ``log(1 + x**2)`` near 0, where about one
+    error in a hundred is larger than estimated, and errors reach 1e-7.
+
     Raises
     ------
     ValueError

@@ -57,6 +57,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     given, spec = tree_flatten(primals)
     for primal in given:
         check_tensor_input(primal)
+    for primal in given:
+        if isinstance(primal, _runtime.Tensor) and not _is_float(primal):
+            raise ValueError(f"Expected primal to be floating point or complex, but got: {primal.dtype}")
     with recording(), transforming(func, primals, "linearize"):
         inputs = [level.enter(primal) for primal in given]
         with OwnHooks(Watched, attrgetter("tensor")):  # func may write into what was saved
