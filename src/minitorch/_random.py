@@ -104,7 +104,6 @@ class Generator:
     """
 
     __slots__ = (
-        "_drawn",
         "_end",
         "_lock",
         "_next",
@@ -124,7 +123,6 @@ class Generator:
         self._lock = threading.Lock()
         self._twister: np.random.RandomState | None = None
         self._spare: float | None = None  # the normal number left over by the last small draw
-        self._drawn: list[NDArray[np.uint32]] | None = None  # the blocks since `begin`
         self._start(67280421310721)
 
     # ---- seeds and states ----
@@ -220,23 +218,21 @@ class Generator:
 
     # ---- draws that may have to be made again ----
 
-    def begin(self) -> tuple[Any, ...]:
-        """Where the stream is, for `again`; what is drawn is kept until `end`."""
+    def place(self) -> tuple[Any, ...]:
+        """Where the stream is, for `again`."""
         with self._lock:
-            self._drawn = []
-            return self._words, self._next, self._spare
+            return self._words, self._next, self._end, self._spare
 
     def again(self, place: tuple[Any, ...]) -> None:
-        """Go back to where `begin` was called: what has been drawn since is drawn again."""
-        words, start, spare = place
+        """Go back to a `place` in the stream of the same seed: what has been drawn since is drawn again."""
+        words, start, end, spare = place
         with self._lock:
-            words = np.concatenate((words, *self._drawn)) if self._drawn else words
-            self._load(words, start, len(words))
-            self._spare, self._drawn = spare, []
-
-    def end(self) -> None:
-        """Keep nothing of what is drawn from now on."""
-        self._drawn = None
+            if words is not self._words:  # the twister has gone on from the last block of them
+                self._twister = None
+                if len(words):
+                    self._source().set_state(("MT19937", untempered(words[-_BLOCK:]), _BLOCK, 0, 0.0))
+            self._load(words, start, end)
+            self._spare = spare
 
     # ---- words ----
 
@@ -248,10 +244,7 @@ class Generator:
         self._table_start = 0
 
     def _draw_blocks(self, count: int) -> NDArray[np.uint32]:
-        words = self._source().randint(0, 2**32, count * _BLOCK, dtype=np.uint32)
-        if self._drawn is not None:
-            self._drawn.append(words)
-        return words
+        return self._source().randint(0, 2**32, count * _BLOCK, dtype=np.uint32)
 
     def _take(self, count: int) -> NDArray[np.uint32]:
         """The next `count` words, which may be a view of those in use: don't write to them."""

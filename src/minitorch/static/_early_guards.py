@@ -1,19 +1,24 @@
-"""The pass that moves effects behind the last guard, so that a program whose guard fails has changed nothing yet."""
+"""The pass that moves effects behind the last guard, so that a program whose guard fails has changed nothing yet.
+
+The same of calls that may raise errors: the function is then run from its beginning, and explains them itself.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .._trace_instructions import Called, Graded, Left, Ran, Slot, Written
-from ._facts import Facts, Instructions, draws, guards, reads_of, renamed, writes_of
+from ._facts import Facts, Instructions, draws, failing, guards, reads_of, renamed, writes_of
 
 
 def guards_first(instructions: Instructions, facts: Facts) -> Instructions:
-    """Ask first what becomes Python's: writes, gradients that are set and steps that are made come after the last guard.
+    """Ask first what becomes Python's: writes, gradients that are set and steps that are made come after the last guard, and
+    after the last call that may raise an error.
 
     Where a guard depends on one of those, nothing is moved.  Draws stay where they are: see ``Variant.run``.
     """
-    asked = [number for number, i in enumerate(instructions) if guards(i)]
+    failing_ones = failing(instructions, facts.arrays)
+    asked = [number for number, i in enumerate(instructions) if guards(i) or number in failing_ones]
     effects = Effects(facts)
     early: Instructions = []
     for instruction in instructions[: asked[-1] + 1 if asked else 0]:

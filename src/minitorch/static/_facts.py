@@ -61,6 +61,22 @@ def pure(instruction: Any) -> bool:
     return isinstance(instruction, (Called, Made)) and not draws(instruction)
 
 
+def failing(instructions: Sequence[Any], arrays: Sequence[Any]) -> set[int]:
+    """The numbers of the instructions that may raise errors for other values of the same layouts: those that check values,
+    and that read indices, where they are read first, or divide by integers."""
+    found: set[int] = set()
+    read: set[Slot] = set()
+    for number, instruction in enumerate(instructions):
+        row = getattr(instruction, "row", None)
+        if row is None or is_elementwise_ufunc(row) or getattr(row, "view", False):
+            continue
+        indices = {slot for slot in reads_of(instruction) if arrays[slot].dtype.kind in "iu"}
+        if getattr(row, "checks", False) or (draws(instruction) and instruction.reads) or not indices <= read:
+            found.add(number)
+        read |= indices
+    return found
+
+
 def is_elementwise_ufunc(row: Any) -> bool:
     """Whether a row's kernel is a ufunc of elements."""
     return isinstance(row, Row) and row.is_ufunc and row.elementwise

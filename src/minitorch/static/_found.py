@@ -60,6 +60,8 @@ class Found:
         self.caches: list[tuple[Any, int, Sequence[Any]]] = []
         self.tensors: list[Any] = []
         self._paths: dict[Any, str] = {}
+        self._keys: dict[int, tuple[Any, ...]] = {}  # by id, the keys of dicts
+        self._attributes_in: set[int] = set()  # the ids of those whose keys are names of attributes
 
     def _refuse(self, reason: str, later: bool = False) -> None:
         self.refused = self.refused or reason

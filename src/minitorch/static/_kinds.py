@@ -81,7 +81,7 @@ def _facts(value: Any) -> dict[str, Any]:
 
 
 def difference(key: Any, facts: _Facts, known: Mapping[Any, _Facts], keys: Collection[Any]) -> tuple[str, Any]:
-    """In which way a call is none of those before, in words; and what such words are about."""
+    """In which way a call is none of those before, in words, if it is none; and what such words are about."""
     if any([key[:1] == other[:1] and key[_MODES:] == other[_MODES:] for other in keys]):
         return "another mode of gradients, or another default dtype, than before: traced anew", "modes"
     like = [other for other in known.values() if other.keys() == facts.keys()]
@@ -91,9 +91,14 @@ def difference(key: Any, facts: _Facts, known: Mapping[Any, _Facts], keys: Colle
     for name, now in facts.items():
         if others := [fact for fact in now if fact not in nearest[name] or now[fact] != nearest[name][fact]]:
             return _words(name, now, nearest[name]), (name, now.keys() == nearest[name].keys(), others[0])
+    if [*facts] != [*nearest]:
+        name = next(one for one, other in zip(facts, nearest) if one != other).partition("[")[0]
+        return f"the items of {name} come in another order than before: traced anew", (name, "order")
     for name, now in facts.items():
         if "object" in now:  # another one in the place of one that is gone
             return _words(name, now, nearest[name]), (name, True, "object")
+    if key in known:
+        return "", None  # of which there is no program yet: the call before this one failed
     return "arguments share memory otherwise than before: traced anew", "memory"
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import _runtime
 from .._op import Row
-from .._pytree import kind_of, tree_flatten, tree_unflatten
+from .._pytree import kind_of, tree_unflatten
 from .._trace_instructions import ArraySlot, Called, Graded, Left, Made, NumberSlot, Packed, Ran, Sized, Slot, Written
 from ._control_instructions import BranchEnds, Chosen, Control, joined
 from ._copied import Copies
@@ -28,7 +28,7 @@ from ._free_names import Unwritable
 from ._instructions import settled
 from ._passes import dead_code
 from ._plain import NUMBERS, plain_form, ufunc_form
-from ._stands import there
+from ._stands import flat, there
 from ._traced_code import Plan
 from ._written_control import Indent, control_lines
 from ._written_signature import Parameter, constants, literal, parameters_of, places
@@ -136,7 +136,7 @@ class Block(NamedTuple):
 def block_of(variant: Any) -> Block:
     """What a variant of a traced function does."""
     plan = Plan(variant.trace, variant._slots, PASSES)
-    leaves, spec = tree_flatten(variant.given)
+    leaves, spec = flat(variant.given)
     given = tree_unflatten([there(leaf) for leaf in leaves], spec)
     examples = [example() for example in variant.examples]
     return Block(plan, plan.instructions, given, variant.returned, examples, variant.required, variant.recording)

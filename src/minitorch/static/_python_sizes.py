@@ -38,6 +38,7 @@ from ._size_expressions import (
 )
 from ._size_passes import CannotGeneralise, in_order, resized
 from ._sizes import General, generalise
+from ._stands import flat
 from ._traced_code import Plan
 from ._tried_sizes import SMALL, Cost
 from ._written_variants import own_tensors
@@ -88,7 +89,7 @@ def axes_by_number(body: Body, given: Mapping[Any, Any]) -> dict[int, dict[int, 
 
 def general_of(function: Any, block: Block, axes: Mapping[int, Mapping[int, str]]) -> General:
     """A traced function as one program for many sizes; the example of a block gives the other sizes."""
-    leaves, spec = tree_flatten(block.given)
+    leaves, spec = flat(block.given)
     if any([example is None for example in block.examples]):
         raise RuntimeError(
             "to_python(): other sizes are made of the example that it was traced on, which is gone, for large ones are not "
@@ -404,7 +405,7 @@ class Trial:
                 if name in sizes:
                     tensors[number] = resized(tensors[number], axis, sizes[name])
         example = self.body.example
-        leaves, spec = tree_flatten(example.given)
+        leaves, spec = flat(example.given)
         for way in (None,) if values is None else values.ways:
             arrays = [t._array if values is None else values(t._array, way) for t in tensors]
             given = own_tensors(arrays, example.required)

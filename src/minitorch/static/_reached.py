@@ -54,6 +54,7 @@ from ._stands import (
     MISSING,
     an_object,
     array_state,
+    as_item,
     cached_by,
     held,
     is_plain,
@@ -363,7 +364,7 @@ class Reached(Standing):
             elif key is EACH:
                 self._each(value, path, inner)
             elif key not in (ITSELF, PLACES, KEYS):
-                self._item(value, key, f"{path}[{key!r}]", inner)
+                self._item(value, key, f"{path}{as_item(key)}", inner)
 
     def _each(self, container: Any, path: str, use: Use) -> None:
         """The items of a list or a tuple, of each of which a function reads some items, or all."""
@@ -402,13 +403,16 @@ class Reached(Standing):
         values = tuple(items_of(container))
         self._paths[id(container)] = path
         self.contents.append((container, values, [*container] if keyed else None))
+        if of_kind(container, dict):
+            self._keys[id(container)] = (*container,)
+            self._attributes_in |= set() if keyed else {id(container)}
         if keyed:
             self._todo += [(key, f"a key of {path}") for key in container if of_kind(key, _runtime.Tensor)]
         keys = container if of_kind(container, dict) else range(len(values))
         for key, value in zip(keys, values):
             if not is_plain(value) and key not in REGISTRIES and not (of_kind(value, dict) and of_library(value)):
-                place = f"[{key!r}]" if keyed or not of_kind(container, dict) else f".{key}"
-                self._todo.append((value, f"{path}{place}" if is_plain(key) else f"an item of {path}"))
+                place = as_item(key) if keyed or not of_kind(container, dict) else f".{key}"
+                self._todo.append((value, f"{path}{place}"))
 
     def _array(self, array: np.ndarray, path: str) -> None:
         if path == "an argument":
@@ -470,6 +474,7 @@ class Reached(Standing):
                 self._slot(value, "_hooks", path)
                 kept: Mapping[str, Any] = attributes or {}
                 for name in MEMBERS & set(kept):
+                    self._attributes_in.add(id(kept[name]))
                     self._container(kept[name], path, True)
         elif of_kind(value, types.SimpleNamespace) or is_a("argparse.Namespace", value):
             self._holders.append((value, attributes, path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import pickle
+import reprlib
 import struct
 import sys
 import types
@@ -211,6 +212,11 @@ def an_object(value: Any) -> str:
     name = type(value).__name__
     spoken = "AEFHILMNORSX" if name.isupper() else "aeioAEIO"  # an SGD, a UserDict
     return f"{'an' if name[0] in spoken or name[:2] == 'nd' else 'a'} {name}"
+
+
+def as_item(key: Any) -> str:
+    """How code would write the item of a key."""
+    return f"[{reprlib.repr(key)}]" if is_plain(key) else f"[{an_object(key)}]"
 
 
 def cached_by(cached: Any) -> list[Any]:

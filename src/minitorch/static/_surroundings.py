@@ -29,13 +29,14 @@ from ._effects import Effects
 from ._executed import Executed
 from ._facts import flattened, reads_of
 from ._holdings import Holdings
-from ._libraries import of_library
+from ._libraries import of_kind, of_library
 from ._reached import Reached
 from ._stands import (
     MISSING,
     alike,
     an_object,
     array_state,
+    as_item,
     cached_by,
     held,
     is_plain,
@@ -170,7 +171,7 @@ class Surroundings(Reached):
 
     # -- later ---------------------------------------------------------------------------------------------------------
     def others(self) -> list[str]:
-        """What is not as it was, in words."""
+        """How code would write what is not as it was; `difference` has words for one of them."""
         found = [self._paths[id(cell)] for cell, value in self.cells if not alike(held(cell), value)]
         for names, name, value in self.named:
             if not alike(names.get(name, MISSING), value):
@@ -184,7 +185,8 @@ class Surroundings(Reached):
         for container, values, keys in self.contents:
             same = len(container) == len(values) and all(map(alike, items_of(container), values))
             if not same or not (keys is None or all(map(alike, container, keys))):
-                place = _place(container, values, keys) if len(container) == len(values) else ""
+                names = self._keys.get(id(container), ())
+                place = _place(container, values, names, id(container) in self._attributes_in)
                 found.append(self._paths[id(container)] + place)
         for space, names in self.absent.values():
             found += [self._paths[id(space), name] for name in names if name in space]
@@ -194,6 +196,16 @@ class Surroundings(Reached):
         found += [f"the bases of {kind.__name__}" for kind, bases in self.bases if kind.__mro__ is not bases]
         found += [f"the __dict__ of {an_object(value)}" for value, space in self.spaces if vars(value) is not space]
         return found + [self._paths[id(array)] for array, seen in self.arrays if array_state(array) != seen]
+
+    def difference(self) -> str:
+        """What is not as it was, in words; empty where all is."""
+        path = next(iter(self.others()), "")
+        module, hooks, _ = path.partition("._hooks")
+        if hooks:
+            return f"{module} has other hooks than before"
+        if path.endswith("()"):
+            return f"{path} gives another thing than before"
+        return path and f"{path} is another one"
 
     def tensors_differ(self, grads: Iterable[tuple[Any, Any, int]]) -> str:
         """Which tensor's gradient, hooks or layout is not as it was, in words."""
@@ -386,12 +398,17 @@ def _layout(array: np.ndarray) -> tuple[Any, ...]:
     return array.shape, array.dtype, array.strides
 
 
-def _place(container: Any, values: tuple[Any, ...], keys: list[Any] | None) -> str:
-    """Which item of a container is another one; empty where that has no name."""
-    named = isinstance(container, dict) and (keys is None or all(map(alike, container, keys)))
-    names = container if named else range(len(values)) if isinstance(container, (list, tuple)) else ()
-    place = next((name for name, a, b in zip(names, items_of(container), values) if not alike(a, b)), None)
-    return "" if place is None else f".{place}" if named and keys is None else f"[{place!r}]"
+def _place(container: Any, values: tuple[Any, ...], names: Sequence[Any], attributes: bool) -> str:
+    """Which item of a container, which had these values and *names*, is another one; empty where that has no name."""
+    if of_kind(container, dict):
+        now = dict(zip(map(id, container), container))  # a key that is a tensor compares element by element
+        before = dict(zip(map(id, names), names))
+        others = [now[key] for key in now if key not in before] + [before[key] for key in before if key not in now]
+        others += [name for name, a, b in zip(names, container.values(), values) if not alike(a, b)]
+        return "" if not others else f".{others[0]}" if attributes else as_item(others[0])
+    if len(container) != len(values) or not of_kind(container, (list, tuple)):
+        return ""
+    return next((as_item(n) for n, (a, b) in enumerate(zip(container, values)) if not alike(a, b)), "")
 
 
 def _assigned(trace: Trace, writes: list[Written], old: np.ndarray, new: np.ndarray, outside: set[int]) -> bool:

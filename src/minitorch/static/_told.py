@@ -65,7 +65,7 @@ class Again:
 
     def __init__(self, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], found: Any) -> None:
         self._call = function, args, kwargs
-        self.path = f"{function.__name__}()"
+        self.path = f"{getattr(function, '__qualname__', function.__name__)}()"
         found = _comparable(found)
         self._found = weakly(found) or (lambda: found)  # another one than the library may keep it, or not
 

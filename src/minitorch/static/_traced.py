@@ -28,7 +28,7 @@ from ._surroundings import tells_memory_apart
 from ._text import nearest
 from ._told import Again
 from ._traced_code import PASSES, Refused
-from ._uses import what_is_read
+from ._uses import by_position, what_is_read
 from ._variant import Variant, drop_own_gradients, text_of
 from ._watch import TRIES, Watch
 
@@ -146,6 +146,8 @@ class Traced:
                 if out is not None:
                     return out[0] if out else self.function(*args, **kwargs)
         others: list[Any] = []
+        if kwargs:
+            args, kwargs = by_position(self.function, args, kwargs)  # type: ignore[assignment]
         read: Any = (args, kwargs)
         if not kwargs and all([type(a) is _runtime.Tensor for a in args]):
             tensors: Any = args
@@ -273,7 +275,9 @@ class Traced:
         return not reason
 
     def _note(self, text: str, about: Any = None) -> None:
-        """Keep a note, and print it if none about the same has been."""
+        """Keep a note, if there is one, and print it if none about the same has been."""
+        if not text:
+            return
         self.notes.append(text)
         if not self._quiet and (about or text) not in self._said:
             print(f"{self._name}: {text}")

@@ -18,6 +18,7 @@ from .. import _runtime
 from .._choices import Choice
 from .._op import Row
 from .._random import Generator
+from .._records import site_of
 from .._trace import Trace
 from .._trace_instructions import (
     ArraySlot,
@@ -40,7 +41,17 @@ from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
 from . import _loops
-from ._facts import Facts, draws, flattened, guards, is_elementwise_ufunc, last_uses, reads_of, writes_of
+from ._facts import (
+    Facts,
+    draws,
+    failing,
+    flattened,
+    guards,
+    is_elementwise_ufunc,
+    last_uses,
+    reads_of,
+    writes_of,
+)
 from ._forms import NAMES, Form, form_of, piece_form_of
 from ._instructions import settled
 from ._passes import ALL, ORDER
@@ -126,12 +137,12 @@ def _is_begin(instruction: Any) -> bool:
 
 
 def has_effects(instruction: Any, plan: Plan) -> bool:
-    """Whether running it once more than the function does would be noticed."""
+    """Whether running it once more than the function does would be noticed; draws can be made again."""
     if isinstance(instruction, (Graded, Ran)):
         return True
     if isinstance(instruction, Written):
         return bool(plan.family(instruction.target) & plan.facts.outside)
-    return draws(instruction)
+    return False
 
 
 def _too_late(left: Left) -> str:
@@ -142,8 +153,10 @@ def _too_late(left: Left) -> str:
     )
     if isinstance(left, Sized):
         what, remedy = "a size depends on values", "choose with torch.where, or before"
+    site = None if left.mark is None else site_of(left.mark)
+    place = "" if site is None else f" ({f'{site.expression} ' * bool(site.expression)}at {site.short})"
     return (
-        f"{what} after something was written or stepped, so that the block could not begin again where it is another "
+        f"{what} after something was written or stepped{place}, so that the block could not begin again where it is another "
         f"one next time: {remedy}"
     )
 
@@ -173,18 +186,22 @@ class Writer:
                 self.lines.append(f"    {', '.join([self.slot(s) for s in names])}, = {arguments}")
         calls = [number for number, i in enumerate(plan.instructions) if isinstance(i, Ran)]
         self.goes_on = any([not self.ends(number) for number in calls])
-        effects, looped, drawn = False, range(0), False
-        self.begins_again = False  # whether a guard may fail after numbers were drawn, which are to be drawn again then
-        self.first_effect: int | None = None
+        effects, looped = False, range(0)
+        self.begins_again = False  # whether it may fail after numbers were drawn, which are to be drawn again then
+        self.first_effect: int | None = None  # the number of a line; draws are none where they are made again
+        first_draw: int | None = None
+        may_fail = failing(plan.instructions, plan.facts.arrays)
         dead: list[Slot] = []
         for number, instruction in enumerate(plan.instructions):
             if guards(instruction) and effects:
                 raise Refused(_too_late(instruction))
-            self.begins_again = self.begins_again or (drawn and guards(instruction))
-            if self.first_effect is None and has_effects(instruction, plan):
+            if first_draw is None and not effects and draws(instruction):
+                first_draw = len(self.lines)
+            if first_draw is not None and not effects and (guards(instruction) or number in may_fail):
+                self.begins_again = True
+            effects = effects or has_effects(instruction, plan)
+            if self.first_effect is None and effects:
                 self.first_effect = len(self.lines)
-            drawn = drawn or draws(instruction)
-            effects = effects or (has_effects(instruction, plan) and not draws(instruction))
             self._begins.append((len(self.lines) + 1, instruction))
             if number in plan.loops:
                 looped = range(number, number + len(plan.loops[number].members))
@@ -196,6 +213,8 @@ class Writer:
             if dead and number + 1 not in looped:
                 self.lines.append("    " + " = ".join([self.slot(s) for s in dict.fromkeys(dead)]) + " = None")
                 dead = []
+        if first_draw is not None and not self.begins_again:
+            self.first_effect = first_draw
         if not self.ends(len(plan.instructions) - 1):
             self.lines.append(f"    {self.leaves()} {self.results()}")
         self.source = "\n".join(self.lines) + "\n"

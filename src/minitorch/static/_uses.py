@@ -71,10 +71,8 @@ def variables_read(code: types.CodeType) -> dict[str, Use]:
     return {name: known.variable(name, frozenset()) for name in code.co_varnames[:count]}
 
 
-def what_is_read(
-    function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """Arguments with None in the place of what the function does not read and that holds no tensors: a name, say."""
+def _called(function: Any) -> tuple[Any, bool]:
+    """The function of Python that a call of something runs, and whether that is a method; None where it is not known."""
     if isinstance(function, Module):
         plain = not has_hooks(function) and type(function).__call__ is Module.__call__
         function = function.forward if plain else None
@@ -82,11 +80,36 @@ def what_is_read(
         function = types.MethodType(found, function) if (found := vars(type(function)).get("__call__")) else None
     bound = isinstance(function, types.MethodType)
     function = function.__func__ if bound else function
-    if not isinstance(function, types.FunctionType) or not _COUNTS.isdisjoint(function.__globals__):
+    return (function if isinstance(function, types.FunctionType) else None), bound
+
+
+def by_position(
+    function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """Arguments in the order of a function's parameters, by position where they can be: the same call, written in one way."""
+    called, bound = _called(function)
+    if called is None:
         return args, kwargs
-    code = function.__code__
-    uses = variables_read(code)
-    by_place = [uses[name] for name in code.co_varnames[bound : code.co_argcount]]
+    code, placed, rest = called.__code__, [*args], dict(kwargs)
+    for number, name in enumerate(code.co_varnames[bound : code.co_argcount], bound):
+        if number - bound >= len(args):
+            if name not in rest or number < code.co_posonlyargcount:
+                break
+            placed.append(rest.pop(name))
+    count = code.co_argcount + code.co_kwonlyargcount
+    named = [name for name in code.co_varnames[code.co_posonlyargcount : count] if name in rest]
+    return placed, {name: rest.pop(name) for name in named} | rest
+
+
+def what_is_read(
+    function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """Arguments with None in the place of what the function does not read and that holds no tensors: a name, say."""
+    function, bound = _called(function)
+    if function is None or not _COUNTS.isdisjoint(function.__globals__):
+        return args, kwargs
+    uses = variables_read(function.__code__)
+    by_place = [uses[name] for name in function.__code__.co_varnames[bound : function.__code__.co_argcount]]
     by_place += [None] * len(args)  # those of *args
     return [*map(_read, args, by_place)], {name: _read(value, uses.get(name)) for name, value in kwargs.items()}
 

@@ -78,7 +78,8 @@ class Variant:
         self.recorded = any([t._node is not None for t in results])
         if self.recorded and any(map(self._trains, instructions)):
             self.recorded = any([_leads_back(t) for t in results])
-        self._places = [places.get(slot) for slot in slots]
+        gradients = {id(t.grad): ("gradient", t) for t in [i.tensor for i in instructions if isinstance(i, Graded)]}
+        self._places = [places.get(slot) or gradients.get(id(t)) for slot, t in zip(slots, results)]
         histories = [None if place or self.recorded else spent(t) for t, place in zip(results, self._places)]
         self._histories = [(n, history) for n, history in enumerate(histories) if history is not None]
         self.runs = 0
@@ -106,8 +107,8 @@ class Variant:
 
     def difference(self) -> str:
         """Why the last call was not of this variant, in words."""
-        if others := self.around.others():
-            return f"{others[0]} is another one"
+        if said := self.around.difference():
+            return said
         if self._parted:
             return "an argument is, or was, a tensor that the function reads by name, too"
         if self._went is None or self.arrays() is None:
@@ -227,17 +228,22 @@ class Variant:
         return error
 
     def _begun(self, arrays: list[Any], captured: list[Any]) -> Any:
-        """The same of one that draws before its last guard: where that fails, the same numbers are to come again."""
-        places = [generator.begin() for generator in self._generators]
+        """The same of one that draws before it may fail: the same numbers are to come again then."""
+        places = [generator.place() for generator in self._generators]
         try:
-            found = self._found(arrays, captured)
-            if found.__class__ is int:
-                for generator, place in zip(self._generators, places):
-                    generator.again(place)
-        finally:
-            for generator in self._generators:
-                generator.end()
+            found: Any = self._found(arrays, captured)
+        except Exception as error:
+            if self._can_begin_again(error):
+                self._again(places)
+            raise
+        if found.__class__ is int:
+            self._again(places)
         return found
+
+    def _again(self, places: Sequence[Any]) -> None:
+        """Let the generators go on from these places."""
+        for generator, place in zip(self._generators, places):
+            generator.again(place)
 
     def _found(self, arrays: list[Any], captured: list[Any]) -> Any:
         """What the program gives; what it calls is called outside of the quiet context, which that may enter itself."""
@@ -259,6 +265,8 @@ class Variant:
     def _wrapped(self, array: np.ndarray, place: Any, tensors: Sequence[Any]) -> Any:
         if place is None:
             return wrap(array)
+        if place[0] == "gradient":
+            return place[1].grad
         return tensors[place[1]] if place[0] == "argument" else self.captured[place[1]]
 
     def memory(self) -> MemoryPlan:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _dtypes, _runtime
 from .._modes import grad_on, inference_mode_on
-from .._pytree import tree_flatten, tree_unflatten
+from .._pytree import tree_unflatten
 from ._effects import Effects
 from ._executed import Executed
 from ._libraries import of_kind
@@ -88,7 +88,7 @@ def watched(function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[str, 
 
     It is called on copies of the tensors among its arguments; again where a first call may have filled a cache.
     """
-    leaves, spec = tree_flatten((args, kwargs))
+    leaves, spec = flat((args, kwargs))
     others = [x for x in leaves if not of_kind(x, _runtime.Tensor) and not is_plain(x)]
     met: list[Any] = []
     for _ in range(TRIES):

@@ -14,7 +14,7 @@ from .._runtime import Tensor, wrap
 from .._trace_instructions import Graded, Ran, Slot
 from ._facts import draws, flattened
 from ._python import modules_of
-from ._stands import there
+from ._stands import flat, there
 from ._variant import Variant
 from ._watch import TRIES
 
@@ -76,7 +76,7 @@ def _only_computes(variant: Variant) -> bool:
 
 def _made_anew(made: Any, variant: Variant) -> str:
     """Trace a function on the example of a program; why that cannot be, in words."""
-    leaves, spec = tree_flatten(variant.given)
+    leaves, spec = flat(variant.given)
     leaves = [there(leaf) for leaf in leaves]
     arrays = [example() for example in variant.examples]
     if any([array is None for array in arrays]):
