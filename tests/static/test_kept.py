@@ -198,8 +198,8 @@ def test_an_error_after_a_write_says_what_the_operation_says() -> None:
     state = torch.zeros(2)
 
     def function(x: Any, i: Any) -> Any:
-        state.add_(1)
-        return x[i] * 2
+        state[0].add_(1)
+        return (x * state)[i] * 2  # which cannot come before the write
 
     program = static.compile(function)
     program(torch.ones(2), torch.tensor([0]))
