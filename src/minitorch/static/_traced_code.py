@@ -18,7 +18,7 @@ from .. import _runtime
 from .._choices import Choice
 from .._op import Row
 from .._random import Generator
-from .._records import site_of
+from .._sites import site_of
 from .._trace import Trace
 from .._trace_instructions import (
     ArraySlot,
