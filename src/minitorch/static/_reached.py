@@ -412,7 +412,7 @@ class Reached(Standing):
         for key, value in zip(keys, values):
             if not is_plain(value) and key not in REGISTRIES and not (of_kind(value, dict) and of_library(value)):
                 place = as_item(key) if keyed or not of_kind(container, dict) else f".{key}"
-                self._todo.append((value, f"{path}{place}"))
+                self._todo.append((value, f"{path}{place}" if is_plain(key) else f"an item of {path}"))
 
     def _array(self, array: np.ndarray, path: str) -> None:
         if path == "an argument":
