@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import minitorch as torch
@@ -148,6 +148,7 @@ def ran(actions: list[Any], compile_: Callable[[Any], Any]) -> list[Any]:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(ACTIONS), min_size=2, max_size=7))
+@example([zero, step, clear, backward])
 @pytest.mark.filterwarnings("ignore:.*found before the first:UserWarning")
 def test_blocks_that_ask_after_they_have_written(actions: list[Any]) -> None:
     wanted = ran(actions, lambda function: function)

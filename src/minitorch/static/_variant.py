@@ -61,7 +61,8 @@ class Variant:
         own = {id(t): i for i, t in enumerate(self.captured) if not around.names(t)}
         seen: set[int] = set()
         for graded in [i for i in instructions if isinstance(i, Graded)]:
-            if id(graded.tensor) not in seen and not graded.cleared:
+            matters = not graded.cleared or id(graded.before) in own  # written before
+            if id(graded.tensor) not in seen and matters:
                 grads.append((graded.tensor._node, graded.before, own.get(id(graded.before), -1)))
             seen.add(id(graded.tensor))
         self._grads = grads
