@@ -19,6 +19,7 @@ from ._codegen import constants
 from ._modes import no_grad, observers
 from ._records import show, tell_before, tell_parts
 from ._value_notes import tell_left
+from ._views import tell_edit
 
 choices: dict[str, Choice] = {}
 """Every choice by name."""
@@ -115,6 +116,7 @@ def replace(tensor: Any, choose: Any, *inputs: Any, **params: Any) -> None:
     """Give a tensor the values that a choice makes of it, of no edit that a version would count."""
     if observers:
         tell_before(tensor)
+        tell_edit(tensor)
     found = choose(tensor, *inputs, **params)
     if observers:
         with no_grad():  # whose history stays as it is

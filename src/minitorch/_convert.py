@@ -19,7 +19,7 @@ from ._identity import owner
 from ._modes import grad_on, in_transform, inner_leaves, observers
 from ._runtime import has_tangent, silent
 from ._size import Size
-from ._value_notes import note_cut, tell_left
+from ._value_notes import note_cut, tell_left, tell_sized
 from ._views import current_node
 from .ops.from_data import checked_array, warn_of_gradient
 
@@ -44,6 +44,8 @@ def size(input: Tensor, dim: int | None = None) -> Any:
     (torch.Size([2, 3]), 3)
     """
     shape = input._array.shape
+    if observers:
+        tell_sized(input)
     if dim is None:
         return Size(shape)
     if not shape:
@@ -72,6 +74,8 @@ def numel(input: Tensor) -> int:
     >>> torch.numel(torch.zeros(2, 3))
     6
     """
+    if observers:
+        tell_sized(_tensor("numel", input))
     return _tensor("numel", input)._array.size
 
 
@@ -330,6 +334,8 @@ def to_index(input: Tensor) -> int:
 # -- sequences ---------------------------------------------------------------------------------------------------------
 def length(input: Tensor) -> int:
     """``len(tensor)``: the size of the first dimension."""
+    if observers:
+        tell_sized(input)
     try:
         return input._array.shape[0]
     except IndexError:

@@ -22,6 +22,7 @@ from ._runtime import raw, traced, wrap
 from ._size import Size
 from ._stories import tell_shared
 from ._tape import AccumulateGrad, Node, Output, output_node
+from ._value_notes import tell_derived
 from ._views import current_node
 
 CREATE_GRAPH = (
@@ -346,6 +347,8 @@ def grad(
     retain = create_graph if retain_graph is None else retain_graph
     compute = batched if is_grads_batched else gradients
     results = compute(roots, wanted, grad_outputs, retain, create_graph, allow_unused, materialize_grads)
+    if observers and not create_graph:
+        tell_derived([g for g in results if g is not None])
     return dict(zip(inputs, results)) if isinstance(inputs, dict) else results
 
 

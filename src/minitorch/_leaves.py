@@ -13,7 +13,8 @@ from ._modes import observers
 from ._records import tell_parts
 from ._runtime import traced, wrap
 from ._tape import AccumulateGrad, Outputs
-from ._views import edited
+from ._value_notes import tell_derived
+from ._views import edit, tell_edit
 
 if TYPE_CHECKING:
     from ._engine import Walk
@@ -39,6 +40,8 @@ def finish_leaf(node: AccumulateGrad, gradient: Any, fresh: bool, F: Any, walk_:
             node.grad = accumulated(before, gradient, walk_.create)
     if observers:
         tell_parts("graded", node.variable, before, node.grad)
+        if before is None and not walk_.create:
+            tell_derived([node.grad])
     if node.post_hooks:
         for hook in tuple(node.post_hooks.values()):
             if hook(node.variable) is not None:
@@ -72,6 +75,8 @@ def accumulated(grad: Any, gradient: Any, create: bool) -> Any:
         return grad + gradient
     if isinstance(gradient, _runtime.Tensor):
         return grad.add_(gradient)
+    if observers:
+        tell_edit(grad)
     try:
         np.add(grad._array, gradient, out=grad._array)
     except ValueError as error:
@@ -79,7 +84,7 @@ def accumulated(grad: Any, gradient: Any, create: bool) -> Any:
             f"cannot add a gradient of shape {np.shape(gradient)} to the .grad that is there, of shape {grad._array.shape}: "
             f"{error}; set it to None, or to a clone"
         ) from None
-    edited(grad)
+    edit(grad)
     return grad
 
 

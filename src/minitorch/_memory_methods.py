@@ -16,7 +16,7 @@ from ._records import tell_parts
 from ._runtime import traced, wrap
 from ._storage import Storage
 from ._value_notes import tell_left
-from ._views import EXPANDED, current_node, edited, writable
+from ._views import EXPANDED, current_node, edit, edited, writable
 from .ops.creation import Options, made_by, required_size
 from .ops.memory import as_strided, offset_of, strides_of
 
@@ -61,7 +61,7 @@ def set_(
         sizes = sizes_given("set_", (size,))
         steps = strides_of(np.empty(sizes, array.dtype)) if stride is None else stride
         given = as_strided(source, sizes, steps, storage_offset)._array
-    edited(input)
+    edit(input)
     input._array, input._layout = given, None
     return input
 

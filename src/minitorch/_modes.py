@@ -85,6 +85,9 @@ class Observer:
     def overwriting(self, tensor: Any) -> None:
         """A tensor is about to be written, by a call that follows; also for observers that are not shown its parts."""
 
+    def editing(self, tensor: Any) -> None:
+        """The memory of a tensor is about to be written, by whatever: a call may follow, or none."""
+
     def written(self, tensor: Any, out: Any) -> None:
         """The values of *out* are written into *tensor*."""
 
@@ -108,6 +111,12 @@ class Observer:
 
     def graded(self, tensor: Any, before: Any, after: Any) -> None:
         """A tensor's ``.grad`` was *before* and is *after*; the same, if it was added to in place."""
+
+    def derived(self, gradient: Any) -> None:
+        """A gradient was computed of which the operations are not shown."""
+
+    def sized(self, tensor: Any) -> None:
+        """The user looks at the sizes of a tensor."""
 
     def grad_read(self, tensor: Any, value: Any) -> None:
         """A leaf's ``.grad`` was looked at."""

@@ -15,7 +15,7 @@ from ._dtypes import can_cast, weak_dtype, weak_numbers
 from ._errors import explained, not_a_tensor, operand_names, public_name, scalar_name
 from ._layouts import intern_layout
 from ._modes import active_levels, grad_on, inference_mode_on, observers
-from ._records import tell_parts
+from ._records import observe_write, tell_parts
 from ._stories import stale, tell_operands
 from ._tape import Node, Output, extras_of, next_position, output_node
 from ._value_notes import note_made, note_severed
@@ -27,6 +27,7 @@ from ._views import (
     UnrecordedView,
     View,
     current_node,
+    edit,
     edited,
     edits_of,
     writable,
@@ -355,7 +356,10 @@ def deliver(
     if observers:
         told_of(out, computed)
     if out._array.shape == result.shape:
+        edited(out)
         silent(np.copyto, out._array, result, casting="unsafe")
+        if observers:
+            observe_write(traced.copy.row, out, (out, computed), (), None)
     else:
         if out._array.size:
             warnings.warn(
@@ -363,8 +367,10 @@ def deliver(
                 f"not match the required output shape {list(result.shape)}.",
                 stacklevel=stacklevel,
             )
-        out._array, out._layout = result if result.dtype is given else silent(result.astype, given), None
-    edited(out)
+        if result.dtype is not given:
+            result = traced.to(computed, dtype=given)._array
+        out._array, out._layout = result, None
+        edit(out)
     return out
 
 

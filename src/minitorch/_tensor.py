@@ -17,8 +17,10 @@ from ._differentiate import tensor_backward
 from ._hooks import register_hook, register_post_accumulate_grad_hook
 from ._inplace import NUMBERS, PARTLY, WARNED, in_place
 from ._interop import array_function, array_ufunc
+from ._modes import observers
 from ._op import rows
 from ._size import Size
+from ._value_notes import tell_sized
 from .ops import (
     activation,
     arrange,
@@ -91,6 +93,8 @@ class Tensor(metaclass=legacy.TensorMeta):
     @property
     def shape(self) -> Size:
         """The sizes of the dimensions."""
+        if observers:
+            tell_sized(self)
         return Size(self._array.shape)
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 from ._as_one import inside
 from ._modes import observers
 from ._records import Cut, cuts_of, distinct, mode_now, notes_of, observing, recordings, tensors_in
-from ._sites import getframe, mark_at
+from ._sites import getframe, is_theirs, mark_at
 from ._tape import AccumulateGrad, extras_of
 
 
@@ -18,6 +18,22 @@ def tell_left(kind: str, tensor: Any) -> None:
     for observer in tuple(observers):
         if observer.active() and not (within and observer.parts):
             observer.left(kind, tensor)
+
+
+def tell_derived(gradients: Any) -> None:
+    """Tell the observers of gradients whose operations they are not shown."""
+    for observer in tuple(observers):
+        if observer.active():
+            for gradient in gradients:
+                observer.derived(gradient)
+
+
+def tell_sized(tensor: Any, depth: int = 0) -> None:
+    """Tell the observers that the sizes of a tensor are looked at; by the user, unless there are more calls between."""
+    if is_theirs(getframe(2 + depth).f_code.co_filename):
+        for observer in tuple(observers):
+            if observer.active():
+                observer.sized(tensor)
 
 
 def tell_read(values: Any) -> None:

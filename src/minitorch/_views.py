@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ._modes import enable_grad, grad_on, inference_mode_on
+from ._modes import enable_grad, grad_on, inference_mode_on, observers
 from ._tape import NEVER, AccumulateGrad, Output, next_position
 
 MULTIPLE = (
@@ -135,6 +135,20 @@ def edits_of(tensor: Any) -> Edits:
 
 def edited(tensor: Any, by: Any = None) -> None:
     """Note that the tensor's array is about to be written in place: with the result of the function *by*."""
+    if observers:
+        tell_edit(tensor)
+    edit(tensor, by)
+
+
+def tell_edit(tensor: Any) -> None:
+    """Tell the observers that a tensor's memory is about to be written."""
+    for observer in tuple(observers):
+        if observer.active():
+            observer.editing(tensor)
+
+
+def edit(tensor: Any, by: Any = None) -> None:
+    """Count an edit, of a tensor's memory or of what else a version counts, such as its shape."""
     edits = edits_of(tensor)
     if edits.inference and not inference_mode_on.get():
         raise RuntimeError(INFERENCE_WRITE)

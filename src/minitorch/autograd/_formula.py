@@ -268,7 +268,10 @@ def formula(tape: Tape, of: Any, order: int, gradient: Any) -> Formula:
     for index, root in enumerate(roots):
         must_be_recorded(tape, found, root, index)
         found.expression_of(root)
-    passes = Passes(roots, [s.tensor for s in found.symbols if s.kind == "variable"], gradient)
+    variables = [s.tensor for s in found.symbols if s.kind == "variable"]
+    nodes = {id(t._node) for t in variables}
+    variables += [leaf for leaf, _ in leaves if id(leaf._node) not in nodes]  # whose values were written over
+    passes = Passes(roots, variables, gradient)
     if order and passes.leaves and any([current_node(r) is not None for r in roots]):
         passes.run(order)
     reading = Reading(tape._names, leaves)
@@ -283,9 +286,12 @@ def formula(tape: Tape, of: Any, order: int, gradient: Any) -> Formula:
         if symbol.kind == "variable" and symbol.tensor._node.__class__ is not AccumulateGrad:
             symbol.kind = "hidden"
     first = {i: reading.expression_of(g) for i, g in enumerate(passes.first) if g is not None}
+    known = {mark_of(s.tensor) for s in reading.symbols if s.tensor is not None}
+    for leaf in [passes.leaves[i] for i in first if mark_of(passes.leaves[i]) not in known]:
+        reading.symbol("variable", leaf, tape._names.get(leaf._node) or name_of(leaf))
     second = {ij: reading.expression_of(g) for ij, g in passes.second.items() if g is not None}
     outputs, names = outputs_of(reading, roots, values, passes, first, second)
-    names.notes += notes_of_numbers(tape, roots)
+    names.notes += notes_of_numbers(tape, roots) + notes_of_sizes(tape, reading, roots)
     return Formula(outputs, names, reading, values[0].dtype)
 
 
@@ -357,12 +363,12 @@ def outputs_of(
     reading: Reading, roots: Any, values: list[Expression], passes: Passes, first: Any, second: Any
 ) -> tuple[list[Output], Names]:
     """The values and derivatives, with names, in their order."""
-    by_leaf = {id(s.tensor): head for head, s in enumerate(reading.symbols) if s.tensor is not None}
-    given = [None if id(root) in by_leaf else root.__dict__.get("name") for root in roots]
-    heads = [by_leaf.get(id(leaf), -1) for leaf in passes.leaves]
-    along = {i: by_leaf[id(direction)] for i, direction in passes.directions.items()}
+    by_leaf = {mark_of(s.tensor): head for head, s in enumerate(reading.symbols) if s.tensor is not None}
+    given = [None if mark_of(root) in by_leaf else root.__dict__.get("name") for root in roots]
+    heads = [by_leaf.get(mark_of(leaf), -1) for leaf in passes.leaves]
+    along = {i: by_leaf[mark_of(direction)] for i, direction in passes.directions.items()}
     met = [heads[i] for i in first] + [along[i] for i, _ in second if i in along]
-    met += [by_leaf[id(seed)] for kind, seed in passes.seeds if kind == "gradient"]
+    met += [by_leaf[mark_of(seed)] for kind, seed in passes.seeds if kind == "gradient"]
     starts = [] if passes.own or passes.given is None else [reading.expression_of(start) for start in passes.starts]
     used = [*values, *starts, *first.values(), *second.values()]
     names = Names(reading, used, given, [head for head in met if head >= 0])
@@ -381,9 +387,14 @@ def outputs_of(
             name, latex = second_derivative(total, names.of[heads[i]], names.of[heads[j]], direction, len(shown) == 1)
             outputs.append(Output(name, latex, e, False))
     if not passes.own and passes.first and not starts:
-        seeds = [names.of.get(by_leaf.get(id(seed), -1)) for kind, seed in passes.seeds if kind == "gradient"]
+        seeds = [names.of.get(by_leaf.get(mark_of(seed), -1)) for kind, seed in passes.seeds if kind == "gradient"]
         names.notes[:0] = [f"{seed} = d{total}/d{root}" for seed, root in zip(seeds, names.roots) if seed]
     return outputs, names
+
+
+def mark_of(tensor: Any) -> Any:
+    """What tells a tensor from others: its node, or itself where it has none."""
+    return id(tensor) if tensor._node is None else tensor._node
 
 
 def roots_of(tape: Tape, of: Any) -> tuple[Any, ...]:
@@ -463,8 +474,7 @@ def last_made(results: list[tuple[Any, ...]]) -> tuple[Any, ...]:
 
 def notes_of_numbers(tape: Tape, roots: Any) -> list[str]:
     """Notes on the numbers that Python read from tensors before the results were made: they do not follow other values."""
-    makers = {id(out._array): (number, call) for number, call in enumerate(tape._calls) for out in call.outputs}
-    end = max([makers[id(root._array)][0] for root in roots if id(root._array) in makers], default=-1)
+    end = end_of(tape, roots)
     calls = reversed([*enumerate(tape._calls)])
     first = {id(out._array): (number, call) for number, call in calls for out in call.outputs}
     found: dict[str, None] = {}
@@ -477,8 +487,23 @@ def notes_of_numbers(tape: Tape, roots: Any) -> list[str]:
     return list(found)
 
 
+def end_of(tape: Tape, roots: Any) -> int:
+    """The number of the last call that made, or wrote, one of the results."""
+    makers = {id(out._array): number for number, call in enumerate(tape._calls) for out in call.outputs}
+    return max([makers[id(root._array)] for root in roots if id(root._array) in makers], default=-1)
+
+
+def notes_of_sizes(tape: Tape, reading: Reading, roots: Any) -> list[str]:
+    """Notes on the sizes that Python read and that depend on values."""
+    end = end_of(tape, roots)
+    found = [reading.known(_runtime.wrap(array)) for number, array in tape._sized if number <= end]
+    sizes = dict.fromkeys([e.shape for e in found if e is not None and e.loose])
+    return [f"{shape}: a size that depends on values, read by Python, as recorded" for shape in sizes]
+
+
 def events_of(tape: Tape) -> list[tuple[Any, ...]]:
     """What a tape recorded, as a Reading takes it."""
-    events: list[tuple[Any, ...]] = [("was", tensor, before) for tensor, before in tape._written_first]
-    events += [("read_node", node) for node in tape._nodes]
-    return events + [("read_call", call) for call in tape._calls]
+    calls = [(n, 1, ("read_call", call, seen)) for n, (call, seen) in enumerate(zip(tape._calls, tape._memory.seen))]
+    others = [(n, 0, tuple(event)) for n, *event in tape._memory.events]
+    ordered = sorted([*calls, *others], key=lambda at: at[:2])
+    return [*[("read_node", node) for node in tape._nodes], *[event for _, _, event in ordered]]

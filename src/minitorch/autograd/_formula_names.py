@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 from ._expressions import Expression
 from ._formula_functions import RESERVED, meanings
-from ._formula_reading import Reading, Symbol
+from ._formula_reading import Reading
 from ._formula_text import LEFT_OUT, UNKNOWN, Opaque, identifier, inner, latex_name
+from ._formula_values import Symbol
 
 _PLAIN = {"variable": "x", "constant": "c", "index": "i", "gradient": "g", "direction": "v", "hidden": "h"}
 """What symbols are called that have no name: numbered, where there are several."""
@@ -68,8 +69,8 @@ class Names:
             f"the graph did not keep the {n} of {head}" for head, n, v in dict.fromkeys(unknown) if v is LEFT_OUT
         ]
         self.notes += [*meanings({e.head for e in calls}), *left_out]
-        if drawn := [name for name, symbol in self.symbols.items() if symbol.drawn]:
-            self.notes.append(f"{', '.join(drawn)}: drawn at random, as recorded")
+        for said in dict.fromkeys([s.said for s in self.symbols.values() if s.said]):
+            self.notes.append(f"{', '.join([n for n, s in self.symbols.items() if s.said == said])}: {said}")
         hidden = [name for name, symbol in self.symbols.items() if symbol.kind == "hidden"]
         if hidden:
             self.notes.append(f"{', '.join(hidden)}: inside of an in-place call, as recorded")

@@ -1,7 +1,4 @@
-"""From what was recorded to expressions: the calls of a block or the nodes of a result, and those of its backward pass.
-
-A value is an array: what made it last says how it reads.  What nothing made is a symbol: a leaf, or a constant.
-"""
+"""From what was recorded to expressions: the calls of a block or the nodes of a result, and those of its backward pass."""
 
 from __future__ import annotations
 
@@ -21,18 +18,19 @@ from .._dtypes import dtype
 from .._inplace import Take
 from .._modes import Observer, differ_since, observers
 from .._op import Row, rows
-from .._records import name_of, op_name
-from .._tape import AccumulateGrad, Output
-from .._views import current_node, path_to, root_of
-from ._expressions import Algebra, Expression, Number
+from .._records import op_name
+from .._tape import AccumulateGrad
+from ._expressions import Expression, Number
 from ._formula_calls import CALLS, DEFAULTS, NORMALIZING, statistics_of
 from ._formula_choices import NAMES, REPLACING, of_choice
 from ._formula_functions import RESERVED, USUAL, name_of_call, public
 from ._formula_in_place import as_given, called_in_place, row_in_place, saved_params
-from ._formula_places import follows, replaced
+from ._formula_places import follows
 from ._formula_rows import RESHAPES, read
 from ._formula_text import LEFT_OUT, UNKNOWN, Opaque, Ref, identifier
+from ._formula_values import Values, key_of, layout_of
 from ._formula_written import defaults, written
+from ._seen import Seen, seen_in
 
 _watching: ContextVar[Any] = ContextVar("watching", default=None)
 _SHOWN_BY_NODES = frozenset(["asked"])
@@ -60,10 +58,10 @@ class Watch(Observer):
         return _watching.get() is self
 
     def recorded(self, call: Any) -> None:
-        self._note((*call.inputs, *call.outputs), "read_call", call)
+        self._note((*call.inputs, *call.outputs), "read_call", call, seen_in(call))
 
     def written(self, tensor: Any, out: Any) -> None:
-        self._note((tensor, out), "write", tensor, out)
+        self._note((tensor, out), "overwrite", tensor, out)
 
     def copied(self, tensor: Any, array: Any) -> None:
         self._note((tensor,), "copy", tensor, array)
@@ -73,188 +71,79 @@ class Watch(Observer):
             self.events.append(event)
 
 
-class Symbol:
-    """A name in a formula, and the tensor that it stands for (None where the graph did not keep it).
-
-    *kind* is "variable", "constant", "index", "gradient", "direction" or "hidden" (inside of an in-place call); *name* what the
-    user called it.
-    """
-
-    def __init__(self, kind: str, tensor: Any, name: str | None) -> None:
-        self.kind, self.tensor, self.name = kind, tensor, name
-        self.drawn = False  # at random
-
-    def apart(self) -> Symbol:
-        """The same of a tensor that has no history, which can be copied."""
-        made = Symbol(self.kind, self.tensor, self.name)
-        made.drawn = self.drawn
-        if self.tensor is not None and current_node(self.tensor) is not None and not self.tensor.is_leaf:
-            made.tensor = self.tensor.detach()
-        return made
-
-
-class Reading:
+class Reading(Values):
     """Reads calls, writes and nodes, in the order in which they came.
 
     Parameters
     ----------
     names : mapping of Node to str
         What leaves are called.
-    leaves : sequence of Tensor
-        Those that require grad: what has their memory and no history is such a leaf, detached.
+    leaves : sequence of (Tensor, ndarray)
+        Those that require grad, and their arrays: what has their memory and no history is such a leaf, detached.
     """
 
-    def __init__(self, names: dict[Any, str], leaves: Iterable[Any] = ()) -> None:
-        self.algebra = Algebra()
-        self.names = names
-        self._leaves = {_place(leaf._array): leaf for leaf in leaves if leaf._array.size}
-        self._unfollowed: set[int] = set()
-        self.symbols: list[Symbol] = []
+    def __init__(self, names: dict[Any, str], leaves: Iterable[tuple[Any, np.ndarray]] = ()) -> None:
+        super().__init__(names, leaves)
         self.functions: dict[str, Any] = {}
         self._own: dict[Any, str] = {}
         self.arrays: set[tuple[str, str]] = set()
         self.tuples: set[str] = set()  # rows whose ``dim`` is a tuple
-        self.uses: Counter[Any] = Counter()
-        self._values: dict[int, tuple[Expression, int]] = {}
-        self._memory: dict[Any, Expression] = {}
-        self._made: dict[Any, Expression] = {}
-        self._stale: dict[int, int] = {}
         self.users: dict[int, Expression] = {}
         self.pools: dict[int, Any] = {}
         self._opaque: dict[Any, Opaque] = {}
-        self._alive: list[Any] = []
-        self._now = 0
 
     def run(self, events: Iterable[tuple[Any, ...]]) -> None:
         for event, *args in events:
             self._now += 1
             getattr(self, event)(*args)
 
-    # -- what a tensor is
-    def expression_of(self, tensor: Any) -> Expression:
-        """How the value of a tensor reads."""
-        array, alias = tensor._array, tensor._alias
-        if tensor._node is None and (leaf := self._leaves.get(_place(array))) is not None:
-            return self.detached(self.expression_of(leaf))
-        known, since = self._values.get(id(array), (None, -1))
-        if alias is not None and self._stale.get(id(alias.edits), -1) > since:
-            if alias.parent is not None:
-                return self._taken_again(tensor)
-            known = self._memory.get(_place(array), known)  # what was written into a detached twin
-        if known is not None:
-            return known
-        found = self._made.get(_key(tensor._node)) or self._memory.get(_place(array))
-        if found is None:
-            found = self._outside(tensor)
-        self._set(array, found)
-        return found
-
-    def recorded(self, tensor: Any) -> bool:
-        """Whether a tensor is a result, or a constant, of what was read; a view is where what it shows is."""
-        array, node = tensor._array, tensor._node
-        known = _key(node) in self._made or (
-            node is None and (id(array) in self._values or _place(array) in self._memory)
-        )
-        if not known:
-            return root_of(tensor) is not tensor and self.recorded(root_of(tensor))
-        e = self.expression_of(tensor)
-        return (
-            e.kind != "symbol" or self.symbols[e.head].kind != "variable" or self.symbols[e.head].tensor is not tensor
-        )
-
-    def detached(self, e: Expression) -> Expression:
-        """An expression as a constant, where it has variables."""
-        varies = any([a.kind == "symbol" and self.symbols[a.head].kind == "variable" for a in parts_of(e)])
-        return self.algebra.call("detach", (e,), (), e.shape, e.dtype) if varies and e.head != "detach" else e
-
-    def taken(self, tensor: Any, followed: bool) -> Expression:
-        """How an argument of a call reads: one that was computed without history is a constant to what has one."""
-        made, key = self.expression_of(tensor), id(tensor._array)
-        if followed and tensor._node is None and key in self._unfollowed:
-            self._unfollowed.discard(key)
-            made = self.detached(made)
-            self._set(tensor._array, made)
-        return made
-
-    def _note_unfollowed(self, call: Any) -> None:
-        """Of results that have no history though their inputs have one; but for the means that a normalisation takes."""
-        if getattr(call.row, "name", "") == "norm_moments":
-            return
-        tensors = [t for t in call.inputs if isinstance(t, _runtime.Tensor)]
-        if any([t._node is not None or id(t._array) in self._unfollowed for t in tensors]):
-            outs = [out for out in call.outputs if out._node is None and out._array.dtype.kind == "f"]
-            self._unfollowed.update([id(out._array) for out in outs])
-
-    def index_of(self, tensor: Any) -> Expression:
-        """How an index reads: a constant of a kind of its own, where nothing made it."""
-        found = self.known(tensor)
-        return self.symbol("index", tensor, name_of(tensor)) if found is None else found
-
-    def place_of(self, array: Any) -> Expression:
-        """How an array of indices among parameters reads."""
-        if (found := self.known(array)) is not None:
-            return found
-        tensor = array if isinstance(array, _runtime.Tensor) else _runtime.wrap(array)
-        return self.symbol("constant" if tensor._array.dtype.kind == "f" else "index", tensor, name_of(tensor))
-
-    def symbol(self, kind: str, tensor: Any, name: str | None, shape: Any = None, dtype: Any = None) -> Expression:
-        """A new symbol."""
-        self.symbols.append(Symbol(kind, tensor, name))
-        if tensor is not None:
-            shape, dtype = tensor._array.shape, tensor._array.dtype
-        made = self.algebra.symbol(len(self.symbols) - 1, shape, dtype)
-        if tensor is not None:
-            self._set(tensor._array, made)
-        return made
-
-    def _outside(self, tensor: Any) -> Expression:
-        node, array = tensor._node, tensor._array
-        name = self.names.get(node) or name_of(tensor)
-        if node is not None:
-            self._made[_key(node)] = made = self.symbol("variable", tensor, name)
-            return made
-        number = array.dtype.kind == "f" or getattr(tensor, "is_number", False)
-        if name is None and number and (value := _uniform(array)) is not None:
-            return self.algebra.constant(value, array.shape, array.dtype)
-        return self.symbol("constant", tensor, name)
-
-    def _set(self, array: np.ndarray, made: Expression, node: Any = None) -> None:
-        self._alive.append(array)
-        self._values[id(array)] = made, self._now
-        self._memory[_place(array)] = made
-        if node is not None and node.__class__ is not AccumulateGrad:
-            self._made[_key(node)] = made
-        if self.uses[id(array)] > 1:
-            self.algebra.shared.add(made.serial)
-
     # -- calls
-    def read_call(self, call: Any) -> None:
+    def read_call(self, call: Any, seen: Seen) -> None:
+        self._then = seen.arrays
+        try:
+            self._read(call, seen)
+        finally:
+            self._then = {}
+
+    def _read(self, call: Any, seen: Seen) -> None:
         if call.in_place:
-            return self._read_in_place(call)
+            return self._read_in_place(call, seen)
         outputs, row = call.outputs, call.row
+        arrays = [self.array_of(out) for out in outputs]
         if not isinstance(row, (Row, Choice)):
             made = self._custom(row, call, outputs)
         elif "generator" in row.params or getattr(row, "draws", False):
-            for out in outputs:
-                self._set(out._array, self.symbol("constant", out, None), out._node)
-                self.symbols[-1].drawn = True
+            for out, array in zip(outputs, arrays):
+                self._drawn(out, array)
             return
         elif isinstance(row, Choice):
             made = self._chosen(row, call)
         else:
             node = call.node
             args = tuple([self.taken(t, node is not None) for t in call.inputs])
-            known = node is not None and not node.several  # a tensor may have got another shape since: by ``t_``, say
-            layouts = [node.layout] if known else [_layout(out._array) for out in outputs]
-            made = self.of_row(row, args, dict(zip(row.params, call.params)), layouts)
+            made = self.of_row(row, args, dict(zip(row.params, call.params)), [layout_of(a) for a in arrays])
             if call.node is not None and "aside" in row.kept and call.node.saved_aside is not None:
                 self._read_aside(row, args, call.params, call.node)
-        for out, e in zip(outputs, made):
-            self._set(out._array, e, call.made if len(outputs) == 1 else out._node)
+        for index, (out, array, e) in enumerate(zip(outputs, arrays, made)):
+            if call.inputs and (getattr(row, "view", False) or getattr(row, "name", "") == "detach"):
+                number = index if len(outputs) > 1 else None
+                self.regions.viewed(array, self.array_of(call.inputs[0]), row, call.params, number)
+            self.set(array, e, call.made if len(outputs) == 1 else out._node)
         if isinstance(row, Choice) and row.name in REPLACING:
-            self._write(call.inputs[0], made[0])
+            self.write(self.array_of(call.inputs[0]), made[0])
         if call.node is None:
-            self._note_unfollowed(call)
+            self.note_unfollowed(call)
+
+    def _drawn(self, out: Any, array: Any, values: Any = None) -> Expression:
+        """What was drawn at random: a constant."""
+        made = self._known(array) if values is None else None  # from before it was written
+        if made is None:
+            made = self.symbol("constant", out if values is None else _runtime.wrap(values), None)
+        if made.kind == "symbol":
+            self.symbols[made.head].said = "drawn at random, as recorded"
+        if values is None:
+            self.set(array, made, out._node)
+        return made
 
     def of_row(self, row: Row, args: tuple[Expression, ...], params: dict[str, Any], layouts: Any) -> list[Expression]:
         """A row's outputs, from its inputs."""
@@ -288,7 +177,7 @@ class Reading:
         """What a choice makes of values: a call, that makes it again."""
         name, params = NAMES.get(row.name, identifier(row.name)), dict(zip(row.params, call.params))
         args = [self.expression_of(t) for t in call.inputs if t is not None]
-        layouts = [_layout(out._array) for out in call.outputs]
+        layouts = [layout_of(self.array_of(out)) for out in call.outputs]
         if (found := of_choice(self, row.name, args, params, layouts)) is not None:
             return [found]
         shown, refs = self._shown(row, params, len(args))
@@ -329,11 +218,6 @@ class Reading:
                 self.arrays.add((row.name, name))
         return ((("*", True), *shown) if row.variadic else tuple(shown)), refs
 
-    def known(self, value: Any) -> Any:
-        """The expression of a parameter that is a value of the computation, or the number in one."""
-        array = value._array if isinstance(value, _runtime.Tensor) else getattr(value, "array", value)
-        return self._values.get(id(array), (None,))[0] if isinstance(array, np.ndarray) else None
-
     def parameter(self, name: str, value: Any, refs: list[Expression], count: int) -> Any:
         """A parameter as it is written: what is no number or word goes by a name, a value of the computation is an argument."""
         if (found := self.known(value)) is not None:
@@ -367,7 +251,7 @@ class Reading:
         """What a kernel keeps for its formulas besides its outputs."""
         if row.name in NORMALIZING:
             for array, e in zip(node.saved_aside, statistics_of(args[0], node.saved_plan)):
-                self._set(array, e)
+                self.set(array, e)
             return
         head = f"{row.name}_aside"
         count = int(row.outputs) or 1
@@ -376,13 +260,13 @@ class Reading:
         call = self.algebra.call(head, (*args, *refs), shown)
         for index, array in enumerate(node.saved_aside):
             if isinstance(array, np.ndarray):
-                self._set(array, self.algebra.item(call, index, *_layout(array)))
+                self.set(array, self.algebra.item(call, index, *layout_of(array)))
 
     def _custom(self, function: Any, call: Any, outputs: Any) -> list[Expression]:
         """A custom Function's outputs."""
         name = self.function(function.__name__, getattr(function, "apply", function), function)
         args, params = as_given(self, call)
-        layouts = [_layout(out._array) for out in outputs]
+        layouts = [layout_of(self.array_of(out)) for out in outputs]
         if len(outputs) == 1:
             return [self.algebra.call(name, args, params, *layouts[0])]
         made = self.algebra.call(name, args, params)
@@ -399,9 +283,14 @@ class Reading:
         return self._own[key]
 
     # -- writes
-    def _read_in_place(self, call: Any) -> None:
+    def overwrite(self, tensor: Any, out: Any) -> None:
+        """The values of *out* were written into *tensor*."""
+        self.write(tensor._array, self.expression_of(out))
+
+    def _read_in_place(self, call: Any, seen: Seen) -> None:
         (tensor,), row = call.outputs, call.row
-        layout = _layout(tensor._array)
+        array = self.array_of(tensor)
+        layout = layout_of(array)
         inputs = [i if isinstance(i, _runtime.Tensor) else None for i in call.inputs]
         followed = call.node is not None
         given = [
@@ -412,68 +301,31 @@ class Reading:
             made = called_in_place(self, row, given, call, layout)
         elif op_name(row) in ("copy", "written"):  # copy_ and fill_
             made = given[1]
+        elif seen.drawn is not None:
+            made = self._drawn(tensor, array, seen.drawn)
         else:
             made = row_in_place(self, row, given, call, layout)
         if made is None:
-            made = self.symbol("constant", _runtime.wrap(tensor._array.copy()), None)
+            made = self.frozen(array, "written by what has no formula, as it is now")
         if followed and isinstance(row, Row):
-            self._notesaved_params(row, call.node, given)
-        self._write(tensor, made)
+            self._note_saved(row, call.node, given)
+        is_root = seen.root is tensor
+        root_node = seen.root_node if followed else None
+        self.write(array, made, root_node if is_root else None, None if is_root else root_node)
         if not followed:
-            self._note_unfollowed(call)
+            self.note_unfollowed(call)
 
-    def _notesaved_params(self, row: Row, node: Any, given: list[Expression | None]) -> None:
+    def _note_saved(self, row: Row, node: Any, given: list[Expression | None]) -> None:
         """What a node of an in-place call saved of its inputs: copies of what was written over, as far as they are."""
         for name, e in zip(row.inputs, given):
             saved = getattr(node, f"saved_{name}", None)
             if isinstance(saved, _runtime.Tensor) and saved is not _runtime.unsaved and e is not None:
-                self._set(saved._array, self.algebra.fitted(e, *_layout(saved._array)))
+                self.found(saved._array, e)
 
     def value(self, value: Any, like: Any) -> Expression | None:
         """A number, among the arguments of an in-place call."""
-        return self.algebra.constant(value, (), like._array.dtype) if isinstance(value, (int, float)) else None
-
-    def was(self, tensor: Any, before: Any) -> None:
-        """What a tensor was before it was first written."""
-        if id(tensor._array) not in self._values:
-            if (name := tensor.__dict__.get("name")) is not None:
-                before.name = name
-            self._set(tensor._array, self._outside(before), before._node)
-
-    def write(self, tensor: Any, out: Any) -> None:
-        """The values of *out* were written into *tensor*."""
-        self._write(tensor, self.expression_of(out))
-
-    def copy(self, tensor: Any, array: Any) -> None:
-        """*array* has the values that *tensor* had then."""
-        self._set(array, self.expression_of(tensor))
-
-    def _write(self, tensor: Any, made: Expression) -> None:
-        self._now += 1  # what was read for this is from before
-        made = self.algebra.fitted(made, *_layout(tensor._array))
-        root = root_of(tensor)
-        if root is not tensor:
-            before, take = self.expression_of(root), Take(tensor)
-            whole = replaced(self, before, made, take)
-            if whole is None:
-                place = self.parameter("place", take, [], 0)
-                whole = self.algebra.call("copy_slices", (before, made), (("take", place),), *_layout(root._array))
-            self._set(root._array, whole, root._node)
-        self._set(tensor._array, made, tensor._node if root is tensor else None)  # a view's may be that from before
-        if tensor._alias is not None:
-            self._stale[id(tensor._alias.edits)] = self._now
-
-    def _taken_again(self, view: Any) -> Expression:
-        """A view, from its root as it is now."""
-        root, steps = path_to(view)
-        made, array = self.expression_of(root), root._array
-        for row, params, index in steps:
-            taken = row.apply(array, *params)
-            arrays = taken if index is not None else (taken,)
-            results = self.of_row(row, (made,), dict(zip(row.params, params)), [_layout(a) for a in arrays])
-            made, array = results[index or 0], arrays[index or 0]
-        self._set(view._array, made)
-        return made
+        kind = like._array.dtype
+        return self.algebra.constant(value, (), kind) if isinstance(value, (int, float)) else None
 
     # -- nodes
     def read_node(self, node: Any) -> None:
@@ -533,7 +385,7 @@ class Reading:
         """What comes through an edge."""
         if edge is None:
             return self.symbol("constant", None, None, shape, dtype)
-        if (made := self._made.get(_key(edge))) is not None:
+        if (made := self._made.get(key_of(edge))) is not None:
             return made
         return self.expression_of(edge.variable)
 
@@ -541,24 +393,27 @@ class Reading:
 def uses(events: Iterable[tuple[Any, ...]]) -> Counter[Any]:
     """How often each array, and each node, is taken by an operation."""
     found: Counter[Any] = Counter()
-    for event, first, *_ in events:
+    for event, first, *rest in events:
         if event == "read_call":
-            found.update([id(t._array) for t in first.inputs if isinstance(t, _runtime.Tensor)])
+            found.update([id(rest[0].arrays[id(t)]) for t in first.inputs if isinstance(t, _runtime.Tensor)])
         elif event == "read_node":
-            found.update([_key(edge)[0] for edge in first.edges if edge is not None])
+            found.update([key_of(edge)[0] for edge in first.edges if edge is not None])
     return found
 
 
-def leaves_of(events: Iterable[tuple[Any, ...]]) -> list[Any]:
-    """The leaves that require grad among what was recorded."""
-    found: dict[int, Any] = {}
-    for event, first, *_ in events:
+def leaves_of(events: Iterable[tuple[Any, ...]]) -> list[tuple[Any, np.ndarray]]:
+    """The leaves that require grad among what was recorded, and their arrays."""
+    found: dict[Any, Any] = {}
+    for event, first, *rest in events:
         if event == "read_call":
             tensors = [t for t in first.inputs if isinstance(t, _runtime.Tensor)]
-            found |= {id(t): t for t in tensors if t._node.__class__ is AccumulateGrad}
+            leaves = [t for t in tensors if t._node.__class__ is AccumulateGrad]
+            for t in leaves:
+                found.setdefault(t._node, (t, rest[0].arrays[id(t)]))
         elif event == "read_node":
-            edges = [edge for edge in first.edges if edge.__class__ is AccumulateGrad]
-            found |= {id(edge): edge.variable for edge in edges}
+            for edge in first.edges:
+                if edge.__class__ is AccumulateGrad:
+                    found.setdefault(edge, (edge.variable, edge.variable._array))
     return list(found.values())
 
 
@@ -566,38 +421,6 @@ def leaves_of(events: Iterable[tuple[Any, ...]]) -> list[Any]:
 def _is_numbers(value: Any) -> bool:
     """Whether it is a tuple of integers, or of such tuples."""
     return isinstance(value, tuple) and all([isinstance(v, (int, type(None))) or _is_numbers(v) for v in value])
-
-
-def parts_of(e: Expression) -> list[Expression]:
-    """All parts of an expression that are not detached."""
-    seen: dict[int, Expression] = {}
-    stack = [e]
-    while stack:
-        part = stack.pop()
-        if part.serial not in seen and part.head != "detach" and (part.dtype is None or part.floats):
-            seen[part.serial] = part
-            stack.extend(part.args)
-    return list(seen.values())
-
-
-def _key(node: Any) -> tuple[Any, int]:
-    return (node.edges[0], node.index) if node.__class__ is Output else (node, 0)
-
-
-def _layout(array: np.ndarray) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    return array.shape, array.dtype
-
-
-def _place(array: np.ndarray) -> Any:
-    """Where an array's elements lie: two arrays with one place are one value."""
-    return array.__array_interface__["data"][0] if array.size else id(array), array.shape, array.strides, array.dtype
-
-
-def _uniform(array: np.ndarray) -> Number | None:
-    """The number that all elements are; as people wrote it, where it was rounded to float32."""
-    if not array.size or not ((array == array.flat[0]) | (np.isnan(array) & np.isnan(array.flat[0]))).all():
-        return None
-    return float(str(array.flat[0])) if array.dtype.kind == "f" else int(array.flat[0])
 
 
 def _folded(row: Row, args: tuple[Expression, ...], params: dict[str, Any]) -> Number | None:

@@ -17,7 +17,7 @@ from .._modes import ModeDecorator, Observer, no_grad, observers
 from .._records import unobserved
 from .._saved import Packed
 from .._tape import Node, Output, extras_of
-from .._views import current_node, edited
+from .._views import current_node, edit
 
 __all__ = [
     "GradientEdge",
@@ -168,7 +168,7 @@ def increment_version(tensor: Any) -> None:
     if not isinstance(tensors, Iterable):
         raise RuntimeError(f"increment_version expects a Tensor or an iterable of Tensors, not {type(tensor).__name__}")
     for one in tensors:
-        edited(one)
+        edit(one)
 
 
 class _MultiHandle:

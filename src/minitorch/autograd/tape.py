@@ -17,8 +17,9 @@ from .._records import name_of_leaf, notes_of, op_name
 from .._size import Size
 from .._tape import AccumulateGrad, Node, Output, next_position
 from .._trace import LEAKS
-from .._views import current_node, root_of
+from .._views import current_node
 from ._entries import Entries, Entry, Parent, Saved, array_of, saved_by
+from ._seen import Memory
 from ._shown import Shown
 
 __all__ = ["Entries", "Entry", "Parent", "Saved", "Tape", "saved_by"]
@@ -68,7 +69,8 @@ class Tape(Shown, Observer):
         self._memo: dict[Any, Any] = {}
         self._unnamed: dict[Any, int] = {}
         self._calls: list[Any] = []
-        self._written_first: list[tuple[Any, Any]] = []  # what was written that no call made, and its values before
+        self._memory = Memory()
+        self._sized: list[tuple[int, Any]] = []  # after how many calls, and the array
         self._numbers_read: list[
             tuple[int, str, Any, str]
         ] = []  # after how many calls, how, from which tensor, and which
@@ -385,6 +387,7 @@ class Tape(Shown, Observer):
 
     def __exit__(self, *exc: object) -> None:
         observers.remove(self)
+        self._memory.settle()
         self._end = next_position()
         self._tokens.pop()
         tapes = list(_recording.get())
@@ -406,15 +409,12 @@ class Tape(Shown, Observer):
         """Note one call, once where this tape was entered twice; its entry is made when it is asked for."""
         if (not self._calls or self._calls[-1] is not call) and not differ_since(self, (*call.inputs, *call.outputs)):
             self._calls.append(call)
+            self._memory.recorded(call)
 
-    def overwriting(self, tensor: Any) -> None:
-        """Keep what a tensor was that no call of the block made."""
-        root = root_of(tensor)
-        known = [t for t, _ in self._written_first] + [out for call in self._calls for out in call.outputs]
-        if root._node.__class__ is AccumulateGrad or any([t._array is root._array for t in known]):
-            return
-        if not differ_since(self, (root,)):
-            self._written_first.append((root, _runtime.wrap(root._array.copy(), root._node)))
+    def editing(self, tensor: Any) -> None:
+        """Keep what memory has in it before the block first writes there."""
+        if not differ_since(self, (tensor,)):
+            self._memory.editing(tensor)
 
     def left(self, kind: str, tensor: Any) -> None:
         """Note that Python reads numbers, which what is computed of them does not show; indices are shown."""
@@ -424,6 +424,15 @@ class Tape(Shown, Observer):
         elif kind in LEAKS and not differ_since(self, (tensor,)):
             numbers = str(tensor._array.tolist()) if tensor._array.size <= 4 else "numbers"
             self._numbers_read.append((len(self._calls), kind, tensor, numbers))
+
+    def derived(self, gradient: Any) -> None:
+        """Keep a gradient of which no operation is shown."""
+        if not differ_since(self, (gradient,)):
+            self._memory.derived(gradient)
+
+    def sized(self, tensor: Any) -> None:
+        """Note that the program looks at sizes, which may depend on values."""
+        self._sized.append((len(self._calls), tensor._array))
 
     def _entry_of_call(self, call: Any) -> Entry:
         entry, row, node, outputs = Entry(), call.row, call.node, call.outputs

@@ -12,8 +12,10 @@ from .. import _dtypes, _runtime
 from .._args import flag, sizes_of
 from .._device import check_device, check_layout, check_memory_format, preserve_format
 from .._errors import scalar_name
+from .._modes import observers
 from .._runtime import deliver, made
 from .._types import Number
+from .._value_notes import tell_sized
 from .from_data import array_of, check_pinned, leaf, noted, number_array, warn_of_copy
 
 if TYPE_CHECKING:
@@ -270,6 +272,8 @@ def like(
     """
     if not isinstance(input, _runtime.Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if observers:
+        tell_sized(input, 1)
     dtype, requires_grad = settled(name, options, input._array.dtype)
     check_memory_format(memory_format)
     preserved = memory_format in (None, preserve_format) and 0 not in input._array.strides

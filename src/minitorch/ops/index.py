@@ -18,7 +18,7 @@ from .._runtime import deliver, severed
 from .._saved import unsigned
 from .._types import Number
 from .._value_notes import tell_left
-from .._views import edited
+from .._views import edit
 from . import copies
 
 if TYPE_CHECKING:
@@ -466,7 +466,7 @@ def embedding(
 def _renormalise(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scale rows whose norm is larger down to it, in place and unrecorded."""
     replace(weight, _scaled_down, indices, max_norm=max_norm, norm_type=norm_type)
-    edited(weight)
+    edit(weight)
 
 
 @choice("rows of at most a norm", ("weight", "indices"))

@@ -14,7 +14,7 @@ from .._device import check_memory_format, contiguous_format
 from .._identity import owner
 from .._modes import active_levels
 from .._op import op, rows
-from .._views import current_node, edited, learn_strided_step, root_of
+from .._views import current_node, edit, learn_strided_step, root_of
 from .broadcast import restrided
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ def resize_(input: Tensor, *sizes: Any) -> Tensor:
     if any([level.of(input) is not None for level in active_levels()]):
         raise RuntimeError("cannot resize variables that has a forward grad")
     shape = sizes_given("resize_", sizes)
-    edited(input)
+    edit(input)
     input._array, input._layout = _resized(input, shape=shape), None
     return input
 

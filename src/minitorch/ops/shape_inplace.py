@@ -12,7 +12,7 @@ from .._modes import grad_on, observers
 from .._op import op, rows
 from .._runtime import has_tangent, wrap
 from .._tape import AccumulateGrad
-from .._views import current_node, edited, edits_of, root_of
+from .._views import current_node, edit, edits_of, root_of
 from . import shape  # noqa: F401  (its rows)
 from .memory import as_strided
 
@@ -48,7 +48,7 @@ def _become(input: Tensor, recorder: Any, *params: Any) -> Tensor:
     taken = recorder(before, *params)
     if observers:
         has_tangent(taken)
-    edited(input)
+    edit(input)
     edits_of(input).reshaped = True
     input._array, input._layout = taken._array, None
     if node.__class__ is AccumulateGrad:

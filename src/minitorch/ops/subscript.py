@@ -489,6 +489,8 @@ def _assign(part: Any, value: Any) -> None:
         value = copies.converted(value, target.dtype)
     if value._array.ndim > target.ndim:
         value = _leading_ones_dropped(value, target.ndim)
+    if node is not None:
+        node = current_node(value)  # before it becomes one of memory that was written
     array = value._array
     if observers:
         tell_assignment(part, value)
@@ -504,7 +506,7 @@ def _assign(part: Any, value: Any) -> None:
         raise RuntimeError(_mismatch(array, target)) from None
     recorded = grad_on() and (node is not None or root._node is not None)
     if recorded:
-        rebase(part, wrap(array, None if node is None else current_node(value)))
+        rebase(part, wrap(array, node))
         if array.shape != target.shape:
             root._node.expects = layouts(root, value)
     if observers:

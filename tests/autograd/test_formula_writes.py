@@ -1,0 +1,214 @@
+"""``Tape.formula()`` of blocks that write memory: through views, twins, ``.data``, ``out=`` and changes of shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import minitorch as torch
+from minitorch.autograd import Tape, grad
+
+HERE, ELSEWHERE = [0.3, 0.8, 1.1], [0.9, 0.2, 0.6]
+
+
+def leaf(values: list[float]) -> Any:
+    made = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+    made.name = "x"
+    return made
+
+
+def zeros(*shape: int) -> Any:
+    return torch.zeros(*shape, dtype=torch.float64)
+
+
+def squeezed_before(x: Any) -> Any:
+    w = zeros(1, 3)
+    w.squeeze_()
+    w.add_(x.detach())
+    return (w * x).sum()
+
+
+def squeezed_after(x: Any) -> Any:
+    w = zeros(1, 3)
+    w.add_(x.detach())
+    w.squeeze_(0)
+    w.mul_(2)
+    return (w * x).sum()
+
+
+def unsqueezed(x: Any) -> Any:
+    w = zeros(3)
+    w[0] = 2.0
+    w.unsqueeze_(1)
+    w.add_(x.reshape(3, 1))
+    return (w * w).sum()
+
+
+def transposed(x: Any) -> Any:
+    w = zeros(2, 3)
+    w[0].add_(x.detach())
+    w.t_()
+    w[1].mul_(3.0)
+    w.swapaxes_(0, 1)
+    w.transpose_(0, 1)
+    return (w[:, 0] * x).sum()
+
+
+def strided(x: Any) -> Any:
+    w = zeros(4)
+    w[1:] = x.detach()
+    w.as_strided_((2,), (1,), 1)
+    w.add_(1.0)
+    return (w * x[1:]).sum()
+
+
+def written_view_detached(x: Any) -> Any:
+    w = zeros(3)
+    v = w[:2]
+    v[0] = 2.0
+    v.detach()[1] = 5.0
+    return (w * x).sum()
+
+
+def written_view_data(x: Any) -> Any:
+    w = x * 1.0
+    v = w[1:]
+    v.mul_(2.0)
+    v.data[0] = 5.0
+    return (w + x).sum()
+
+
+def data_of_a_constant(x: Any) -> Any:
+    w = x.detach().clone()
+    w.data.mul_(2.0)
+    return (w * x).sum()
+
+
+def data_of_a_leaf(x: Any) -> Any:
+    x.data.mul_(2.0)
+    return (x * x).sum()
+
+
+def out_of_a_call(x: Any) -> Any:
+    w = zeros(3)
+    torch.mul(x.detach(), 3.0, out=w)
+    w[1:].add_(1.0)
+    return (w * x).sum()
+
+
+def out_of_another_size(x: Any) -> Any:
+    w = torch.empty(0, dtype=torch.float64)
+    torch.exp(x.detach(), out=w)
+    return (w * x).sum()
+
+
+def given_data(x: Any) -> Any:
+    w = zeros(3)
+    w.data = x.detach() * 2.0
+    w[0] = 1.0
+    return (w * x).sum()
+
+
+def masked_in_a_twin(x: Any) -> Any:
+    w = x * 2.0
+    twin = w.detach()
+    twin[twin > 1.0] = 0.5
+    return (w * x.detach()).sum() + (twin * x).sum()
+
+
+def overwritten_without_history(x: Any) -> Any:
+    with torch.no_grad():
+        x.fill_(0.7)
+    return (x * x).sum()
+
+
+def one_view_into_another(x: Any) -> Any:
+    w = zeros(2, 3)
+    flat = w.view(6)
+    flat[1:4] = x
+    w[1] += w[0]
+    return (flat * flat).sum()
+
+
+def moved_before_it_was_drawn_from(x: Any) -> Any:
+    c = zeros(3)
+    v = c[1:]
+    c.add_(1.0)
+    v.detach().mul_(2.0)
+    return (c * x).sum()
+
+
+PROGRAMS = [
+    squeezed_before, squeezed_after, unsqueezed, transposed, strided, written_view_detached, written_view_data,
+    data_of_a_constant, data_of_a_leaf, out_of_a_call, out_of_another_size, given_data, masked_in_a_twin,
+    overwritten_without_history, one_view_into_another, moved_before_it_was_drawn_from,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_writes_are_followed(program: Any) -> None:
+    """The values and derivatives are those of the program, where it was recorded and elsewhere."""
+    x = leaf(HERE)
+    with Tape() as tape:
+        y = program(x)
+    formula = tape.formula(of=y)
+    assert not [note for note in formula.notes if "as recorded" in note]
+    for values, given in ((HERE, {}), (ELSEWHERE, {"x": ELSEWHERE})):
+        moved = leaf(values)
+        wanted = program(moved)
+        found = formula.evaluate(**(given if "x" in formula.names else {}))
+        assert torch.allclose(found["y"], wanted)
+        assert torch.allclose(found["dy/dx"], grad(wanted, moved)[0])
+
+
+def test_a_constant_that_is_written_through_a_view_from_outside() -> None:
+    x, c = leaf(HERE), torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=torch.float64)
+    c.name, part = "c", c[1:]
+    with Tape() as tape:
+        part.mul_(x.detach())
+        y = (c.sum() * x).sum()
+    assert tape.formula(of=y).names["c"].tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert torch.allclose(tape.formula(of=y).evaluate()["y"], y)
+
+
+def test_what_no_operation_wrote_is_said() -> None:
+    x = leaf(HERE)
+    with Tape() as tape:
+        w = x.detach() * 2.0
+        w.storage()[0] = 4.0
+        y = (w * x).sum()
+    formula = tape.formula(of=y)
+    assert formula.notes[0] == "c: written by what is no operation of the block, as recorded"
+    assert torch.allclose(formula.evaluate()["y"], y)
+    assert torch.allclose(formula.evaluate()["dy/dx"], grad(y, x)[0])
+
+
+def test_gradients_that_were_computed_in_the_block_are_said() -> None:
+    x = leaf(HERE)
+    with Tape() as tape:
+        (g,) = grad((x * x).sum(), x)
+        y = (g * x).sum()
+    assert tape.formula(of=y).notes == ["c: a gradient that was computed without create_graph, as recorded"]
+    with Tape() as tape:
+        (x**3).sum().backward()
+        y = (x.grad * x).sum()
+    assert tape.formula(of=y).notes == ["c: a gradient that was computed without create_graph, as recorded"]
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda z: z.size(0), lambda z: len(z), lambda z: z.shape[0], lambda z: z.numel(),
+        lambda z: torch.ones_like(z).sum(),
+    ],
+)  # fmt: skip
+def test_sizes_that_depend_on_values_are_said_where_python_reads_them(read: Any) -> None:
+    x = leaf(HERE)
+    with Tape() as tape:
+        z = x[x > 0.7]
+        y = x.sum() * read(z)
+    assert tape.formula(of=y).notes == ["(2,): a size that depends on values, read by Python, as recorded"]
+    with Tape() as tape:
+        y = x.sum() * read(x * 2)
+    assert not tape.formula(of=y).notes
