@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from . import _op, _runtime
+from ._args import Position
 from ._choices import Choice, Number
 from ._identity import owner
-from ._modes import Observer, observers
+from ._modes import Observer, exporting, observers
 from ._sites import getframe, mark_at
 from ._trace_instructions import (
     Applied,
@@ -202,6 +203,17 @@ class Trace(Observer):
                 return Packed(getattr(kind, "_make", kind), items)
         return value
 
+    def _followed(self, place: Position) -> Any:
+        """The slot that a place was read from: what was read is no number of Python's then."""
+        slot = self._slots.get(id(place.array))
+        if slot is None:
+            return place
+        for number in reversed(range(len(self.instructions))):
+            if self.instructions[number].__class__ is Left and self.instructions[number].slot == slot:
+                del self.instructions[number]
+                break
+        return NumberSlot(slot)
+
     def depends(self, slot: Any) -> bool:
         """Whether a slot's values depend on an argument's."""
         return isinstance(slot, Slot) and (slot in self._tainted or self._owners[slot] in self._tainted_memory)
@@ -230,6 +242,8 @@ class Trace(Observer):
         if "aside" in call.row.kept and call.node is not None:
             asides = tuple([self._output(array) for array in call.node.saved_aside])
         params = tuple([self._param(p) for p in call.params])
+        if call.row.name == "select" and exporting.get():
+            params = tuple([self._followed(p) if p.__class__ is Position else p for p in params])
         self.instructions.append(called := Called(call.row, inputs, params, outputs, asides))
         self._taint(called.reads, (*outputs, *asides))
         if self.all_leaks and self._sized(called):

@@ -22,74 +22,28 @@ _OPERATIONS = {
     "cos": "Cos", "tanh": "Tanh",
 }  # fmt: skip
 _ROUNDINGS = {"int": "Floor", "ceil": "Ceil", "round": "Round"}
+# fmt: off
 _NO_NARROW = frozenset(
     [
-        "ArgMax",
-        "ArgMin",
-        "Clip",
-        "CumSum",
-        "Einsum",
-        "MatMul",
-        "Max",
-        "MaxPool",
-        "Min",
-        "Neg",
-        "NonZero",
-        "OneHot",
-        "Pad",
-        "Pow",
-        "Range",
-        "ReduceL1",
-        "ReduceL2",
-        "ReduceLogSumExp",
-        "ReduceMax",
-        "ReduceMean",
-        "ReduceMin",
-        "ReduceProd",
-        "ReduceSum",
-        "Relu",
-        "Resize",
-        "TopK",
-        "Trilu",
-        "Where",
+        "ArgMax", "ArgMin", "Clip", "CumSum", "Einsum", "MatMul", "Max", "MaxPool", "Min", "Neg", "NonZero", "OneHot", "Pad",
+        "Pow", "Range", "ReduceL1", "ReduceL2", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
+        "ReduceSum", "Relu", "Resize", "TopK", "Trilu", "Where",
     ]
 )  # which ONNX or onnxruntime has for no integers, or not for all, of less than 32 bits
+# fmt: on
+_NO_BOOL = frozenset(
+    ["Abs", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "MatMul", "Sign", "Where"]
+)  # which there is not for bools
+_NO_INTEGERS = frozenset(["IsInf", "IsNaN"])  # for which a float32 of them does
+# fmt: off
 _NO_DOUBLE = frozenset(
     [
-        "Acos",
-        "Acosh",
-        "Asin",
-        "Asinh",
-        "Atan",
-        "Atanh",
-        "AveragePool",
-        "Celu",
-        "Conv",
-        "ConvTranspose",
-        "Cosh",
-        "Det",
-        "Elu",
-        "Erf",
-        "GRU",
-        "Gelu",
-        "GlobalAveragePool",
-        "HardSigmoid",
-        "HardSwish",
-        "InstanceNormalization",
-        "LSTM",
-        "LeakyRelu",
-        "Mish",
-        "PRelu",
-        "RNN",
-        "Resize",
-        "Selu",
-        "Sinh",
-        "Softplus",
-        "Softsign",
-        "Tan",
-        "ThresholdedRelu",
+        "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "AveragePool", "Celu", "Conv", "ConvTranspose", "Cosh", "Det", "Elu",
+        "Erf", "GRU", "Gelu", "GlobalAveragePool", "HardSigmoid", "HardSwish", "InstanceNormalization", "LSTM", "LeakyRelu",
+        "Mish", "PRelu", "RNN", "Resize", "Selu", "Sinh", "Softplus", "Softsign", "Tan", "ThresholdedRelu",
     ]
-)  # which onnxruntime does not have for float64
+)  # which onnxruntime does not have for float64: they are computed in float32
+# fmt: on
 _SECOND = frozenset(["Where"])  # the dtype is the second input's
 
 
@@ -121,6 +75,15 @@ def library() -> ModuleType:
 def narrow(dtype: np.dtype[Any]) -> bool:
     """Whether a dtype is of integers of less than 32 bits."""
     return dtype.kind in "iu" and dtype.itemsize < 4
+
+
+def _instead(op: str, dtype: np.dtype[Any]) -> Any:
+    """The dtype in which an operator takes what it does not take in this one; None where it does."""
+    if (narrow(dtype) and op in _NO_NARROW) or (dtype.kind == "b" and op in _NO_BOOL):
+        return np.int32
+    return (
+        np.float32 if (dtype == np.float64 and op in _NO_DOUBLE) or (dtype.kind != "f" and op in _NO_INTEGERS) else None
+    )
 
 
 class Value:
@@ -190,7 +153,7 @@ class Builder:
     results : list of (shape, dtype)
         What the operation that is being written gives.
     doubles : dict of str to str
-        The operator of each node that onnxruntime does not have for float64, by the node's name.
+        The operator of each node that is computed in float32 though its values are of float64, by the node's name.
     """
 
     def __init__(
@@ -218,10 +181,9 @@ class Builder:
             (source,) = [i for i in inputs[op in _SECOND :] if i is not None][:1]
             dtype = source.dtype
         dtype = np.dtype(dtype)
-        if op in _NO_NARROW and any([i is not None and narrow(i.dtype) for i in inputs]):
-            wide = [self.cast(i, np.int32) if i is not None and narrow(i.dtype) else i for i in inputs]
-            found = self(op, *wide, outputs=outputs, dtype=np.int32 if narrow(dtype) else dtype, **attributes)
-            return self.cast(found, dtype) if outputs == 1 else (self.cast(found[0], dtype), *found[1:])
+        others = [None if i is None else _instead(op, i.dtype) for i in inputs]
+        if any(others[op in _SECOND :]):
+            return self._in_others(op, inputs, others, outputs, dtype, attributes)
         number, self._count = self._count, self._count + 1
         stem = f"/{self.path.replace('.', '/')}/{op}" if self.path else f"/{op}"
         names = [f"{stem}_{number}_output_{i}" for i in range(outputs)]
@@ -229,10 +191,22 @@ class Builder:
         while given and not given[-1]:
             given.pop()
         self.nodes.append(self.onnx.helper.make_node(op, given, names, name=f"{stem}_{number}", **attributes))
-        if op in _NO_DOUBLE and any([i is not None and i.dtype == np.float64 for i in inputs]):
-            self.doubles[f"{stem}_{number}"] = op
         made = [Value(name, dtype) for name in names]
         return made[0] if outputs == 1 else tuple(made)
+
+    def _in_others(
+        self, op: str, inputs: Sequence[Value | None], others: Sequence[Any], outputs: int, dtype: Any, attributes: Any
+    ) -> Any:
+        """A node of operands in other dtypes, which there is one for; its first result has the dtype that it was to have."""
+        own = len(inputs[: op in _SECOND])
+        given = [
+            self.cast(i, o) if i is not None and o and n >= own else i for n, (i, o) in enumerate(zip(inputs, others))
+        ]
+        known = op in _BOOL_RESULTS or op in _INT_RESULTS
+        found = self(op, *given, outputs=outputs, dtype=(not known and _instead(op, dtype)) or dtype, **attributes)
+        if op in _NO_DOUBLE:
+            self.doubles[self.nodes[-1].name] = op
+        return self.cast(found, dtype) if outputs == 1 else (self.cast(found[0], dtype), *found[1:])
 
     # -- constants -----------------------------------------------------------------------------------------------------
     def constant(self, value: Any, dtype: Any = None) -> Value:
@@ -391,6 +365,16 @@ class Builder:
 
     def _is_known(self, size: Size) -> bool:
         return all([axis in self._sizes or self.has(axis) for axis in size.axes])
+
+    def places(self, value: Value) -> Value:
+        """In the shape of a value, the places of its elements in the order of rows."""
+        return self.reshape(self("Range", self.scalar(0), self("Size", value), self.scalar(1)), value.sizes)
+
+    def put(self, value: Value, places: Value, new: Value) -> Value:
+        """A value with new elements at places."""
+        index = self.reshape(places, (-1, 1))
+        found = self("ScatterND", self.reshape(value, (-1,)), index, self.reshape(new, (-1,)))
+        return self.reshape(found, value.sizes)
 
     def expand(self, value: Value, shape: Sequence[Any]) -> Value:
         """A value broadcast to a shape."""

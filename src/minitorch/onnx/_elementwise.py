@@ -119,9 +119,17 @@ def _truncated(g: Builder, value: Value) -> Value:
     return g("Mul", g("Sign", value), g("Floor", g("Abs", value)))
 
 
-@form("trunc")
-def trunc(g: Builder, self: Value) -> Value:
-    return _truncated(g, self) if self.dtype.kind == "f" else self
+def _whole(name: str, op: Any) -> None:
+    @form(name)
+    def whole(g: Builder, self: Value) -> Value:
+        """Integers are whole."""
+        return op(g, self) if self.dtype.kind == "f" else g("Identity", self)
+
+
+_whole("trunc", _truncated)
+_whole("ceil", lambda g, self: g("Ceil", self))
+_whole("floor", lambda g, self: g("Floor", self))
+_whole("round", lambda g, self: g("Round", self))
 
 
 @form("frac")
@@ -215,8 +223,6 @@ def erfc(g: Builder, self: Value) -> Value:
 def _order(name: str, op: str) -> None:
     @form(name)
     def compared(g: Builder, self: Value, other: Value) -> Value:
-        if self.dtype == bool:  # which ONNX gives no order
-            self, other = g.cast(self, np.int32), g.cast(other, np.int32)
         return g(op, self, other)
 
 
@@ -263,6 +269,35 @@ def bitwise_not(g: Builder, self: Value) -> Value:
 _of_bools("bitwise_and", "And", "BitwiseAnd")
 _of_bools("bitwise_or", "Or", "BitwiseOr")
 _of_bools("bitwise_xor", "Xor", "BitwiseXor")
+
+
+@form("bitwise_left_shift")
+def left_shift(g: Builder, self: Value, other: Value) -> Value:
+    return _shifted(g, self, other, "LEFT")
+
+
+@form("bitwise_right_shift")
+def right_shift(g: Builder, self: Value, other: Value) -> Value:
+    """A negative integer is shifted as the one that has its bits the other way round; by too much, all bits are its sign's."""
+    if self.dtype.kind == "u":
+        return _shifted(g, self, other, "RIGHT")
+    below = g("Less", self, g.constant(0, self.dtype))
+    found = _shifted(g, g("Where", below, g("BitwiseNot", self), self), other, "RIGHT")
+    return g("Where", below, g("BitwiseNot", found), found)
+
+
+def _shifted(g: Builder, self: Value, other: Value, direction: str) -> Value:
+    """Bits shifted in 64 of them; all are gone where the distance is negative, or as many as the dtype has."""
+    bits = [g.cast(g.cast(v, INT64), np.uint64) for v in (self, other)]
+    found = g.cast(g.cast(g("BitShift", *bits, direction=direction), INT64), self.dtype)
+    far = g(
+        "Or",
+        *[
+            g(op, other, g.constant(n, other.dtype))
+            for op, n in (("Less", 0), ("GreaterOrEqual", self.dtype.itemsize * 8))
+        ],
+    )
+    return g("Where", far, g.constant(0, self.dtype), found)
 
 
 @form("to")
@@ -483,9 +518,12 @@ def lacking_of_eps(g: Builder, self: Value, eps: float) -> Value:
 
 @form("isclose")
 def isclose(g: Builder, a: Value, b: Value, rtol: float, atol: float, equal_nan: bool) -> Value:
+    if a.dtype.kind != "f":
+        a, b = g.cast(a, np.float64), g.cast(b, np.float64)
+    same = g("Equal", a, b)
     if equal_nan:
-        raise CannotExport("isclose(equal_nan=True)")
+        same = g("Or", same, g("And", g("IsNaN", a), g("IsNaN", b)))
     room = g.binary("Add", g.binary("Mul", g("Abs", b), rtol), atol)
     difference = g("Abs", g("Sub", a, b))
     near = g("And", g("LessOrEqual", difference, room), g("Not", g("IsInf", difference)))
-    return g("Or", g("Equal", a, b), near)
+    return g("Or", same, near)

@@ -200,8 +200,8 @@ def export(
         print(onnx.printer.to_text(proto))
     if lacking := sorted({op for n in proto.graph.node if (op := translation.builder.doubles.get(n.name))}):
         warnings.warn(
-            f"export(): onnxruntime does not run this file, as it has no {', '.join(lacking)} of float64: for it, export the "
-            "model and its arguments in float32 (model.float())",
+            f"export(): the file computes {', '.join(lacking)} in float32 and converts, as onnxruntime has none of float64: "
+            "that has 7 digits, and overflows beyond 3.4e38; to_python() writes a module that computes all in float64",
             stacklevel=2,
         )
     if verify:

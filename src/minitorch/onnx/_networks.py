@@ -1,4 +1,4 @@
-"""Forms of the rows of networks: products, convolutions, pooling, normalisation, recurrent layers, resampling."""
+"""Forms of the rows of networks: products, convolutions, normalisation, recurrent layers, resampling."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def contract(g: Builder, self: Value, other: Value, left: Any, right: Any, kept:
 
 
 # -- convolutions ------------------------------------------------------------------------------------------------------
-def _batched(g: Builder, self: Value, ndim: int) -> Value:
+def batched(g: Builder, self: Value, ndim: int) -> Value:
     """An input of a convolution or pooling with a batch dimension and one of channels."""
     missing = ndim + 2 - self.ndim
     return g.reshape(self, (1,) * missing + self.sizes) if missing else self
 
 
-def _unbatched(g: Builder, out: Value, self: Value, ndim: int) -> Value:
+def unbatched(g: Builder, out: Value, self: Value, ndim: int) -> Value:
     """The result without the dimensions that the input had not."""
     return g.squeeze(out, *range(ndim + 2 - self.ndim))
 
@@ -92,9 +92,9 @@ def conv(
     g: Builder, self: Value, weight: Value, bias: Value | None, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Value:
     ndim = weight.ndim - 2
-    out = g("Conv", _batched(g, self, ndim), weight, bias, kernel_shape=_static(weight.sizes[2:], "its weight"), strides=stride,
+    out = g("Conv", batched(g, self, ndim), weight, bias, kernel_shape=_static(weight.sizes[2:], "its weight"), strides=stride,
             pads=[*padding, *padding], dilations=dilation, group=groups)  # fmt: skip
-    return _unbatched(g, out, self, ndim)
+    return unbatched(g, out, self, ndim)
 
 
 @form("conv_input_grad", "conv_input_grad_bias")
@@ -102,10 +102,10 @@ def conv_transposed(
     g: Builder, self: Value, weight: Value, bias: Value | None, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Value:
     ndim = weight.ndim - 2
-    out = g("ConvTranspose", _batched(g, self, ndim), weight, bias, kernel_shape=_static(weight.sizes[2:], "its weight"),
+    out = g("ConvTranspose", batched(g, self, ndim), weight, bias, kernel_shape=_static(weight.sizes[2:], "its weight"),
             strides=stride, pads=[*padding, *padding], dilations=dilation, group=groups,
             output_padding=_output_padding(g, weight, stride, padding, dilation))  # fmt: skip
-    return _unbatched(g, out, self, ndim)
+    return unbatched(g, out, self, ndim)
 
 
 def _output_padding(g: Builder, weight: Value, stride: Any, padding: Any, dilation: Any) -> list[int]:
@@ -124,77 +124,6 @@ def _static(shape: Sequence[Any], what: str) -> list[int]:
     if not all([isinstance(size, int) for size in shape]):
         raise CannotExport(f"the shape of {what} varies")
     return list(shape)
-
-
-# -- pooling -----------------------------------------------------------------------------------------------------------
-def _max_pool(g: Builder, self: Value, windows: Any, outputs: int) -> Any:
-    kernel, stride, padding, dilation, ceil_mode = windows
-    return g("MaxPool", _batched(g, self, len(kernel)), outputs=outputs, kernel_shape=kernel, strides=stride or kernel,
-             pads=[*padding, *padding], dilations=dilation, ceil_mode=int(ceil_mode))  # fmt: skip
-
-
-@form("max_pool2d", "max_pool3d")
-def max_pool(g: Builder, self: Value, windows: Any) -> Value:
-    return _unbatched(g, _max_pool(g, self, windows, 1), self, len(windows[0]))
-
-
-@form("the indices of max_pool")
-def max_pool_indices(g: Builder, self: Value, windows: Any) -> Value:
-    """ONNX counts through batches and channels, too."""
-    plane = _static(self.sizes[-len(windows[0]) :], "an image of which the indices of maxima are wanted")
-    _, indices = _max_pool(g, self, windows, 2)
-    indices.dtype = INT64
-    return _unbatched(g, g("Mod", indices, g.scalar(int(np.prod(plane)))), self, len(windows[0]))
-
-
-@form("indices of cells")
-def indices_of_cells(g: Builder, self: Value, squeezed: bool) -> Value:
-    return g.squeeze(self, self.ndim - 2) if squeezed else self
-
-
-@form("avg_pool2d", "avg_pool3d")
-def avg_pool(
-    g: Builder, self: Value, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None,
-) -> Value:  # fmt: skip
-    if ceil_mode and (divisor_override or (count_include_pad and any(padding))):
-        raise CannotExport("average pooling that rounds up and counts padding: their meaning in ONNX differs")
-    out = g("AveragePool", _batched(g, self, len(kernel_size)), kernel_shape=kernel_size, strides=stride,
-            pads=[*padding, *padding], ceil_mode=int(ceil_mode),
-            count_include_pad=int(bool(count_include_pad or divisor_override)))  # fmt: skip
-    if divisor_override:
-        out = g.binary("Mul", out, float(np.prod(kernel_size)) / divisor_override)
-    return _unbatched(g, out, self, len(kernel_size))
-
-
-@form("adaptive_avg_pool2d", "adaptive_avg_pool3d")
-def adaptive_avg_pool(g: Builder, self: Value, size: Any) -> Value:
-    return _adaptive(g, self, "ReduceMean", len(size))
-
-
-@form("adaptive_max_pool2d", "adaptive_max_pool3d")
-def adaptive_max_pool(g: Builder, self: Value, ndim: int) -> Value:
-    return _adaptive(g, self, "ReduceMax", ndim)
-
-
-def _adaptive(g: Builder, self: Value, reduce: str, ndim: int) -> Value:
-    """One dimension after the other, in windows from ``i * n // size`` to ``((i + 1) * n + size - 1) // size``: n is asked
-    of the input when the graph is run, so that they are right at every size."""
-    out = self
-    for dim in range(self.ndim - ndim, self.ndim):
-        size = g.results[0][0][dim]
-        if size == self.sizes[dim]:  # windows of one
-            continue
-        if not isinstance(size, int):
-            raise CannotExport("an adaptive pooling whose output size varies")
-        n, by, dims = g("Shape", self, start=dim, end=dim + 1), g.ints([size]), g.ints([dim])
-        parts = []
-        for i in range(size):
-            start = g("Div", g("Mul", n, g.ints([i])), by)
-            end = g("Div", g("Add", g("Mul", n, g.ints([i + 1])), g.ints([size - 1])), by)
-            parts.append(g(reduce, g("Slice", out, start, end, dims), dims, keepdims=1))
-        out = g("Concat", *parts, axis=dim)
-    return out
 
 
 # -- normalisation -----------------------------------------------------------------------------------------------------

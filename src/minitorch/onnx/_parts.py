@@ -13,13 +13,14 @@ import numpy as np
 
 from .. import ops
 from .._modes import no_grad
-from .._op import rows
+from .._op import Row, rows
 from .._runtime import traced, wrap
 from .._trace import Trace
 from .._trace_instructions import ArraySlot, Called, NumberSlot, Packed, Slot
 from ..ops._composition import Composition
 from ..ops.activation_derivatives import DERIVATIVES
 from ..static._facts import renamed
+from ..static._instructions import settled
 from ..static._size_passes import Pass
 from ._table import forms
 
@@ -49,7 +50,7 @@ parts |= {
     "baddbmm": lambda self, batch1, batch2, beta, alpha: self * beta + (batch1 @ batch2) * alpha,
     "addbmm": lambda self, batch1, batch2, beta, alpha: self * beta + (batch1 @ batch2).sum(0) * alpha,
     "logaddexp": lambda self, other: ops.choices.maximum(self, other) + (-_distance(self, other)).exp().log1p(),
-    "hypot": lambda self, other: (self * self + other * other).sqrt(),
+    "hypot": lambda self, other: _hypotenuse(self.abs(), other.abs()),
     "sinc": lambda self: ops.choices.where(self == 0, 1.0, (self * 3.141592653589793).sin() / (self * 3.141592653589793)),
     "copysign": lambda self, other: ops.choices.where(other.signbit(), -self.abs(), self.abs()),
     "heaviside": lambda self, values: ops.choices.where(self == 0, values, (self > 0).to(values.dtype)),
@@ -61,7 +62,6 @@ parts |= {
     "trace": lambda self: self.diagonal().sum(),
     "nan_to_num": lambda self, nan, posinf, neginf: _nan_to_num(self, nan, posinf, neginf),
     "median": lambda self: self.reshape(-1).median(0)[0],
-    "roll": lambda self, shifts, dims: _rolled(self, shifts, dims),
     "unfold": lambda self, dimension, size, step: _windows(self, dimension, size, step),
     "pixel_shuffle": lambda self, factor: _shuffled(self, factor),
     "pixel_unshuffle": lambda self, factor: _unshuffled(self, factor),
@@ -79,6 +79,8 @@ parts |= {
         dim, index, value.expand([*self.shape[:dim], index.numel(), *self.shape[dim + 1 :]])
     ),
     "select_scatter": lambda self, src, dim, index: _replaced(self, src.unsqueeze(dim), dim, index % self.shape[dim]),
+    "diag_embed": lambda self, offset, dim1, dim2: _on_diagonal(self, offset, dim1, dim2),
+    "angle": lambda self: ops.choices.where(self < 0, 3.141592653589793, ops.choices.where(self == self, 0.0, self)),
     "mse_loss": lambda self, target, reduction: _reduced((self - target) ** 2, ("none", "mean", "sum")[reduction]),
     "smooth_l1_loss": lambda self, target, beta, summed, scale: _total(_smooth(self - target, beta), summed, scale),
     "huber_loss": lambda self, target, delta, summed, scale: _total(_huber(self - target, delta), summed, scale),
@@ -128,9 +130,16 @@ def _logit(p: Any) -> Any:
 
 def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     x = ops.choices.where(x != x, 0.0 if nan is None else nan, x)
-    largest = 3.4028234663852886e38 if x.element_size() == 4 else 1.7976931348623157e308
+    largest = float(np.finfo(x._array.dtype).max)
     x = ops.choices.where(x == float("inf"), largest if posinf is None else posinf, x)
     return ops.choices.where(x == float("-inf"), -largest if neginf is None else neginf, x)
+
+
+def _hypotenuse(x: Any, y: Any) -> Any:
+    """By the quotient of the sides, whose squares may be too large or small for the dtype."""
+    longer, shorter = ops.choices.maximum(x, y), ops.choices.minimum(x, y)
+    ratio = ops.choices.where(longer == 0, 0.0, shorter / longer)
+    return ops.choices.where(x.isinf() | y.isinf(), float("inf"), longer * (1 + ratio * ratio).sqrt())
 
 
 def _angle(y: Any, x: Any) -> Any:
@@ -153,6 +162,14 @@ def _turned(x: Any, quarters: int, one: int, other: int) -> Any:
     if quarters == 2:
         return x.flip(one, other)
     return x if not quarters else x.flip(other if quarters == 1 else one).transpose(one, other)
+
+
+def _on_diagonal(x: Any, offset: int, dim1: int, dim2: int) -> Any:
+    """Elements along a diagonal of zeros: where columns are so far beyond rows."""
+    x = rows["constant_pad_nd"].call(x, ((max(-offset, 0), max(offset, 0)),), 0.0)
+    places = ops.ranges.arange(x.shape[-1])
+    out = ops.choices.where(places - places.unsqueeze(1) == offset, x.unsqueeze(-1), 0.0)
+    return out.movedim((-2, -1), (dim1, dim2))
 
 
 def _replaced(x: Any, part: Any, dim: int, start: int) -> Any:
@@ -204,16 +221,6 @@ def _picked(scores: Any, target: Any, weight: Any, kept: Any, divisor: Any, summ
 def _cross(x: Any, y: Any, dim: int) -> Any:
     (a, b, c), (d, e, f) = x.unbind(dim), y.unbind(dim)
     return ops.join.stack([b * f - c * e, c * d - a * f, a * e - b * d], dim)
-
-
-def _rolled(x: Any, shifts: Any, dims: Any) -> Any:
-    if not dims:
-        return _rolled(x.reshape(-1), shifts, (0,)).reshape(x.shape)
-    for shift, dim in zip(shifts, dims):
-        shift %= x.shape[dim]
-        if shift:
-            x = ops.join.cat([x.narrow(dim, x.shape[dim] - shift, shift), x.narrow(dim, 0, x.shape[dim] - shift)], dim)
-    return x
 
 
 def _windows(x: Any, dim: int, size: int, step: int) -> Any:
@@ -270,6 +277,7 @@ def _written_out(one: Pass, called: Called, compose: Callable[..., Any]) -> list
     inputs = [tensors[i] if isinstance(i, Slot) else i for i in called.inputs]
     given = {name: _filled(p, tensors) for name, p in zip(called.row.params, called.params)}
     with no_grad(), Trace(list(tensors.values())) as inner:
+        inputs = _settled(called.row, inputs)
         out = compose(inputs, **given) if called.row.variadic else compose(*inputs, **given)
     outputs = out if isinstance(out, tuple) else (out,)
     names = dict(zip(inner.arguments, slots))
@@ -286,6 +294,15 @@ def _written_out(one: Pass, called: Called, compose: Callable[..., Any]) -> list
     for slot, tensor in inner.captured.items():
         trace.captured[names[slot]] = tensor
     return [_renamed(i, names) for i in inner.instructions]
+
+
+def _settled(row: Any, inputs: list[Any]) -> list[Any]:
+    """Operands in the dtypes that the row takes them in."""
+    arrays = [getattr(i, "_array", None) for i in inputs]
+    if not isinstance(row, Row) or any([a is None for a in arrays]):
+        return inputs
+    kinds = [wrap(s).dtype for s in settled(row, arrays)]
+    return [i if i.dtype is kind else i.to(kind) for i, kind in zip(inputs, kinds)]
 
 
 def _filled(param: Any, tensors: dict[Slot, Any]) -> Any:

@@ -90,7 +90,7 @@ def unbind(g: Builder, self: Value, dim: int) -> tuple[Value, ...]:
 
 @form("select")
 def select(g: Builder, self: Value, dim: int, index: Any) -> Value:
-    return g("Gather", self, g.scalar(index), axis=dim)
+    return g("Gather", self, g.number(index, INT64), axis=dim)
 
 
 @form("slice")
@@ -105,15 +105,45 @@ def narrow_copy(g: Builder, self: Value, dim: int, start: Any, end: Any) -> Valu
 
 @form("diagonal", "diagonal_copy")
 def diagonal(g: Builder, self: Value, offset: Any, dim1: Any, dim2: Any) -> Value:
-    """Its elements, found by their places in both dimensions, which are brought to the front."""
     ((shape, _),) = g.results
+    return _diagonal(g, self, shape[-1], offset, dim1, dim2)
+
+
+def _diagonal(g: Builder, self: Value, size: Any, offset: Any, dim1: Any, dim2: Any) -> Value:
+    """Elements found by their places in both dimensions, which are brought to the front; so many, if that is known."""
     one, other = [(k if d is None else d) % self.ndim for d, k in ((dim1, 0), (dim2, 1))]
     rest = [d for d in range(self.ndim) if d not in (one, other)]
-    steps = g("Range", g.scalar(0), g.scalar(shape[-1]), g.scalar(1))
-    rows, columns = [g("Add", steps, g.scalar(max(0, by))) for by in (-offset, offset)]
-    places = g("Concat", g.unsqueeze(rows, 1), g.unsqueeze(columns, 1), axis=1)
+    first = [max(0, -offset), max(0, offset)]
+    if g.known(size):
+        count = g.scalar(size)
+    else:
+        count = g("Min", *[g.binary("Sub", g.scalar(self.sizes[d]), by) for d, by in zip((one, other), first)])
+    steps = g("Range", g.scalar(0), count, g.scalar(1))
+    places = g("Concat", *[g.unsqueeze(g.binary("Add", steps, by), 1) for by in first], axis=1)
     found = g("GatherND", g.transpose(self, [one, other, *rest]), places)
-    return g("Transpose", found, perm=[*range(1, len(shape)), 0])
+    return g("Transpose", found, perm=[*range(1, self.ndim - 1), 0])
+
+
+@form("diagonal_scatter")
+def diagonal_scatter(g: Builder, self: Value, src: Value, offset: Any, dim1: Any, dim2: Any) -> Value:
+    return g.put(self, _diagonal(g, g.places(self), src.sizes[-1], offset, dim1, dim2), src)
+
+
+@form("slice_scatter")
+def slice_scatter(g: Builder, self: Value, src: Value, dim: int, start: Any, end: Any, step: Any) -> Value:
+    return g.put(self, g.slice(g.places(self), dim, start, end, step), src)
+
+
+@form("roll")
+def roll(g: Builder, self: Value, shifts: Sequence[Any], dims: Sequence[int]) -> Value:
+    """What is moved beyond the end comes first: the shift is taken modulo the size, which may vary."""
+    whole = self if dims else g.reshape(self, (-1,))
+    for shift, dim in zip(shifts, dims or (0,)):
+        size = g("Shape", whole, start=dim, end=dim + 1)
+        first = g("Sub", size, g("Mod", g.ints([shift]), g("Max", size, g.ints([1]))))
+        parts = [g("Slice", whole, *ends, g.ints([dim])) for ends in ((first, size), (g.ints([0]), first))]
+        whole = g("Concat", *parts, axis=dim)
+    return whole if dims else g.reshape(whole, self.sizes)
 
 
 @form("half")
@@ -144,198 +174,7 @@ def triu(g: Builder, self: Value, diagonal: Any) -> Value:
     return g("Trilu", self, g.scalar(diagonal), upper=1)
 
 
-# -- indexing ----------------------------------------------------------------------------------------------------------
-@form("embedding")
-def embedding(g: Builder, weight: Value, indices: Value) -> Value:
-    return g("Gather", weight, indices, axis=0)
-
-
-@form("index_select")
-def index_select(g: Builder, self: Value, index: Value, dim: int) -> Value:
-    return g("Gather", self, index, axis=dim) if self.ndim else self
-
-
-@form("gather")
-def gather(g: Builder, self: Value, index: Value, dim: int) -> Value:
-    if self.ndim and index.ndim:
-        return g("GatherElements", self, index, axis=dim)
-    ((shape, _),) = g.results
-    return (
-        g.expand(g.reshape(self, (1,)), shape)
-        if shape
-        else g.reshape(g("Gather", self, index, axis=0), shape)
-        if self.ndim
-        else self
-    )
-
-
-@form("take_along", "take_repeatedly", "sort", "sort_stable", "topk", "kthvalue", "median_dim", "cummax", "cummin")
-def take_along(g: Builder, self: Value, dim: int, index: Value, keepdim: bool) -> Value:
-    if not self.ndim:
-        return self
-    out = g("GatherElements", self, index, axis=dim)
-    return out if keepdim else g.squeeze(out, dim)
-
-
-@form("indices")
-def indices(g: Builder, self: Value) -> Value:
-    ((shape, _),) = g.results
-    return g.reshape(self, shape)
-
-
-@form("take")
-def take(g: Builder, self: Value, index: Value) -> Value:
-    return g("Gather", g.reshape(self, (-1,)), index, axis=0)
-
-
-def _without_masks(g: Builder, indices: Sequence[Any]) -> list[Any]:
-    """Indices with the places of its elements for each mask that is known now."""
-    found: list[Any] = []
-    for given in indices:
-        mask = None if given is None or given.dtype != bool else g.initializers.get(given.name)
-        found += [given] if mask is None or not mask.ndim else [g.constant(places) for places in np.nonzero(mask)]
-    return found
-
-
-@form("index")
-def index(g: Builder, self: Value, indices: Sequence[Any]) -> Value:
-    indices = _without_masks(g, indices)
-    places = [i for i, given in enumerate(indices) if given is not None]
-    given = [indices[i] for i in places]
-    if any([v.dtype == bool for v in given]):
-        raise CannotExport("the shape of what a mask picks depends on values: use where() or masked_fill()")
-    if len(places) == 1:
-        return g("Gather", self, given[0], axis=places[0])
-    rest = [d for d in range(self.ndim) if d not in places]
-    if rest and min(rest) < max(places):
-        self = g.transpose(self, [*places, *rest])
-    whole = _joined(g, given)
-    found = g("GatherND", self, whole)
-    before = [d for d in rest if d < places[0]]
-    if before and places == list(range(places[0], places[-1] + 1)):  # the indexed dimensions stay where they were
-        size = max([v.ndim for v in given])
-        count = size + len(rest)
-        order = [*range(size, size + len(before)), *range(size), *range(size + len(before), count)]
-        return g("Transpose", found, perm=order)
-    return found
-
-
-def _joined(g: Builder, indices: Sequence[Value]) -> Value:
-    """Indices broadcast together, as the elements of a last dimension."""
-    total = indices[0]
-    for other in indices[1:]:
-        total = g("Add", total, other)
-    zero = g("Mul", total, g.constant(0, INT64))
-    return g("Concat", *[g("Unsqueeze", g("Add", zero, g.cast(i, INT64)), g.ints([-1])) for i in indices], axis=-1)
-
-
-@form("scatter")
-def scatter(g: Builder, self: Value, index: Value, src: Value, dim: int) -> Value:
-    return g("ScatterElements", self, index, _leading(g, src, index), axis=dim)
-
-
-@form("scatter_value")
-def scatter_value(g: Builder, self: Value, index: Value, dim: int, value: Any) -> Value:
-    return g("ScatterElements", self, index, g.expand(g.number(value, self), index.sizes), axis=dim)
-
-
-@form("scatter_add")
-def scatter_add(g: Builder, self: Value, index: Value, src: Value, dim: int, include_self: Any) -> Value:
-    if include_self is not True:
-        raise CannotExport("scatter without the values that were there")
-    return g("ScatterElements", self, index, _leading(g, src, index), axis=dim, reduction="add")
-
-
-@form("scatter_reduce_sum", "scatter_reduce_prod", "scatter_reduce_extreme")
-def scatter_reduce(
-    g: Builder, self: Value, index: Value, src: Value, dim: int, reduce: Any, include_self: Any
-) -> Value:
-    """Without the values that were there, those that begin are such as change nothing."""
-    name = g.seen()[0].name
-    kind = {"scatter_reduce_sum": "add", "scatter_reduce_prod": "mul"}.get(name) or reduce.removeprefix("a")
-    if not include_self:
-        floats = self.dtype.kind == "f"
-        least, most = (-np.inf, np.inf) if floats else (np.iinfo(self.dtype).min, np.iinfo(self.dtype).max)
-        start = g.expand(g.constant({"add": 0, "mul": 1, "max": least, "min": most}[kind], self.dtype), index.sizes)
-        self = g.like(g("ScatterElements", self, index, start, axis=dim), self)
-    return g("ScatterElements", self, index, _leading(g, src, index), axis=dim, reduction=kind)
-
-
-def _leading(g: Builder, src: Value, index: Value) -> Value:
-    """The part of a source that has the shape of the index."""
-    for dim, (have, want) in enumerate(zip(src.sizes, index.sizes)):
-        if have != want:
-            src = g.slice(src, dim, 0, want)
-    return src
-
-
-@form("index_sum")
-def index_sum(g: Builder, source: Value, index: Value, dim: int, shape: Sequence[Any]) -> Value:
-    zeros = g.expand(g.constant(0, source.dtype), shape)
-    return _scattered(g, zeros, index, source, dim, "add")
-
-
-@form("index_add")
-def index_add(g: Builder, self: Value, index: Value, source: Value, dim: int, alpha: Any) -> Value:
-    if alpha != 1:
-        source = g("Mul", source, g.number(alpha, source))
-    return _scattered(g, self, index, source, dim, "add")
-
-
-@form("index_copy")
-def index_copy(g: Builder, self: Value, index: Value, source: Value, dim: int) -> Value:
-    return _scattered(g, self, index, source, dim, "none")
-
-
-def _scattered(g: Builder, self: Value, index: Value, source: Value, dim: int, reduction: str) -> Value:
-    """Slices of a source written where an index says."""
-    if not index.ndim:
-        index = g.reshape(index, (1,))
-        source = g.reshape(source, [*self.sizes[:dim], 1, *self.sizes[dim + 1 :]])
-    if dim:
-        order = [dim, *[d for d in range(self.ndim) if d != dim]]
-        source = g("Transpose", source, perm=order)
-        self = g.transpose(self, order)
-    out = g("ScatterND", self, g("Unsqueeze", index, g.ints([-1])), source, reduction=reduction)
-    return out if not dim else g("Transpose", out, perm=[*range(1, dim + 1), 0, *range(dim + 1, self.ndim)])
-
-
-@form("index_fill")
-def index_fill(g: Builder, self: Value, index: Value, dim: int, value: Any) -> Value:
-    count = index.sizes[0] if index.ndim else 1
-    shape = [count, *[size for d, size in enumerate(self.sizes) if d != dim]]
-    shape = [*shape[1 : dim + 1], count, *shape[dim + 1 :]]
-    return _scattered(g, self, g.reshape(index, (count,)), g.expand(g.number(value, self), shape), dim, "none")
-
-
-@form("index_put")
-def index_put(g: Builder, self: Value, values: Value, indices: Sequence[Any], accumulate: bool) -> Value:
-    places = [i for i, given in enumerate(indices) if given is not None]
-    given = [indices[i] for i in places]
-    if any([v.dtype == bool for v in given]):
-        if len(indices) == 1 and not accumulate and not values.ndim:
-            mask = g.reshape(given[0], given[0].sizes + (1,) * (self.ndim - given[0].ndim))
-            return g("Where", mask, g.cast(values, self.dtype), self)
-        raise CannotExport("values written where a mask is, other than one number: use where()")
-    rest = [d for d in range(self.ndim) if d not in places]
-    size = max([v.ndim for v in given])
-    before = [d for d in rest if d < places[0]]
-    if before and places != list(range(places[0], places[-1] + 1)):
-        before = []  # the dimensions of the indices come first then
-    whole = _joined(g, given)
-    lead = g("Slice", g("Shape", whole), g.ints([0]), g.ints([-1]))
-    after = [self.sizes[d] for d in rest if d not in before]
-    parts = [g.ints([self.sizes[d] for d in before])] * bool(before) + [lead] + [g.ints(after)] * bool(after)
-    values = g("Expand", values, g("Concat", *parts, axis=0))
-    if before:  # the dimensions of the indices to the front
-        count = size + len(rest)
-        order = [*range(len(before), len(before) + size), *range(len(before)), *range(len(before) + size, count)]
-        values = g("Transpose", values, perm=order)
-    order = [*places, *rest]
-    out = g("ScatterND", g.transpose(self, order), whole, values, reduction="add" if accumulate else "none")
-    return g("Transpose", out, perm=[order.index(d) for d in range(self.ndim)])
-
-
+# -- sorting -----------------------------------------------------------------------------------------------------------
 @form("argsort")
 def argsort(g: Builder, self: Value, dim: int, descending: bool) -> Value:
     if not self.ndim:
@@ -349,11 +188,13 @@ def _top(g: Builder, self: Value, count: Any, dim: int, largest: bool) -> Value:
 
 @form("the indices of topk")
 def top_indices(g: Builder, self: Value, k: Any, dim: int, largest: bool) -> Value:
-    return _int64(_top(g, self, k, dim, largest))
+    return _int64(_top(g, self, k, dim, largest)) if self.ndim else g.scalar(0)
 
 
 @form("the indices of kthvalue")
 def kth_index(g: Builder, self: Value, k: Any, dim: int) -> Value:
+    if not self.ndim:
+        return g.scalar(0)
     if not isinstance(k, int):
         raise CannotExport("kthvalue() of a k that depends on sizes")
     return _int64(g.slice(_int64(_top(g, self, k, dim, False)), dim, k - 1, k))
@@ -363,6 +204,8 @@ def kth_index(g: Builder, self: Value, k: Any, dim: int) -> Value:
 def median_index(g: Builder, self: Value, dim: int, skip_nan: bool) -> Value:
     if skip_nan:
         raise CannotExport("nanmedian(), whose place depends on how many elements are NaN")
+    if not self.ndim:
+        return g.scalar(0)
     one, two = g.ints([1]), g.ints([2])
     k = g("Div", g("Add", g.ints([self.sizes[dim]]), one), two)
     smallest = _int64(g("TopK", g.ordered(self), k, outputs=2, axis=dim, largest=0, sorted=1)[1])
@@ -454,9 +297,10 @@ def sum_to(g: Builder, self: Value, shape: Sequence[Any]) -> Value:
 
 @form("all or any")
 def all_or_any(g: Builder, self: Value, ufunc: Any, dims: Any, keepdim: bool) -> Value:
+    """Of no elements, all are true, and none is: the extremes of none are the highest and lowest integers."""
     op = "ReduceMin" if ufunc is np.logical_and else "ReduceMax"
     true = g.like(g.cast(g.cast(self, bool), np.int32), self)
-    return g.cast(reduced(g, op, true, dims, keepdim), bool)
+    return g("Greater", reduced(g, op, true, dims, keepdim), g.constant(0, np.int32))
 
 
 @form("count_nonzero")
@@ -523,38 +367,6 @@ def std_mean(g: Builder, self: Value, dim: Any, correction: Any, keepdim: bool) 
 def cumsum(g: Builder, self: Value, dim: int, reverse: bool) -> Value:
     self = g.cast(self, g.results[0][1])
     return g("CumSum", self, g.scalar(dim), reverse=int(reverse)) if g.results[0][0] else self
-
-
-@form("bags")
-def bags(
-    g: Builder, indices: Value, offsets: Value | None, include_last: bool, padding: Any, dtype: Any
-) -> tuple[Value, ...]:
-    """Bags of one length each, the rows of a matrix of indices; or of several, by where they begin."""
-    if padding is not None or include_last:
-        given = "include_last_offset=True" if include_last else f"padding_idx={padding}"
-        raise CannotExport(f"{given} leaves out indices by their values: give bags without these")
-    if offsets is not None:
-        return _bags_from(g, indices, g.cast(offsets, INT64), dtype)
-    count, length = indices.sizes
-    numbers = g("Range", g.scalar(0), g.scalar(count), g.scalar(1))
-    bag = g.reshape(g.expand(g("Unsqueeze", numbers, g.ints([1])), (count, length)), (-1,))
-    counts = g.expand(g.scalar(length), (count,))
-    divisors = g.cast(g.unsqueeze(counts, 1), dtype)
-    flat = g.reshape(g.cast(indices, INT64), (-1,))
-    kept = g("Range", g.scalar(0), g("Size", indices), g.scalar(1))
-    return flat, bag, counts, numbers, kept, divisors
-
-
-def _bags_from(g: Builder, indices: Value, offsets: Value, dtype: Any) -> tuple[Value, ...]:
-    """The bag of an index is how many have begun by then, less one."""
-    positions = g("Range", g.scalar(0), g("Size", indices), g.scalar(1))
-    begun = g.cast(g("GreaterOrEqual", positions, g("Unsqueeze", offsets, g.ints([1]))), INT64)
-    bag = g("Sub", g("ReduceSum", begun, g.ints([0]), keepdims=0), g.scalar(1))
-    ends = g("Concat", g.slice(offsets, 0, 1, 2**63 - 1), g("Shape", indices), axis=0)
-    counts = g("Sub", ends, offsets)
-    divisors = g.cast(g.unsqueeze(g("Max", counts, g.ints([1])), 1), dtype)
-    full = g("Reshape", g("NonZero", counts), g.ints([-1]))
-    return g.cast(indices, INT64), bag, counts, full, positions, divisors
 
 
 # -- running results ---------------------------------------------------------------------------------------------------

@@ -61,8 +61,8 @@ def _node(op: str, kind: Any = None) -> Form:
 
 
 _ONE_NODE = """
-    abs Abs   acos Acos   acosh Acosh   asin Asin   asinh Asinh   atan Atan   atanh Atanh   ceil Ceil   cos Cos   cosh Cosh
-    erf Erf   exp Exp   floor Floor   log Log   neg Neg   reciprocal Reciprocal   round Round   sigmoid Sigmoid
+    abs Abs   acos Acos   acosh Acosh   asin Asin   asinh Asinh   atan Atan   atanh Atanh   cos Cos   cosh Cosh
+    erf Erf   exp Exp   log Log   neg Neg   reciprocal Reciprocal   sigmoid Sigmoid
     sin Sin   sinh Sinh   sqrt Sqrt   tan Tan   tanh Tanh   hardswish HardSwish   mish Mish
     isnan IsNaN   isinf IsInf   softsign Softsign   sub Sub   div Div   pow Pow
     eq Equal   matmul MatMul

@@ -19,8 +19,8 @@ from ..static._instructions import settled
 from ..static._number_expressions import Expression
 from ..static._size_expressions import Axis, Size, Varying
 from ..static._sizes import General
-from . import _elementwise, _grid, _networks, _shapes  # noqa: F401  (fill the table)
-from ._builder import INT64, Builder, CannotExport, Seen, Value
+from . import _elementwise, _grid, _indexing, _networks, _pooling, _shapes  # noqa: F401  (fill the table)
+from ._builder import Builder, CannotExport, Seen, Value
 from ._table import by_position, forms, reads_of, takes_many
 
 _CALLED = {
@@ -33,6 +33,11 @@ _CALLED = {
     "the indices of records": "cummax or cummin",
     "rows of at most a norm": "embedding",
     "bags": "embedding_bag",
+    "the coordinates of what is not zero": "nonzero",
+    "repeats": "repeat_interleave",
+    "the maxima of bags": "embedding_bag",
+    "the indices of adaptive_max_pool": "adaptive_max_pool",
+    "the indices of fractional_max_pool": "fractional_max_pool",
     "dropout noise": "dropout",
     "the rows of maxima": "embedding_bag",
     "pad_end": "convolution with padding='same'",
@@ -101,6 +106,8 @@ class Translation:
             self.builder.path = general.paths[number]
             self._translate(number, instruction)
         self.builder.path = ""
+        for slot in general.results:
+            self._attempt("a result", "", [slot], [], lambda slot=slot: self._value(slot))
         self.problems = self._problems()
         if not self.problems:
             self.results = [self._value(slot) for slot in general.results]
@@ -278,8 +285,8 @@ class Translation:
         read = [True] * len(called.inputs) if many else [name in wanted for name in row.inputs]
         values = [self._operand(called, k) if r else None for k, (_, r) in enumerate(zip(called.inputs, read))]
         arrays = [self._array(called, k) for k in range(len(called.inputs))]
-        if not isinstance(row, Row) or any([a is None for a in arrays]):
-            return values
+        if not isinstance(row, Row) or row.view or any([a is None for a in arrays]):
+            return values  # a view may be of places, which are no elements
         dtypes = [array.dtype for array in settled(row, arrays)]
         return [None if v is None else self.builder.cast(v, d) for v, d in zip(values, dtypes)]
 
@@ -357,10 +364,8 @@ class Translation:
     def _inside(self, base: Slot, chain: Sequence[tuple[Called, Slot]], new: Value) -> Value:
         """The value of *base* with *new* written where a chain of views of it leads."""
         g, whole = self.builder, self._value(base)
-        flat = g.reshape(whole, (-1,))
-        places = g("Range", g.scalar(0), g("Size", whole), g.scalar(1))
         kept = dict(self._values), dict(self._made_at)
-        self._values[base] = g.reshape(places, whole.sizes)
+        self._values[base] = g.places(whole)
         for called, slot in chain:  # the same views of the places
             for output, value in zip(called.outputs, self._written_out(called)):
                 value.shape = self.general.shapes[output]
@@ -368,8 +373,7 @@ class Translation:
                 self._made_at[output] = self._writes.get(self.trace._owners[output], 0)
             index = self._values[slot]
         self._values, self._made_at = kept
-        index = g.cast(g.reshape(index, (-1, 1)), INT64)
-        return g.reshape(g("ScatterND", flat, index, g.reshape(new, (-1,))), whole.sizes)
+        return g.put(whole, index, new)
 
     # -- what is missing -----------------------------------------------------------------------------------------------
     def _problems(self) -> list[Problem]:

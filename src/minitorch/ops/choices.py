@@ -62,8 +62,8 @@ _masked_fill_tensor = op("masked_fill_tensor", "MaskedFillBackward1", _masked_fi
                          value=lambda F, g, mask: F.keep(g, mask))  # fmt: skip
 
 
-@choice("where", fits=False)
-def _nonzero(self: np.ndarray) -> tuple[np.ndarray, ...]:
+@choice("the coordinates of what is not zero", fits=False)
+def coordinates(self: np.ndarray) -> tuple[np.ndarray, ...]:
     return np.atleast_1d(self).nonzero()
 
 
@@ -97,7 +97,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     if not isinstance(condition, _runtime.Tensor):
         raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
     if input is None and other is None:
-        return tuple([_runtime.severed("where", i, condition) for i in _nonzero(condition)])
+        return tuple([_runtime.severed("where", i, condition) for i in coordinates(condition)])
     kind = condition._array.dtype
     if kind.kind != "b":
         if kind != np.uint8:

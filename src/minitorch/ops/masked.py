@@ -12,6 +12,7 @@ from .._errors import broadcast_problem, scalar_name
 from .._kernels.scatter import ALL, add_along
 from .._op import op
 from .._runtime import deliver, severed, traced, wrap
+from .choices import coordinates
 from .index import outside
 
 if TYPE_CHECKING:
@@ -295,15 +296,10 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     """
     array_of("nonzero", input)
     if flag(as_tuple, "as_tuple"):
-        return tuple([severed("nonzero", place, input) for place in _nonzero(input)])
+        return tuple([severed("nonzero", place, input) for place in coordinates(input)])
     if out is not None:
         return deliver("nonzero", lambda: nonzero(input), (), out)
     return severed("nonzero", _places(input), input)
-
-
-@choice("the coordinates of what is not zero", fits=False)
-def _nonzero(self: np.ndarray) -> tuple[np.ndarray, ...]:
-    return np.atleast_1d(self).nonzero()
 
 
 @choice("nonzero", fits=False)

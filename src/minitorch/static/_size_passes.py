@@ -171,7 +171,7 @@ def copied(array: np.ndarray) -> np.ndarray:
 
 
 class Redrawn:
-    """Makes other values of some: drawn from these, of either sign, and zero; integers in order stay so.
+    """Makes other values of some: drawn from these, of either sign, zero and one; integers in order stay so.
 
     Those of number 0 and 1 are extreme: none is positive or true, or all are.
     """
@@ -183,7 +183,7 @@ class Redrawn:
         kind = array.dtype.kind
         own = abs(array.ravel()) if kind == "f" else array.ravel()
         zeros = np.zeros(1 + len(own) // 4, array.dtype)
-        none, every = {"b": ([zeros], [zeros == 0]), "f": ([-own, zeros], [own])}.get(kind, ([zeros], [own]))
+        none, every = {"b": ([zeros], [zeros == 0]), "f": ([-own, zeros], [own])}.get(kind, ([zeros], [own, zeros + 1]))
         values = none if self.number == 0 else every if self.number == 1 else [*none, *every]
         found = array.copy("K")
         found[...] = self.draw.choice(np.concatenate(values), array.shape)
