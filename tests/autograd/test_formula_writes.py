@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import minitorch as torch
 from minitorch.autograd import Tape, grad
+from minitorch.autograd._formula_check import agree
 
 HERE, ELSEWHERE = [0.3, 0.8, 1.1], [0.9, 0.2, 0.6]
 
@@ -212,3 +214,136 @@ def test_sizes_that_depend_on_values_are_said_where_python_reads_them(read: Any)
     with Tape() as tape:
         y = x.sum() * read(x * 2)
     assert not tape.formula(of=y).notes
+
+
+def test_sizes_that_depended_on_values_before_a_write_are_said() -> None:
+    x = leaf(HERE)
+    with Tape() as tape:
+        z = x[x > 0.7]
+        z.copy_(x.sum())
+        y = z.sum()
+    assert tape.formula(of=y).notes == ["(2,): a size that depends on values, read by Python, as recorded"]
+
+
+def test_a_write_that_nothing_tells_is_refused() -> None:
+    x = leaf(HERE)
+    with Tape() as tape:
+        y = x * 2
+        y.detach().numpy()[...] = 3
+        z = (y * x).sum()
+    with pytest.raises(RuntimeError, match=r"read for y does not give what was recorded.*clone"):
+        tape.formula(of=z)
+
+
+def test_what_differs_by_rounding_alone_is_not_refused() -> None:
+    x = torch.tensor([1e8, 3e8], requires_grad=True)
+    with Tape() as tape:
+        y = x * 1
+        y.add_(1).sub_(x)
+        z = y.sum()
+    assert (z.item(), tape.formula(of=z)["y"]) == (0, "2")
+
+
+def test_a_leaf_that_is_written_after_the_block_has_the_values_that_it_has_now() -> None:
+    x = leaf(HERE)
+    with Tape() as tape:
+        y = x.clone()
+        y.mul_(2)
+        z = y.sum()
+    with torch.no_grad():
+        x.fill_(1)
+    assert tape.formula(of=z).evaluate()["y"].item() == 6
+
+
+def test_what_agrees() -> None:
+    some = np.array([1.0, np.nan, 2.0])
+    assert agree(some, some, 2.0)
+    assert agree(np.array([1.0, 5.0, 2.0]), some, 2.0)  # finite where the function is not
+    assert not agree(np.array([1.0, np.nan, 2.001]), some, 2.0)
+    assert agree(np.array([1.0, np.nan, 2.001]), some, 1e12)
+    assert not agree(some[:2], some, 2.0)
+    assert not agree(np.array([1, 2]), np.array([1, 3]), 3.0)
+
+
+def test_writes_to_elements_that_share_a_place_are_refused() -> None:
+    x = leaf(HERE)
+    with Tape() as tape:
+        e = x.sum().detach().expand(4)
+        with pytest.warns(UserWarning, match="on expanded tensors"):
+            e[torch.tensor([0])] = 3.0
+        y = (e * x.sum()).sum()
+    with pytest.raises(RuntimeError, match=r"several elements are one place of memory.*clone"):
+        tape.formula(of=y)
+    with Tape() as tape:
+        e = x.detach().clone()
+        e.as_strided((2, 2), (1, 1)).fill_(2.0)
+        y = (e * x).sum()
+    with pytest.raises(RuntimeError, match=r"several elements are one place of memory.*clone"):
+        tape.formula(of=y)
+
+
+def test_a_number_may_be_written_to_elements_that_share_a_place() -> None:
+    x = leaf(HERE)
+    with Tape() as tape:
+        e = torch.ones(1, dtype=torch.float64).expand(3)
+        e.fill_(2.0)
+        y = (e * x).sum()
+    assert tape.formula(of=y).evaluate(x=torch.tensor(ELSEWHERE))["y"].item() == pytest.approx(3.4)
+
+
+@pytest.mark.parametrize("make", [torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW])
+def test_an_optimizer_that_steps_in_the_block_is_said(make: Any) -> None:
+    x = leaf(HERE)
+    optimizer = make([x], lr=0.1)
+    with Tape() as tape:
+        (x * x).sum().backward()
+        optimizer.step()
+        y = x.sin().sum()
+    formula = tape.formula(of=y)
+    assert formula.notes == ["c: written by what is no operation of the block, as recorded"]
+    assert torch.equal(formula.evaluate()["y"], y.detach())
+    assert torch.allclose(formula.evaluate()["dy/dx"], x.detach().cos())
+
+
+def test_a_leaf_that_got_another_shape_has_no_derivative() -> None:
+    x = torch.tensor([[1.0, 2.0, 3.0]], requires_grad=True)
+    with Tape() as tape:
+        y = x * 2
+        with torch.no_grad():
+            x.t_()
+        z = y.sum() + (x * x).sum()
+    with pytest.raises(RuntimeError, match=r"has got another shape.*Take a view"):
+        tape.formula(of=z)
+
+
+def test_a_formula_that_is_made_in_the_block_is_no_part_of_it() -> None:
+    x = leaf(HERE)
+    with Tape() as tape:
+        y = x.clone()
+        y.mul_(x)
+        count = len(tape)
+        texts = {str(tape.formula()) for _ in range(2)}
+    assert len(tape) == count
+    assert len(texts) == 1
+
+
+SMALL, UNSIGNED = torch.tensor([100, 50, -128], dtype=torch.int8), torch.tensor([3, 200, 0], dtype=torch.uint8)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x + SMALL.float() * 200, lambda x: -UNSIGNED.float() - x, lambda x: x * SMALL * SMALL,
+        lambda x: x * (SMALL * 100).float() * 2, lambda x: x / SMALL / UNSIGNED, lambda x: x * UNSIGNED.neg().float() * 0.5,
+        lambda x: SMALL.float() + UNSIGNED + x, lambda x: 2 * x * (3 * SMALL) * (3 * SMALL), lambda x: (SMALL * 100) / 3 + x,
+        lambda x: SMALL * x * UNSIGNED, lambda x: -(UNSIGNED + 100).float() * x,
+    ],
+)  # fmt: skip
+def test_small_integers_wrap_as_they_did(f: Any) -> None:
+    x = leaf(HERE)
+    with Tape() as tape:
+        y = f(x)
+    (g,) = grad(y, x, torch.ones_like(y), retain_graph=True)
+    found = tape.formula(of=y).evaluate()
+    assert torch.allclose(found["y"], y.detach(), equal_nan=True)
+    assert torch.allclose(found["dL/dx"], g, equal_nan=True)

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._dtypes import result_dtype
 from ._loose import is_loose
-from ._masks import chosen_of, mask_of, uncast
+from ._masks import chosen_of, mask_of, uncast, uncast_factors, uncast_terms, wraps
 
 Shape = tuple[int, ...]
 Number = int | float
@@ -184,8 +184,7 @@ class Algebra:
             factors = [*common.values(), (self.sum(rest, 0, broadcast([e for e, _ in rest]), dtype), 1)]
             return self.product(1, factors, broadcast([e for e, _ in parts]), dtype)
         parts.sort(key=lambda part: part[0].serial)
-        if any([uncast(e) is e for e, _ in parts]):  # beside floats, integers become floats by themselves
-            parts = [(uncast(e) if uncast(e).dtype.kind in "iu" and isinstance(c, int) else e, c) for e, c in parts]
+        parts = uncast_terms(parts, number)
         args, coefficients = zip(*parts)
         shape = broadcast(args)
         return self._made("sum", None, args, coefficients, number, shape, dtype)
@@ -269,6 +268,9 @@ class Algebra:
             e = uncast(e)
             if e.kind == "number":
                 number *= power(e.number, n)
+            elif wraps(e):
+                entry = found.setdefault(e.serial, [e, 0])
+                entry[1] += n
             elif e.kind == "product" and foldable(e, n) and (self._merges(e, merged) or len(e.args) == 1):
                 merged += len(e.args)
                 number *= e.number**n
@@ -322,6 +324,7 @@ class Algebra:
         """The same of factors that are collected; its shape is what theirs make."""
         if not args:
             return self.constant(number, (), dtype)
+        args, exponents = uncast_factors(args, exponents, dtype)
         above = [i for i, n in enumerate(exponents) if n > 0] or range(len(args))
         above = [i for i in above if args[i].shape] or above  # 0-d tensors do not promote others
         if not any([args[i].floats for i in above]):  # of bools and integers the first is made a float

@@ -17,6 +17,7 @@ from .._stories import is_freed
 from .._tape import NEVER, AccumulateGrad
 from .._views import current_node
 from ._expressions import Expression
+from ._formula_check import must_agree
 from ._formula_names import Names, derivative, second_derivative
 from ._formula_reading import Reading, Watch, leaves_of, uses
 from ._formula_scope import Own, Scope, values_of
@@ -246,12 +247,13 @@ def count(text: str) -> int:
 
 # -- making one --------------------------------------------------------------------------------------------------------
 class Output(NamedTuple):
-    """A value or derivative: the name of its line, that name as LaTeX, and what it is."""
+    """A value or derivative: the name of its line, that name as LaTeX, what it is, and the Tensor that was recorded."""
 
     name: str
     latex: str
     expression: Expression
     value: bool
+    recorded: Any
 
 
 def formula(tape: Tape, of: Any, order: int, gradient: Any) -> Formula:
@@ -292,7 +294,10 @@ def formula(tape: Tape, of: Any, order: int, gradient: Any) -> Formula:
     second = {ij: reading.expression_of(g) for ij, g in passes.second.items() if g is not None}
     outputs, names = outputs_of(reading, roots, values, passes, first, second)
     names.notes += notes_of_numbers(tape, roots) + notes_of_sizes(tape, reading, roots)
-    return Formula(outputs, names, reading, values[0].dtype)
+    made = Formula(outputs, names, reading, values[0].dtype)
+    if not reading.own:
+        must_agree(tape, made, {o.name: o.recorded for o in outputs}, [*forward, *passes.events])
+    return made
 
 
 class Passes:
@@ -349,7 +354,11 @@ class Passes:
 
     def _grad(self, outputs: Any, starts: list[Any], inputs: list[Any]) -> list[Any]:
         try:
-            return list(grad(list(outputs), inputs, starts, create_graph=True, allow_unused=True))
+            found = list(grad(list(outputs), inputs, starts, create_graph=True, allow_unused=True))
+            must_have_sizes(found, inputs)
+            return found
+        except (IndexError, ValueError) as error:
+            raise RuntimeError(f"formula(): {RESHAPED}") from error
         except RuntimeError as error:
             if not is_freed(error):
                 raise
@@ -357,6 +366,19 @@ class Passes:
                 "formula(): the derivatives take what a backward pass has freed: make the formula before backward(), call "
                 "backward(retain_graph=True), or take the function alone, formula(order=0)"
             ) from error
+
+
+RESHAPED = (
+    "the derivatives cannot be computed: a tensor has got another shape, by `.data = ...` or in place, since something was "
+    "computed of it. Take a view instead"
+)
+
+
+def must_have_sizes(gradients: list[Any], leaves: list[Any]) -> None:
+    """Raise where a gradient has not the size of its leaf."""
+    for g, leaf in zip(gradients, leaves):
+        if g is not None and g._array.size != leaf._array.size:
+            raise RuntimeError(f"formula(): {RESHAPED}")
 
 
 def outputs_of(
@@ -373,19 +395,19 @@ def outputs_of(
     used = [*values, *starts, *first.values(), *second.values()]
     names = Names(reading, used, given, [head for head in met if head >= 0])
     total = names.roots[0] if passes.own and len(roots) == 1 else names.free("L")
-    outputs = [Output(name, latex_name(name), e, True) for name, e in zip(names.roots, values)]
-    for root, start in zip(names.roots, starts):
-        outputs.append(Output(*derivative(total, root, len(roots) == 1), start, False))
+    outputs = [Output(name, latex_name(name), e, True, root) for name, e, root in zip(names.roots, values, roots)]
+    for root, start, given_start in zip(names.roots, starts, passes.starts):
+        outputs.append(Output(*derivative(total, root, len(roots) == 1), start, False, given_start))
     shown = [i for i, head in enumerate(heads) if head in names.of]
     for i in shown if passes.first else []:
         zero = reading.algebra.constant(0, passes.leaves[i]._array.shape, passes.leaves[i]._array.dtype)
         name, latex = derivative(total, names.of[heads[i]], len(shown) == 1)
-        outputs.append(Output(name, latex, first.get(i, zero), False))
+        outputs.append(Output(name, latex, first.get(i, zero), False, passes.first[i]))
     for (i, j), e in second.items():
         if i in shown and j in shown:
             direction = names.of[along[i]] if i in along else None
             name, latex = second_derivative(total, names.of[heads[i]], names.of[heads[j]], direction, len(shown) == 1)
-            outputs.append(Output(name, latex, e, False))
+            outputs.append(Output(name, latex, e, False, passes.second[i, j]))
     if not passes.own and passes.first and not starts:
         seeds = [names.of.get(by_leaf.get(mark_of(seed), -1)) for kind, seed in passes.seeds if kind == "gradient"]
         names.notes[:0] = [f"{seed} = d{total}/d{root}" for seed, root in zip(seeds, names.roots) if seed]
@@ -497,7 +519,7 @@ def notes_of_sizes(tape: Tape, reading: Reading, roots: Any) -> list[str]:
     """Notes on the sizes that Python read and that depend on values."""
     end = end_of(tape, roots)
     found = [reading.known(_runtime.wrap(array)) for number, array in tape._sized if number <= end]
-    sizes = dict.fromkeys([e.shape for e in found if e is not None and e.loose])
+    sizes = dict.fromkeys([e.shape for e in found if e is not None and e.loose] + reading.fixed)
     return [f"{shape}: a size that depends on values, read by Python, as recorded" for shape in sizes]
 
 

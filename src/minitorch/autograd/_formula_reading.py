@@ -85,7 +85,7 @@ class Reading(Values):
     def __init__(self, names: dict[Any, str], leaves: Iterable[tuple[Any, np.ndarray]] = ()) -> None:
         super().__init__(names, leaves)
         self.functions: dict[str, Any] = {}
-        self._own: dict[Any, str] = {}
+        self.own: dict[Any, str] = {}  # functions of the user's, and their names
         self.arrays: set[tuple[str, str]] = set()
         self.tuples: set[str] = set()  # rows whose ``dim`` is a tuple
         self.users: dict[int, Expression] = {}
@@ -274,13 +274,13 @@ class Reading(Values):
 
     def function(self, name: str, call: Any, key: Any) -> str:
         """The name by which texts call a function of the user's: numbered, if something else has its own."""
-        if key not in self._own:
+        if key not in self.own:
             chosen, number = name, 0
             while chosen in self.functions or chosen in rows or chosen in RESERVED or public(chosen) is not None:
                 number += 1
                 chosen = f"{name}{number}"
-            self._own[key], self.functions[chosen] = chosen, call
-        return self._own[key]
+            self.own[key], self.functions[chosen] = chosen, call
+        return self.own[key]
 
     # -- writes
     def overwrite(self, tensor: Any, out: Any) -> None:

@@ -16,7 +16,7 @@ from .. import _runtime
 from .._identity import owner
 from .._records import name_of
 from .._tape import AccumulateGrad, Output
-from .._views import current_node
+from .._views import current_node, overlapping
 from ._expressions import Algebra, Expression, Number
 from ._formula_memory import NEVER, Region, Regions, Step, by_steps, take_by
 from ._formula_places import replaced
@@ -66,6 +66,7 @@ class Values:
         self._then: dict[int, np.ndarray] = {}
         self._alive: list[Any] = []
         self.regions = Regions()
+        self.fixed: list[Any] = []  # shapes that depended on values, until a write
         self._now = 0
 
     # -- what a tensor is
@@ -264,9 +265,12 @@ class Values:
         """Values were written into the memory that an array shows."""
         self._now += 1  # what was read for this is from before
         made = self.algebra.fitted(made, *layout_of(array))
+        array, made = self._apart(array, made)
         region = self.regions.find(array)
         if region is None:
             region = self.regions.add(array, made) if array.size else Region(array, made)
+        elif region.value is not None and region.value.loose and not (made.loose and region.home is array):
+            self.fixed.append(region.home.shape)
         steps = self.regions.steps(region, array, None)
         if steps is None or region.value is None:
             raise RuntimeError(
@@ -287,6 +291,18 @@ class Values:
             other.value, other.written = None, self._now
         self.set(region.home, whole, root_node)
         self.set(array, made, node)
+
+    def _apart(self, array: np.ndarray, made: Expression) -> tuple[np.ndarray, Expression]:
+        """An array of which each element has a memory place of its own, and what is written there."""
+        if not array.size or not overlapping(array):
+            return array, made
+        first = array[tuple([slice(1 if step == 0 else None) for step in array.strides])]
+        if made.kind != "number" or overlapping(first):
+            raise RuntimeError(
+                f"formula(): a write into a tensor of shape {array.shape}, of which several elements are one place of memory, "
+                "is not followed: write into a clone()"
+            )
+        return first, self.algebra.constant(made.number, *layout_of(first))
 
     def parameter(self, name: str, value: Any, refs: list[Expression], count: int) -> Any:
         """A parameter as it is written."""

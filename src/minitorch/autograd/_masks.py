@@ -13,6 +13,39 @@ def uncast(e: Expression) -> Expression:
     return e.args[0] if e.kind == "call" and e.head == "to" and not e.args[0].floats else e
 
 
+def wraps(e: Expression) -> bool:
+    """Whether it is of small integers, which wrap elsewhere where they are computed with in another order."""
+    return e.dtype is not None and e.dtype.kind in "iu" and e.dtype.itemsize < 8
+
+
+def uncast_terms(parts: list[tuple[Expression, Number]], number: Number) -> list[tuple[Expression, Number]]:
+    """The terms of a sum of floats, in which integers become floats by themselves."""
+    if all([uncast(e) is not e for e, _ in parts]):
+        return parts
+    small = [c for e, c in parts if wraps(uncast(e))]
+    alone = small == [1] or (small == [-1] and any([c > 0 for _, c in parts]))
+    found = []
+    for e, c in parts:
+        bare = uncast(e)
+        by_itself = bare.dtype.kind in "iu" and isinstance(c, int) and (not wraps(bare) or (alone and not number))
+        found.append((bare if by_itself else e, c))
+    return found
+
+
+def uncast_factors(args: Any, exponents: Any, dtype: Any) -> tuple[Any, Any]:
+    """The factors of a product of floats: small integers behind those beside which they become floats by themselves."""
+    if not any([wraps(a) for a in args]):
+        return args, exponents
+    pairs = sorted(zip(args, exponents), key=lambda pair: wraps(pair[0]))
+    below = sum([n < 0 for _, n in pairs])
+    alone = [n == 1 or (n == -1 and below == 1) for _, n in pairs]
+    made = [
+        a if not wraps(a) or by_itself else a.algebra.fitted(a, a.shape, dtype)
+        for (a, _), by_itself in zip(pairs, alone)
+    ]
+    return made, [n for _, n in pairs]
+
+
 def mask_of(e: Expression) -> tuple[Expression, list[tuple[Expression, Number]]] | None:
     """The condition under which an expression is not zero, and the factors that it is then."""
     factors = list(zip(e.args, e.params)) if e.kind == "product" else [(e, 1)]

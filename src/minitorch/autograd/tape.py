@@ -287,14 +287,14 @@ class Tape(Shown, Observer):
         RuntimeError
             If the block is empty, the graph was freed by ``backward()`` (make the formula before, or keep it by
             ``backward(retain_graph=True)``), or a result was not recorded on this tape, or was
-            written in place since.
+            written in place since, or a write of the block could not be followed.
 
         Notes
         -----
         The identities are those of real numbers wherever both sides exist, as in any algebra program: ``exp(log(x))`` is
-        written ``x`` and ``x*y/y`` is, so a formula may have a value where the function gives NaN or an infinity, and round
-        (or overflow) elsewhere than it. Where the function is finite the two agree within rounding. What backward formulas
-        choose by a condition is a choice in the formula, what they multiply by a mask is a product.
+        written ``x``, ``x*y/y`` is, and ``0*x`` is 0, so a formula may have a value where the function gives NaN or an
+        infinity, and round (or overflow) elsewhere than it. Where the function is finite the two agree within rounding. What
+        backward formulas choose by a condition is a choice in the formula, what they multiply by a mask is a product.
 
         Examples
         --------
@@ -314,7 +314,11 @@ class Tape(Shown, Observer):
         """
         from ._formula import formula
 
-        return formula(self, of, order, gradient)
+        token = _recording.set(())  # what it computes is no part of the block
+        try:
+            return formula(self, of, order, gradient)
+        finally:
+            _recording.reset(token)
 
     # -- backward
     def backward(

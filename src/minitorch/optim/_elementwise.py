@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes, _runtime
-from .._modes import inference_mode_on
+from .._modes import inference_mode_on, observers
 from .._tape import AccumulateGrad, next_position
-from .._views import INFERENCE_WRITE, Edits, edits_of
+from .._views import INFERENCE_WRITE, Edits, edits_of, tell_edit
 from .optimizer import Optimizer, evaluated
 
 BLOCK = 1 << 16
@@ -186,6 +186,9 @@ class Plan:
 
     def note_edits(self) -> None:
         """Note that all parameters are about to be written: ``_views.edited`` for many at once."""
+        if observers:
+            for param in self.params:
+                tell_edit(param)
         position = next_position()
         for edits in self.edits:
             if edits.watchers is not None:
