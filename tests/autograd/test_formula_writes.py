@@ -244,6 +244,16 @@ def test_what_differs_by_rounding_alone_is_not_refused() -> None:
     assert (z.item(), tape.formula(of=z)["y"]) == (0, "2")
 
 
+@pytest.mark.parametrize("order", [0, 1])
+def test_what_differs_by_rounding_that_grows_is_not_refused(order: int) -> None:
+    x = torch.tensor([0.3, 0.4], requires_grad=True)
+    with Tape() as tape:
+        y = x.clone()
+        for _ in range(30):  # a chaotic sequence
+            y.copy_(3.9 * y * (1 - y))
+    assert tape.formula(of=y, order=order)["y"]
+
+
 def test_a_leaf_that_is_written_after_the_block_has_the_values_that_it_has_now() -> None:
     x = leaf(HERE)
     with Tape() as tape:

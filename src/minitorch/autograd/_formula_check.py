@@ -44,7 +44,10 @@ def must_agree(tape: Tape, formula: Formula, recorded: dict[str, Any], events: I
         raise RuntimeError(f"formula(): the expressions that were read cannot be evaluated: {NOT_FOLLOWED}") from error
     largest = max([_largest(t) for call in calls for t in (*call.inputs, *call.outputs)], default=0.0)
     for name, tensor in recorded.items():
-        if tensor is not None and not agree(values[name]._array, tensor._array, largest):
+        if tensor is None or agree(values[name]._array, tensor._array, largest):
+            continue
+        spread = spread_of(formula, name, values[name]._array)
+        if spread is not None and not agree(values[name]._array, tensor._array, largest, 1000 * spread):
             raise RuntimeError(
                 f"formula(): the expression that was read for {name} does not give what was recorded: {NOT_FOLLOWED}"
             )
@@ -63,19 +66,44 @@ def is_changed(tape: Tape, formula: Formula) -> bool:
     return tape._end is not None and any([alias.edits.position < tape._end for alias in aliases])
 
 
-def agree(found: np.ndarray, recorded: np.ndarray, largest: float) -> bool:
-    """Whether two results are one but for rounding, of numbers as large as *largest*.
+def spread_of(formula: Formula, name: str, found: np.ndarray) -> float | None:
+    """How far a result moves where all values move by a rounding; None where it is not known."""
+    spread = 0.0
+    for seed in range(3):
+        draw = np.random.RandomState(seed)
+        near = {
+            n: (t._array * (1 + 4 * np.finfo(t._array.dtype).eps * draw.choice([-1, 1], t._array.shape))).astype(
+                t._array.dtype
+            )
+            for n, t in formula.names.items()
+            if t._array.dtype.kind == "f"
+        }
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                moved = formula.evaluate(**near)[name]._array
+        except (TypeError, ValueError, RuntimeError, IndexError):
+            return None
+        if moved.shape != found.shape:
+            return None
+        away = np.abs(moved.astype(np.float64) - found)
+        spread = max(spread, float(away.max(initial=0, where=np.isfinite(away))))
+    return spread
+
+
+def agree(found: np.ndarray, recorded: np.ndarray, largest: float, spread: float = 0.0) -> bool:
+    """Whether two results are one but for rounding, of numbers as large as *largest*, which moves them by *spread*.
 
     The identities of a formula are those of numbers, so it may be finite where what was recorded is not.
     """
     if found.shape != recorded.shape:
         return False
     if recorded.dtype.kind != "f":
-        return np.array_equal(found, recorded)
+        return spread > 0 or np.array_equal(found, recorded)
     eps = float(np.finfo(recorded.dtype).eps)
     a, b = found.astype(np.float64), recorded.astype(np.float64)
     known = np.isfinite(a) & np.isfinite(b)
-    bound = eps**0.4 * np.abs(b).max(initial=0, where=known) + 1000 * eps * max(largest, 1.0)
+    bound = eps**0.4 * np.abs(b).max(initial=0, where=known) + 1000 * eps * max(largest, 1.0) + spread
     return bool((np.abs(a - b)[known] <= bound).all())
 
 
