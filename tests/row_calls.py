@@ -46,6 +46,9 @@ def rows_of(family: str, wanted: Callable[[_op.Row], Any]) -> Iterator[_op.Row]:
             yield row
 
 
+WITH_STATISTICS = {"normalized_backward", "standardized_backward", "standardized_bend"}
+
+
 @dataclass(frozen=True)
 class Call:
     """A row with inputs and constants.
@@ -80,7 +83,12 @@ class Call:
         return Call(self.row, tuple([np.asarray(a) for a in inputs]), self.params)
 
     def varied(self, numbers: np.ndarray) -> Call:
-        """The same with other values: an elementwise row's in another order, another row's scaled down."""
+        """The same with other values: an elementwise row's in another order, another row's scaled down.
+
+        Statistics beside what they were computed from would no longer be its own: rows that take them stay as they are.
+        """
+        if self.row.name in WITH_STATISTICS:
+            return self
         places, scale = (numbers * 4).astype(int), 0.75 + numbers[0] / 8
         inputs = list(self.inputs)
         for i in self.differentiable:

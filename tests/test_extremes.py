@@ -93,7 +93,8 @@ def test_nothing_wider_is_kept(name: str, case: Sample, dtype: Any) -> None:
 
 
 RANDOM = {"uniform", "random", "normal_", "bernoulli", "bernoulli_tensor"}  # which draw other numbers in another dtype
-HALF = [p for p in DIFFERENTIABLE if p.values[1].in_torch and p.values[0] not in RANDOM]
+TIED = {"amax-4"}  # two of the sums that are compared are equal once they are rounded
+HALF = [p for p in DIFFERENTIABLE if p.values[1].in_torch and p.values[0] not in RANDOM and p.id not in TIED]
 
 
 @pytest.mark.parametrize(("name", "case"), HALF)

@@ -35,7 +35,6 @@ SHAPES_BY_VALUES = {
     "the rows of maxima": "as the bags",
     "unique": "as many as there are different values",
     "unique_consecutive": "as many as there are runs",
-    "where": "as nonzero",
 }
 """The choices whose results have shapes that depend on values, and how: who runs a trace on other values must look at them."""
 
