@@ -172,7 +172,8 @@ def differ_since(observer: Observer, values: tuple[Any, ...]) -> bool:
 
 
 exporting: ContextVar[bool] = ContextVar("exporting", default=False)
-"""Whether a model is being traced to be exported, so that values are not asked for where they only hint at a faster way."""
+"""Whether a model is being traced to be exported: values are not asked for where they only hint at a faster way, and what
+depends on whether gradients are needed is as where none are."""
 
 mode_place: ContextVar[Any] = ContextVar("mode_place", default=None)
 """Where the mode was switched: code and offset, or the code of a decorated function and None; while something observes."""

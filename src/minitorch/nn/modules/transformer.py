@@ -298,8 +298,8 @@ class TransformerEncoder(Module):
         """Whether PyTorch would work on sequences without their padding, if that is at the end, and then fill in zeros."""
         if not self.use_nested_tensor or self.layers[0].training or src.dim() != 3:
             return False
-        tensors = [src, *self.layers[0].parameters()]
-        return not (grad_on() and any([tensor.requires_grad for tensor in tensors]))
+        recording = grad_on() and not exporting.get()  # a file is for inference, wherever it is written
+        return not (recording and any([tensor.requires_grad for tensor in (src, *self.layers[0].parameters())]))
 
 
 def _why_padded(layer: Any) -> str:
