@@ -367,7 +367,7 @@ def _along(values: Array, plan: Plan) -> Array:
 
 def _repeated(values: Array, count: int, groups: int) -> Array:
     """Values of groups for each of their channels: (N, C)."""
-    return np.repeat(values, count // groups).reshape(-1, count)
+    return np.repeat(values, count // groups).reshape(len(values) // groups, count)
 
 
 def _scale(rstd: Array, weight: Array, groups: int) -> Array:

@@ -195,7 +195,7 @@ def sum_rows(x: Array) -> Array:
             return np.add.reduce(x, 1)
         whole = length - length % _ROW
         return sum_rows(x[:, :whole]) + np.add.reduce(x[:, whole:], 1)
-    partial = x.reshape(-1, part).dot(ones(x.dtype.char, part)).reshape(count, -1)
+    partial = x.reshape(-1, part).dot(ones(x.dtype.char, part)).reshape(count, length // part)
     return sum_rows(partial) if count > 1 else np.add.reduce(partial, 1)
 
 

@@ -37,7 +37,7 @@ def _places(sizes: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
     where = np.zeros(sizes, np.intp)
     for other, (size, step) in enumerate(zip(sizes, steps(shape))):
         if size > 1:
-            where += np.arange(0, size * step, step).reshape((size,) + (1,) * (len(sizes) - other - 1))
+            where += (np.arange(size) * step).reshape((size,) + (1,) * (len(sizes) - other - 1))
     return where
 
 

@@ -162,8 +162,9 @@ def _adaptive_indices(self: np.ndarray, *, size: Sizes) -> np.ndarray:
     bounds = [_bounds(n, out) for n, out in zip(spatial, size)]
     for cell in product(*map(range, size)):
         window = tuple([slice(*bound[i]) for bound, i in zip(bounds, cell)])
-        block = planes[0][trailing(window)].reshape(planes.shape[1], -1)
-        np.moveaxis(indices, 0, -1)[cell] = places[window].ravel()[block.argmax(1)]
+        own = places[window].ravel()
+        block = planes[0][trailing(window)].reshape(planes.shape[1], own.size)
+        np.moveaxis(indices, 0, -1)[cell] = own[block.argmax(1)]
     return indices.reshape(*self.shape[: -len(size)], *size)
 
 

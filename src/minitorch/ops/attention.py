@@ -469,7 +469,8 @@ def multi_head_attention_forward(
     mask = _merged(attn_mask, key_padding_mask, batch, num_heads, k.shape[1])
     output, found = (_weighed if need_weights else _attended)(q, k, v, mask, dropout_p * training, is_causal, batch)
     output = output.transpose(0, 1).reshape(length * batch, embed_dim)
-    output = linear(output, out_proj_weight, out_proj_bias).view(length, batch, -1)
+    output = linear(output, out_proj_weight, out_proj_bias)
+    output = output.view(length, batch, output.size(-1))
     if found is not None:
         found = found.view(batch, num_heads, length, k.shape[1])
         found = reductions.mean(found, 1) if average_attn_weights else found

@@ -108,9 +108,7 @@ def _first_maxima(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
 def _maxima(looked_up: Any, counts: np.ndarray, full: np.ndarray) -> tuple[Any, np.ndarray]:
     """The maxima of bags, zeros for empty ones, and where they are."""
     width = looked_up._array.shape[1]
-    if not len(full):
-        return looked_up.new_zeros((len(counts), width)), np.zeros((0, width), INT64)
-    chosen = _first_maxima(looked_up, wrap(counts))
+    chosen = _first_maxima(looked_up, wrap(counts)) if len(full) else np.zeros((0, width), INT64)
     found = looked_up.gather(0, wrap(chosen))
     if len(full) < len(counts):
         found = rows["index_sum"].call(found, wrap(full), 0, (len(counts), width))

@@ -44,7 +44,7 @@ def _nll_kernel(
     if kept is not None:
         picked = np.where(kept, picked, self.dtype.type(0))
     if summed:
-        return np.asarray(np.add.reduce(picked, None) / -divisor, self.dtype)
+        return np.asarray((0 - np.add.reduce(picked, None)) / divisor, self.dtype)  # 0, not -0, of nothing
     return np.negative(picked, out=...)
 
 

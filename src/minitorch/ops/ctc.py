@@ -64,12 +64,9 @@ def _ctc_kernel(
 ) -> np.ndarray:
     samples, (times, targets) = np.arange(len(states)), lengths.T
     alphas = _forward(_emitted(log_probs, states), skips)
-    if len(log_probs):
-        final = alphas[times - 1, samples]
-        ends = np.where(targets > 0, final[samples, 2 * targets - 1], -np.inf)
-        loss = -np.logaddexp(final[samples, 2 * targets], ends)
-    else:
-        loss = np.full(len(states), np.inf)
+    final = alphas[times - 1, samples]
+    ends = np.where(targets > 0, final[samples, 2 * targets - 1], -np.inf)
+    loss = -np.logaddexp(final[samples, 2 * targets], ends)
     loss = np.where(times > 0, loss, np.where(targets > 0, np.inf, 0))
     if zero_infinity:
         loss[np.isinf(loss)] = 0
@@ -219,6 +216,8 @@ def ctc_loss(
     reduction = reduction_of(reduction)
     if array.ndim not in (2, 3):
         raise RuntimeError(f"ctc_loss(): log_probs must have 2 or 3 dimensions, but got {array.ndim}")
+    if not array.size:
+        raise RuntimeError(f"ctc_loss(): log_probs tensor must not be empty, but has shape {list(array.shape)}")
     batched = array.ndim == 3
     if array.dtype.kind != "f" or array.itemsize == 2:
         raise NotImplementedError(f'"ctc_loss_cpu" not implemented for {scalar_name(array.dtype)!r}')

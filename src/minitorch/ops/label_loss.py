@@ -35,6 +35,11 @@ def _rows(name: str, array: np.ndarray) -> tuple[int, int]:
     return (1, array.size) if array.ndim < 2 else array.shape
 
 
+def _over_samples(reduction: str, loss: Any) -> Any:
+    """The loss's mean, which is 0 of no samples, its sum, or itself."""
+    return reduced_by("sum" if reduction == "mean" and not loss._array.size else reduction, loss)
+
+
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -100,7 +105,7 @@ def multi_margin_loss(
     terms = terms if p == 1 else terms * terms
     counted = _not_target(target, *([] if weight is None else [weight]), shape=(samples, classes), dtype=scores.dtype)
     loss = reductions.sum(terms * wrap(counted), 1) / classes
-    return reduced_by(reduction, loss if scores.ndim > 1 else loss.squeeze(0))
+    return _over_samples(reduction, loss if scores.ndim > 1 else loss.squeeze(0))
 
 
 @choice("the classes that are not the target", ("target", "weight"))
@@ -168,7 +173,7 @@ def multilabel_margin_loss(
     own = rows.gather(1, wrap(labels))
     terms = activation.relu(1 - own.unsqueeze(2) + rows.unsqueeze(1))
     loss = reductions.sum(terms * wrap(counted), (1, 2)) / classes
-    return reduced_by(reduction, loss if scores.ndim > 1 else loss.squeeze(0))
+    return _over_samples(reduction, loss if scores.ndim > 1 else loss.squeeze(0))
 
 
 def soft_margin_loss(

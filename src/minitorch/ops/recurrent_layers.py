@@ -117,7 +117,7 @@ def _recurrent(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     steps = x.reshape(length * batch, size)
     drop = given["dropout"] * given["train"]
     out, last = layers(name.upper(), steps, firsts, weights, (batch,) * length, directions == 2, drop)
-    out = out.view(length, batch, -1)
+    out = out.view(length, batch, out.size(-1))
     return out.transpose(0, 1) if given["batch_first"] else out, *last
 
 

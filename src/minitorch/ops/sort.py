@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -298,7 +299,8 @@ def _runs(self: np.ndarray, *, axis: int | None) -> tuple[np.ndarray, ...]:
     if axis is None:
         lines = self.reshape(-1, 1)
     else:
-        lines = np.moveaxis(self, axis, 0).reshape(self.shape[axis], -1)
+        lines = np.moveaxis(self, axis, 0)
+        lines = lines.reshape(len(lines), math.prod(lines.shape[1:]))
     starts = np.ones(len(lines), bool)
     starts[1:] = (lines[1:] != lines[:-1]).any(1)
     places = np.flatnonzero(starts)
@@ -307,6 +309,15 @@ def _runs(self: np.ndarray, *, axis: int | None) -> tuple[np.ndarray, ...]:
     if axis is None:
         return lines[places, 0], inverse.reshape(self.shape), counts
     return self.take(places, axis), inverse, counts
+
+
+def _check_slices(name: str, shape: tuple[int, ...], axis: int | None) -> None:
+    """Refuse to compare slices that have no elements."""
+    if axis is not None and 0 in shape[:axis] + shape[axis + 1 :]:
+        raise RuntimeError(
+            f"{name}(): There are 0 sized dimensions, and they aren't selected, so unique cannot be applied: got shape "
+            f"{list(shape)} and dim={axis}"
+        )
 
 
 def unique(
@@ -345,6 +356,7 @@ def unique(
     array = array_of("unique", input)
     axis = None if dim is None else dim_of(dim, array.ndim)
     flag(sorted, "sorted")
+    _check_slices("unique", array.shape, axis)
     found = _different(input, axis=axis if array.ndim else None)
     return _unique_results(_unique_dim if dim is not None else _unique, input, found, return_inverse, return_counts)
 
@@ -372,7 +384,9 @@ def unique_consecutive(
     tensor([1, 2, 1])
     """
     array = array_of("unique_consecutive", input)
-    found = _runs(input, axis=None if dim is None else dim_of(dim, array.ndim))
+    axis = None if dim is None else dim_of(dim, array.ndim)
+    _check_slices("unique_consecutive", array.shape, axis)
+    found = _runs(input, axis=axis)
     return _unique_results(_unique_consecutive, input, found, return_inverse, return_counts)
 
 

@@ -30,7 +30,8 @@ Given = int | Sequence[int]
 def _unpool(self: np.ndarray, *, indices: np.ndarray, size: Sizes) -> np.ndarray:
     planes = math.prod(self.shape[: -len(size)])
     out = np.zeros((planes, math.prod(size)), self.dtype)
-    np.put_along_axis(out, indices.reshape(planes, -1), self.reshape(planes, -1), 1)
+    rows = (planes, math.prod(self.shape[-len(size) :]))
+    np.put_along_axis(out, indices.reshape(rows), self.reshape(rows), 1)
     return out.reshape(*self.shape[: -len(size)], *size)
 
 
