@@ -417,6 +417,17 @@ class Builder:
         """A value in a dtype that runtimes can sort."""
         return self.cast(value, np.int32) if value.dtype == bool or narrow(value.dtype) else value
 
+    def ranked(self, value: Value, nan: float = np.inf) -> Value:
+        """A value to sort, in which what is no number is beyond all else: *nan*, an infinity, stands for it.  Infinities of
+        that sign are numbers beyond those of the dtype; of float64, the last of them."""
+        if value.dtype.kind != "f":
+            return self.like(self.ordered(value), value)
+        wide = self.cast(value, np.float64)
+        last = np.copysign(1e300 if value.dtype.itemsize < 8 else np.finfo(np.float64).max, nan)
+        far = self("IsInf", value, **{"detect_negative" if nan > 0 else "detect_positive": 0})
+        known = self("Where", far, self.constant(last, wide.dtype), wide)
+        return self.like(self("Where", self("IsNaN", value), self.constant(nan, wide.dtype), known), value)
+
     def like(self, value: Value, other: Value) -> Value:
         """A value, of which is noted that it has the shape of another."""
         return self._shaped(value, other.shape)

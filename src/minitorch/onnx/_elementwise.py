@@ -96,12 +96,16 @@ def _product(g: Builder, value: Value, count: int) -> Value:
 
 @form("floor_divide", "div_floor")
 def div_floor(g: Builder, self: Value, other: Value) -> Value:
-    """Of floats, what is left over is taken away first, as it need not be where a quotient is rounded: ``1 // 0.1`` is 9.  Of
-    integers, ONNX's Div rounds towards zero, which is one too much where the two remainders differ."""
+    """Of floats, what is left over is taken away first, as it need not be where a quotient is rounded: ``1 // 0.1`` is 9; by
+    infinity of the other sign, it is -1.  Of integers, ONNX's Div rounds towards zero, which is one too much where the two
+    remainders differ."""
     quotient = g("Div", self, other)
     if self.dtype.kind == "f":
         whole = g("Round", g("Div", g("Sub", self, remainder(g, self, other)), other))
-        plain = g("Or", g("Equal", other, g.constant(0, self.dtype)), g("IsInf", other))
+        infinite = g("IsInf", other)
+        below = g("And", infinite, _of_other_signs(g, self, other))
+        quotient = g("Sub", quotient, g.cast(below, self.dtype))
+        plain = g("Or", g("Equal", other, g.constant(0, self.dtype)), infinite)
         return g("Where", plain, quotient, whole)
     if self.dtype.kind == "u":
         return quotient
@@ -113,6 +117,11 @@ def div_floor(g: Builder, self: Value, other: Value) -> Value:
 def div_trunc(g: Builder, self: Value, other: Value) -> Value:
     quotient = g("Div", self, other)
     return quotient if self.dtype.kind != "f" else _truncated(g, quotient)
+
+
+def _of_other_signs(g: Builder, self: Value, other: Value) -> Value:
+    """Whether one is positive and one negative."""
+    return g("Less", g("Mul", g("Sign", self), g("Sign", other)), g.constant(0, self.dtype))
 
 
 def _truncated(g: Builder, value: Value) -> Value:
@@ -142,8 +151,7 @@ def remainder(g: Builder, self: Value, other: Value) -> Value:
     if self.dtype.kind != "f":
         return g("Mod", self, other)
     rest = g("Mod", self, other, fmod=1)
-    differ = g("Less", g("Mul", g("Sign", rest), g("Sign", other)), g.constant(0, self.dtype))
-    return g("Where", differ, g("Add", rest, other), rest)
+    return g("Where", _of_other_signs(g, rest, other), g("Add", rest, other), rest)
 
 
 @form("remainder_number")

@@ -35,7 +35,18 @@ def gather(g: Builder, self: Value, index: Value, dim: int) -> Value:
     )
 
 
-@form("take_along", "take_repeatedly", "sort", "sort_stable", "topk", "kthvalue", "median_dim", "cummax", "cummin")
+@form(
+    "take_along",
+    "take_repeatedly",
+    "sort",
+    "sort_stable",
+    "topk",
+    "kthvalue",
+    "median_dim",
+    "nanmedian_dim",
+    "cummax",
+    "cummin",
+)
 def take_along(g: Builder, self: Value, dim: int, index: Value, keepdim: bool) -> Value:
     if not self.ndim:
         return self

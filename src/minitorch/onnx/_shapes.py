@@ -183,12 +183,13 @@ def argsort(g: Builder, self: Value, dim: int, descending: bool) -> Value:
 
 
 def _top(g: Builder, self: Value, count: Any, dim: int, largest: bool) -> Value:
-    return g("TopK", g.ordered(self), g.ints([count]), outputs=2, axis=dim, largest=int(largest), sorted=1)[1]
+    keys = g.ranked(self)
+    return _int64(g("TopK", keys, g.ints([count]), outputs=2, axis=dim, largest=int(largest), sorted=1)[1])
 
 
 @form("the indices of topk")
 def top_indices(g: Builder, self: Value, k: Any, dim: int, largest: bool) -> Value:
-    return _int64(_top(g, self, k, dim, largest)) if self.ndim else g.scalar(0)
+    return _top(g, self, k, dim, largest) if self.ndim else g.scalar(0)
 
 
 @form("the indices of kthvalue")
@@ -197,19 +198,54 @@ def kth_index(g: Builder, self: Value, k: Any, dim: int) -> Value:
         return g.scalar(0)
     if not isinstance(k, int):
         raise CannotExport("kthvalue() of a k that depends on sizes")
-    return _int64(g.slice(_int64(_top(g, self, k, dim, False)), dim, k - 1, k))
+    return g.slice(_top(g, self, k, dim, False), dim, k - 1, k)
 
 
 @form("the indices of median")
 def median_index(g: Builder, self: Value, dim: int, skip_nan: bool) -> Value:
-    if skip_nan:
-        raise CannotExport("nanmedian(), whose place depends on how many elements are NaN")
+    """What is no number is sorted last: the first of it, or the middle of the others, has a place that depends on values."""
     if not self.ndim:
         return g.scalar(0)
-    one, two = g.ints([1]), g.ints([2])
-    k = g("Div", g("Add", g.ints([self.sizes[dim]]), one), two)
-    smallest = _int64(g("TopK", g.ordered(self), k, outputs=2, axis=dim, largest=0, sorted=1)[1])
-    return g("Slice", smallest, g("Sub", k, one), k, g.ints([dim]))
+    one, two, size = g.ints([1]), g.ints([2]), g.ints([self.sizes[dim]])
+    if self.dtype.kind != "f":
+        k = g("Div", g("Add", size, one), two)
+        smallest = _int64(g("TopK", g.ordered(self), k, outputs=2, axis=dim, largest=0, sorted=1)[1])
+        return g("Slice", smallest, g("Sub", k, one), k, g.ints([dim]))
+    known = _count(g, g("Not", g("IsNaN", self)), self, dim, True)
+    place = g("Div", g("Max", g("Sub", known if skip_nan else size, one), g.ints([0])), two)
+    if not skip_nan:
+        place = g("Where", g("Less", known, size), known, place)
+    return g("GatherElements", _top(g, self, self.sizes[dim], dim, False), place, axis=dim)
+
+
+def _count(g: Builder, true: Value, self: Value, dims: Any, keepdim: bool) -> Value:
+    """How many are true along dimensions of a value."""
+    return reduced(g, "ReduceSum", g.like(g.cast(true, INT64), self), dims, keepdim)
+
+
+@form("the ranks of quantiles")
+def ranks(
+    g: Builder, ranked: Value, levels: Value, place: int, dim: int, keepdim: bool, interpolation: str, skips: bool
+) -> tuple[Value, ...]:
+    """As the kernel has them: of the elements that are numbers, or of all, which are the last one then, where one is none."""
+    wide, zero = np.dtype(np.float64), g.ints([0])
+    missing = _count(g, g("IsNaN", ranked), ranked, dim, True)
+    last = g("Sub", g.ints([ranked.sizes[dim]]), g.ints([1]))
+    some = g("Greater", missing, zero)
+    span = g("Max", g("Sub", last, missing), zero) if skips else g("Where", some, zero, last)
+    level = g("Gather", g.reshape(levels, (-1,)), g.scalar(place), axis=0)
+    rank = g("Mul", g.cast(level, wide), g.cast(span, wide))
+    if not skips:
+        rank = g("Add", rank, g.cast(g("Where", some, last, zero), wide))
+    rank = g.cast(rank, ranked.dtype)
+    if interpolation == "nearest":
+        rank = g("Round", rank)
+    low = g("Floor", rank)
+    half = g.binary("Mul", g.cast(g("Not", g("Equal", rank, low)), rank.dtype), 0.5)
+    weight = g("Sub", rank, low) if interpolation == "linear" else half
+    if not keepdim:
+        weight, span = g.squeeze(weight, dim), g.squeeze(span, dim)
+    return g.cast(low, INT64), g.cast(g("Ceil", rank), INT64), weight, level, g.cast(span, ranked.dtype)
 
 
 def _int64(value: Value) -> Value:
@@ -230,7 +266,7 @@ def argmin(g: Builder, self: Value, dim: Any, keepdim: bool) -> Value:
 def _arg(g: Builder, op: str, self: Value, dim: Any, keepdim: bool) -> Value:
     if not self.ndim:
         return g.scalar(0)
-    self = g.like(g.ordered(self), self)
+    self = g.ranked(self, np.inf if op == "ArgMax" else -np.inf)
     if dim is not None:
         return g(op, self, axis=dim, keepdims=int(keepdim))
     ((shape, _),) = g.results
@@ -260,32 +296,46 @@ def _reduction(names: str, op: str) -> None:
 
 _reduction("sum_all sum", "ReduceSum")
 _reduction("mean_all mean", "ReduceMean")
-_reduction("max_all amax", "ReduceMax")
-_reduction("min_all amin", "ReduceMin")
 _reduction("prod_all prod", "ReduceProd")
 
 
-@form("max_dim")
-def max_dim(g: Builder, self: Value, dim: int, keepdim: bool) -> Value:
-    return reduced(g, "ReduceMax", g.like(g.ordered(self), self), dim, keepdim)
+def _keeping_nan(g: Builder, op: str, self: Value, dim: Any, keepdim: bool) -> Value:
+    """A reduction and a sum of zeros, and of what is no number, which keeps that so beside others."""
+    found = reduced(g, op, g.like(g.ordered(self), self), dim, keepdim)
+    if self.dtype.kind != "f" or not self.ndim:
+        return found
+    nans = g("Where", g("IsNaN", self), self, g.constant(0, self.dtype))
+    return g("Add", found, reduced(g, "ReduceSum", g.like(nans, self), dim, keepdim))
 
 
-@form("min_dim")
-def min_dim(g: Builder, self: Value, dim: int, keepdim: bool) -> Value:
-    return reduced(g, "ReduceMin", g.like(g.ordered(self), self), dim, keepdim)
+@form("amax", "max_dim")
+def amax(g: Builder, self: Value, dim: Any, keepdim: bool) -> Value:
+    return _keeping_nan(g, "ReduceMax", self, dim, keepdim)
+
+
+@form("amin", "min_dim")
+def amin(g: Builder, self: Value, dim: Any, keepdim: bool) -> Value:
+    return _keeping_nan(g, "ReduceMin", self, dim, keepdim)
+
+
+@form("max_all")
+def max_all(g: Builder, self: Value) -> Value:
+    return amax(g, self, None, False)
+
+
+@form("min_all")
+def min_all(g: Builder, self: Value) -> Value:
+    return amin(g, self, None, False)
 
 
 @form("aminmax")
 def aminmax(g: Builder, self: Value, dim: Any, keepdim: bool) -> tuple[Value, Value]:
-    return reduced(g, "ReduceMin", self, dim, keepdim), reduced(g, "ReduceMax", self, dim, keepdim)
+    return amin(g, self, dim, keepdim), amax(g, self, dim, keepdim)
 
 
 @form("logsumexp")
 def logsumexp(g: Builder, self: Value, dim: Any, keepdim: bool) -> Value:
-    """A sum of zeros, and of what is no number, keeps that so beside infinity."""
-    nans = g("Where", g("IsNaN", self), self, g.constant(0, self.dtype))
-    sums = [reduced(g, op, g.like(x, self), dim, keepdim) for op, x in (("ReduceLogSumExp", self), ("ReduceSum", nans))]
-    return g("Add", *sums)
+    return _keeping_nan(g, "ReduceLogSumExp", self, dim, keepdim)
 
 
 @form("sum_to")
@@ -305,13 +355,12 @@ def all_or_any(g: Builder, self: Value, ufunc: Any, dims: Any, keepdim: bool) ->
 
 @form("count_nonzero")
 def count_nonzero(g: Builder, self: Value, dims: Any) -> Value:
-    return reduced(g, "ReduceSum", g.cast(g.cast(self, bool), INT64), dims, False)
+    return _count(g, g.cast(self, bool), self, dims, False)
 
 
 @form("how many are not nan")
 def count_numbers(g: Builder, self: Value, dims: Any, keepdim: bool) -> Value:
-    number = g.cast(g("Not", g("IsNaN", self)), INT64)
-    return reduced(g, "ReduceSum", g.like(number, self), dims, keepdim)
+    return _count(g, g("Not", g("IsNaN", self)), self, dims, keepdim)
 
 
 @form("vector_norm")
@@ -320,7 +369,7 @@ def vector_norm(g: Builder, self: Value, ord: float, dim: Any, keepdim: bool) ->
         return reduced(g, f"ReduceL{int(ord)}", self, dim, keepdim)
     size = g.like(g("Abs", self), self)
     if abs(ord) == float("inf"):
-        return reduced(g, "ReduceMax" if ord > 0 else "ReduceMin", size, dim, keepdim)
+        return amax(g, size, dim, keepdim) if ord > 0 else amin(g, size, dim, keepdim)
     if ord == 0:
         return reduced(g, "ReduceSum", g.like(g("Sign", size), self), dim, keepdim)
     total = reduced(g, "ReduceSum", g.like(g.binary("Pow", size, ord), self), dim, keepdim)
@@ -384,6 +433,11 @@ def _running(g: Builder, op: str, self: Value, dim: int, fill: Any) -> Value:
 def cumprod(g: Builder, self: Value, dim: int) -> Value:
     self = g.like(g.cast(self, g.results[0][1]), self)
     return _running(g, "ReduceProd", self, dim, 1) if self.ndim else self
+
+
+@form("logcumsumexp")
+def logcumsumexp(g: Builder, self: Value, dim: int) -> Value:
+    return _running(g, "ReduceLogSumExp", self, dim, -np.inf) if self.ndim else self
 
 
 @form("the indices of records")

@@ -24,10 +24,9 @@ from ._builder import Builder, CannotExport, Seen, Value
 from ._table import by_position, forms, reads_of, takes_many
 
 _CALLED = {
-    "the ranks of quantiles": "quantile",
     "the classes that are not the target": "multi_margin_loss",
     "labels": "multilabel_margin_loss",
-    "the indices of median": "median",
+    "the indices of mode": "mode",
     "the indices of kthvalue": "kthvalue",
     "the indices of topk": "topk",
     "the indices of records": "cummax or cummin",
