@@ -10,6 +10,7 @@ import numpy as np
 from . import _runtime
 from ._extras import OutputHooks, RemovableHandle
 from ._runtime import traced, wrap
+from ._saved import unpacking
 from ._tape import AccumulateGrad, Node, Outputs, output_hooks
 from ._views import current_node
 
@@ -102,23 +103,14 @@ def after(node: Node, gradient: Any, F: Any, edges: tuple[Any, ...], retain: boo
     extras = node.extras
     if extras is not None and extras.prehooks:
         gradient = _prehooked(node, extras.prehooks, gradient, F)
-    packed = None
     if extras is not None:
         for name, edits in extras.guards:
             _runtime.check_unedited(node, edits, name)
-        packed = extras.packed
-        if packed is not None:
-            packed.restore(node)
-    keep = retain and packed is None
-    aside = getattr(node, "saved_aside", None)  # no variable, so not packed
-    if check is None:
-        results = node.backward(gradient, F, edges, keep)
-    else:
-        results = check(node, gradient, lambda g: node.backward(g, F, edges, keep), F)
-    if packed is not None and retain and aside is not None:
-        node.saved_aside = aside  # type: ignore[attr-defined]
-    if extras is not None and packed is not None and not retain:
-        extras.packed = None
+    with unpacking(node, retain):
+        if check is None:
+            results = node.backward(gradient, F, edges, retain)
+        else:
+            results = check(node, gradient, lambda g: node.backward(g, F, edges, retain), F)
     if extras is not None and extras.posthooks:
         inputs = tuple([as_tensor(r, F) for r in results])
         outputs = tuple([as_tensor(g, F) for g in listed(node, gradient)])

@@ -61,10 +61,12 @@ class Observer:
         Whether it computes more of the results, tangents.
     every_slice : bool
         Whether it wants to see slices that are all of a dimension, too, as at other sizes they are a part.
+    last : bool
+        Whether it sees calls after those that compute more of their results have.
     """
 
     lifts: bool | str = False
-    parts = batches = pushes = every_slice = False
+    parts = batches = pushes = every_slice = last = False
     direct: Any = None
     """Where it is the only observer: ``direct(row, out, inputs, params)`` is called, if there is one, and no ``Call`` made."""
 

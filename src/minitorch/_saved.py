@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from . import _runtime
-from ._modes import grad_on, no_grad
+from ._modes import active_levels, grad_on, no_grad
+from ._records import unobserved
 from ._stories import raise_freed
 from ._tape import Node, Output, Outputs, extras_of
 from ._views import current_node, edits_of
@@ -101,7 +103,8 @@ def call_node(node: Any, *gradients: Any) -> Any:
     F = _runtime.traced if grad_on() else _runtime.raw
     given = [g if g is None or F is _runtime.traced else g._array for g in gradients]
     gradient = Outputs({i: g for i, g in enumerate(given) if g is not None}) if node.several else given[0]
-    results = node.backward(gradient, F, node.edges, True)
+    with unpacking(node, True):
+        results = node.backward(gradient, F, node.edges, True)
     tensors = [r if r is None or F is _runtime.traced else _runtime.wrap(np.asarray(r)) for r in results]
     return tensors[0] if len(tensors) == 1 else tuple(tensors)
 
@@ -159,40 +162,67 @@ class SavedTensor:
 
 
 class Packed:
-    """Saved tensors as pack hooks left them: name -> (packed value, unpack hook, node of the tensor that was packed)."""
+    """Saved tensors as pack hooks left them, by name.
+
+    Of each the packed value, the unpack hook, and what the hooks do not see: the node of the tensor that was packed, and its
+    tangents with their levels.
+    """
 
     __slots__ = ("values",)
 
     def __init__(self) -> None:
-        self.values: dict[Any, tuple[Any, Callable[[Any], Any], Any]] = {}
+        self.values: dict[Any, tuple[Any, Callable[[Any], Any], Any, list[tuple[Any, Any]]]] = {}
 
     def pack(self, node: Any, name: Any, tensor: Any, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
         """Replace what *node* saved as *name* by what *pack* makes of it."""
         source = current_node(tensor)
         value = packed_by(pack, tensor)
-        self.values[name] = value, unpack, None if source is node or is_output_of(source, node) else source
+        source = None if source is node or is_output_of(source, node) else source
+        self.values[name] = value, unpack, source, [(level, level.copy_of(tensor)) for level in active_levels()]
         node.drop_packed(name)
 
     def unpacked(self, name: Any) -> Any:
-        """What the unpack hook makes of a packed value, with the history of the tensor that was packed."""
-        value, unpack, source = self.values[name]
+        """What the unpack hook makes of a packed value, with the history and the tangents of the tensor that was packed."""
+        value, unpack, source, tangents = self.values[name]
         tensor = unpack(value)
         if not isinstance(tensor, _runtime.Tensor):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                 f"{type(tensor).__name__}"
             )
-        return _runtime.twin(tensor, source)
+        result = _runtime.twin(tensor, source)
+        for level, tangent in tangents:
+            if tangent is not None and level in active_levels():
+                if result._array is tensor._array:  # the user's tensor has no tangents by this
+                    result._array = tensor._array.view()
+                level.put(result, tangent)
+        return result
 
     def restore(self, node: Any) -> None:
-        """Give a row's node what the unpack hooks return, for one backward (a custom Function reads them itself)."""
-        for name in self.values if hasattr(node, "row") else ():
+        """Give a row's node what the unpack hooks return."""
+        for name in self.values:
             tensor = self.unpacked(name)
             if name in node.row.results:
                 setattr(node, f"saved_{name}", tensor._array)
                 node.result_edits = ()
             else:
                 setattr(node, f"saved_{name}", tensor)
+
+
+@contextmanager
+def unpacking(node: Any, retain: bool) -> Iterator[None]:
+    """Have a row's node hold what the unpack hooks return, for one run of its backward; a custom Function asks itself."""
+    packed = None if node.extras is None else node.extras.packed
+    of_row = packed if hasattr(node, "row") else None
+    try:
+        if of_row is not None:
+            of_row.restore(node)
+        yield
+    finally:
+        for name in () if of_row is None else of_row.values:
+            node.drop_packed(name)
+    if packed is not None and not retain:
+        node.extras.packed = None
 
 
 def is_output_of(source: Any, node: Node) -> bool:
@@ -204,7 +234,7 @@ def packed_by(pack: Callable[[Any], Any], tensor: Any) -> Any:
     """What the pack hook makes of a tensor; RuntimeError if it wrote into it."""
     edits = edits_of(tensor)
     before = edits.count
-    with no_grad():
+    with no_grad(), unobserved():
         value = pack(tensor)
     if edits.count != before:
         raise RuntimeError(

@@ -81,6 +81,14 @@ class Level(ByArray):
         self[tensor._array] = above
         return above
 
+    def copy_of(self, tensor: Any) -> Any:
+        """A copy of a tensor's tangent, which writes into the tensor do not reach; None for a constant."""
+        tangent = self.of(tensor)
+        if tangent is None:
+            return None
+        with computing(self.outer):
+            return traced.clone(tangent)
+
     def constant_of(self, tensor: Any) -> Any:
         """Of a tensor that has no tangent, what it is a view of: as far as that has none either, such as a dual's primal."""
         while self.find(id(tensor._array)) is None and (view := tensor._alias) is not None and view.parent is not None:
@@ -210,10 +218,9 @@ class Tangents(Observer):
 
     def copied(self, tensor: Any, array: np.ndarray) -> None:
         for level in active_levels():
-            there = level.of(tensor)
+            there = level.copy_of(tensor)
             if there is not None:
-                with computing(level.outer):
-                    level[array] = traced.clone(there)
+                level[array] = there
 
 
 _ALIAS = rows["alias"]
@@ -297,7 +304,7 @@ def enter(histories: bool = False) -> Level:
     global _count
     _lock.acquire()  # in half the time that a block takes
     if not _count:
-        observers.append(_forward)
+        observers.insert(sum([not observer.last for observer in observers]), _forward)
     _count += 1
     _lock.release()
     outer = active_levels()

@@ -383,3 +383,13 @@ def test_hooks_on_one_saved_value_are_refused_when_they_make_no_sense() -> None:
 def test_hooks_must_be_callable() -> None:
     with pytest.raises(TypeError), graph.saved_tensors_hooks(1, 2):
         pass
+
+
+def test_a_node_called_by_hand_unpacks_what_it_saved() -> None:
+    x = leaf(1.0, 2.0)
+    with graph.saved_tensors_hooks(lambda t: t * 1, lambda t: t * 2):
+        y, z = x**2, x.exp()
+    ones = torch.ones(2, dtype=torch.float64)
+    for _ in range(2):
+        assert y.grad_fn(ones).tolist() == [4.0, 8.0]
+        assert z.grad_fn(ones).tolist() == (2 * x.exp()).tolist()

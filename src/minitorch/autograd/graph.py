@@ -13,8 +13,7 @@ from .._differentiate import GradientEdge, get_gradient_edge
 from .._engine import current_pass
 from .._extras import RemovableHandle
 from .._hooks import register_hook
-from .._modes import ModeDecorator, Observer, no_grad, observers
-from .._records import unobserved
+from .._modes import ModeDecorator, Observer, differs, no_grad, observers
 from .._saved import Packed
 from .._tape import Node, Output, extras_of
 from .._views import current_node, edit
@@ -50,6 +49,11 @@ class saved_tensors_hooks(Observer):
     RuntimeError
         Where hooks are disabled.
 
+    Notes
+    -----
+    The history of what was packed, and its tangents, are kept beside it, so that derivatives of any order and the transforms of
+    ``func`` go through.  Inside a function that ``vmap`` calls, what stands for a batch is not packed.
+
     Examples
     --------
     >>> import minitorch as torch
@@ -60,6 +64,8 @@ class saved_tensors_hooks(Observer):
     >>> x.grad
     tensor(6.)
     """
+
+    last = True
 
     def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         if not callable(pack_hook) or not callable(unpack_hook):
@@ -85,23 +91,29 @@ class saved_tensors_hooks(Observer):
         hooks = _hooks.get()
         return bool(hooks) and hooks[-1] is self
 
+    def takes(self, tensor: Any) -> bool:
+        """Whether a tensor is packed: not one that stands for a batch, of which the hooks would see one example."""
+        return not differs(tensor)
+
     def recorded(self, call: Any) -> None:
         """Pack what a node just made has saved."""
         node = call.node
-        if node is None or not (saved := node.packable()):
+        if node is None or not (saved := [(name, t) for name, t in node.packable() if self.takes(t)]):
             return
         extras = extras_of(node)
         packed = extras.packed = Packed()
-        with unobserved():
-            for name, tensor in saved:
-                packed.pack(node, name, tensor, self.pack_hook, self.unpack_hook)
+        for name, tensor in saved:
+            packed.pack(node, name, tensor, self.pack_hook, self.unpack_hook)
 
 
 class OwnHooks(saved_tensors_hooks):
-    """Hooks of this package's own functions: people who disable hooks mean theirs."""
+    """Hooks of this package's own functions, which keep tensors as they are: people who disable hooks mean theirs."""
 
     def __enter__(self) -> Self:
         return self._begin()
+
+    def takes(self, tensor: Any) -> bool:
+        return True
 
 
 class save_on_cpu(saved_tensors_hooks):

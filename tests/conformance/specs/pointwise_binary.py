@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance import values
-from conformance.spec import BINARY_SHAPES, MIXED, op
+from conformance.spec import BINARY_SHAPES, LAYOUTS, MIXED, op
 
 FUNCTION = "@(a, b); @(a, other=b); a.@(b); @(a, b, out=out); "
 INPLACE = "a.@_(b); "
@@ -176,12 +176,17 @@ op(
     bad="@(a, m); @(a, a, 1.0); @(a, torch.ones(7).bool(), 1.0); @(a, m, 'x'); a.@(m); @(a, m.long(), 1.0); "
     "@(a, m, torch.ones(2)); a.@_(m)",
 )
-op(
+filled = {
+    "shapes": (((3, 4), (3, 4), ()), ((3, 4), (4,), ()), ((), (), ()), ((0, 2), (2,), ())),
+    "dtypes": MIXED,
+    "a": values.normal,
+    "m": values.mask,
+    "v": values.normal,
+}
+op("masked_fill", "@(a, m, v); a.@(m, v); a.@(m, value=v)", **filled)
+op(  # of an expanded tensor PyTorch's derivative by the value counts each place as often as it is seen
     "masked_fill",
-    "@(a, m, v); a.@(m, v); a.@_(m, v); a.@(m, value=v)",
-    shapes=(((3, 4), (3, 4), ()), ((3, 4), (4,), ()), ((), (), ()), ((0, 2), (2,), ())),
-    dtypes=MIXED,
-    a=values.normal,
-    m=values.mask,
-    v=values.normal,
+    "a.@_(m, v)",
+    **filled,
+    layouts=LAYOUTS[:-1],
 )
