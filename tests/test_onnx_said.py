@@ -18,6 +18,10 @@ import pytest
 
 import minitorch as torch
 from minitorch import nn, static
+from minitorch._choices import choices
+from minitorch._errors import called_as
+from minitorch._trace_instructions import Graded, Made, Sized, Written
+from minitorch.static import _control_instructions, _size_passes
 
 onnx = pytest.importorskip("onnx")
 X = torch.ones(2, 3)
@@ -293,3 +297,59 @@ def test_a_refused_norm_leaves_the_weights(layer: Any) -> None:
     model.max_norm = None
     torch.testing.assert_close(model(args), expected)
     torch.onnx.export(model, args)
+
+
+def steps(x: torch.Tensor) -> torch.Tensor:
+    h = torch.zeros(x.shape[1:])
+    for k in range(x.shape[0]):
+        h = (h + x[k]).tanh()
+    return h
+
+
+def rows(x: torch.Tensor) -> torch.Tensor:
+    h = torch.zeros(x.shape[1:])
+    for row in x:
+        h = (h * row).exp()
+    return h
+
+
+@pytest.mark.parametrize(
+    ("loop", "said"),
+    [(steps, r"select\(\), add\(\), tanh\(\)"), (rows, r"mul\(\), exp\(\)"),
+     (lambda x: torch.stack([2 * x[i] for i in range(len(x))]), r"select\(\), mul\(\)")],
+)  # fmt: skip
+def test_a_loop_over_an_axis_that_varies(loop: Any, said: str) -> None:
+    words = (
+        f"'t' cannot vary: at size 7 a Python loop over the axis does {said} 3 times more: it is written out.*cumsum"
+    )
+    with pytest.raises(torch.onnx.OnnxExporterError, match=words):
+        torch.onnx.export(loop, torch.ones(4, 2), dynamic_axes={"x": {0: "t"}})
+    program = torch.onnx.export(loop, torch.ones(4, 2), dynamic_axes={"x": {1: "n"}})
+    assert len(program.model_proto.graph.node) > 4
+
+
+def test_a_branch_is_no_loop() -> None:
+    def branch(x: torch.Tensor) -> torch.Tensor:
+        return x.tanh().sin() if len(x) > 6 else x
+
+    with pytest.raises(
+        torch.onnx.OnnxExporterError, match=r"at size 7 it does tanh\(\) where it otherwise does nothing"
+    ):
+        torch.onnx.export(branch, torch.ones(4), dynamic_axes={"x": {0: "t"}})
+
+
+def test_other_numbers_of_parts_are_said() -> None:
+    with pytest.raises(torch.onnx.OnnxExporterError, match=r"unbind\(\) into 7 where it otherwise does so into 4"):
+        torch.onnx.export(lambda x: torch.stack(x.unbind(0)), torch.ones(4), dynamic_axes={"x": {0: "t"}})
+
+
+def test_what_is_chosen_within_functions_has_their_names() -> None:
+    unnamed = [name for name in choices if not name.isidentifier() and called_as(name) == name]
+    assert not unnamed, f"name what is called for {unnamed}, in _errors._PARTS"
+
+
+@pytest.mark.parametrize("kind", [Made, Written, Graded, Sized, *_control_instructions.Control.__subclasses__()])
+def test_instructions_have_names_of_what_was_written(kind: type) -> None:
+    said = _size_passes._named(kind.__new__(kind))
+    assert kind.__name__.lower() not in said
+    assert "cond" in said or "while_loop" in said or not issubclass(kind, _control_instructions.Control)

@@ -21,13 +21,80 @@ _VARIANTS = (
 )  # fmt: skip
 
 
+_PARTS = {
+    "the ranks of quantiles": "quantile",
+    "the classes that are not the target": "multi_margin_loss",
+    "labels": "multilabel_margin_loss",
+    "the indices of median": "median",
+    "the indices of mode": "mode",
+    "the indices of kthvalue": "kthvalue",
+    "the indices of topk": "topk",
+    "the indices of records": "cummax or cummin",
+    "the indices of max_pool": "max_pool",
+    "the indices of adaptive_max_pool": "adaptive_max_pool",
+    "the indices of fractional_max_pool": "fractional_max_pool",
+    "the coordinates of what is not zero": "nonzero",
+    "how many are not nan": "nanmean",
+    "all or any": "all and any",
+    "rows of at most a norm": "embedding",
+    "bags": "embedding_bag",
+    "the maxima of bags": "embedding_bag",
+    "the rows of maxima": "embedding_bag",
+    "repeats": "repeat_interleave",
+    "dropout noise": "dropout",
+    "alpha dropout noise": "alpha_dropout",
+    "gumbel noise": "gumbel_softmax",
+    "the largest as one": "gumbel_softmax",
+    "slopes of rrelu": "rrelu",
+    "bernoulli of one probability": "bernoulli",
+    "view as another dtype": "view",
+    "zeros on diagonals": "solve_triangular",
+    "resized": "resize_",
+    "exponents": "frexp",
+    "edges of bins": "histogram",
+    "matrices that failed": "a check of matrices",
+    "indices in range": "a check of indices",
+    "values that are valid": "a check of values",
+    "what is not finite": "grid_sample",
+    "indices": "what returns indices",
+    "indices counted from the end": "indexing by a tensor",
+    "indices of slices": "index_reduce",
+    "indices of cells": "max_pool",
+    "counts of places": "scatter_reduce",
+    "numbers between ends": "linspace or logspace",
+    "moved statistics": "batch_norm",
+    "the mean over a batch": "batch_norm",
+    "states": "ctc_loss",
+    "classes": "cross_entropy",
+    "classes that are ignored": "cross_entropy",
+    "what is lacking of eps": "gaussian_nll_loss",
+    "places in a grid": "grid_sample",
+    "cells of an image": "grid_sample",
+    "the floor of places": "grid_sample",
+    "the nearest of places": "grid_sample",
+    "mask to be added": "attention",
+    "norm_moments": "batch_norm",
+    "batch_norm_evaluated": "batch_norm",
+    "conv": "convolution",
+    "conv_bias": "convolution",
+    "conv_input_grad": "transposed convolution",
+    "conv_input_grad_bias": "transposed convolution",
+    "pad_end": "convolution with padding='same'",
+    "safe_softmax": "attention",
+}
+"""What people called, for the choices and rows within it that have names of their own."""
+
+
 def public_name(row: Any) -> str:
     """The function that people called: rows that are variants of one are named ``<function>_<variant>``."""
-    return _public(row.name)
+    return called_as(row.name)
 
 
 @functools.cache
-def _public(name: str) -> str:
+def called_as(name: str) -> str:
+    """The function that people called, by the name of a row or choice within it."""
+    if name in _PARTS:
+        return _PARTS[name]
     name = name.removeprefix("folded_")
     return name.removesuffix(next((v for v in _VARIANTS if name.endswith(v)), ""))
 

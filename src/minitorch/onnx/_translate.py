@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import called_as
 from .._op import Row
 from .._trace_instructions import Called, Graded, Left, Made, Packed, Ran, Sized, Slot, Written, slots_in
-from ..static._facts import draws
+from ..static._facts import called_function, draws
 from ..static._instructions import settled
 from ..static._number_expressions import Expression
 from ..static._size_expressions import Axis, Size, Varying
@@ -22,26 +23,6 @@ from ..static._sizes import General
 from . import _elementwise, _grid, _indexing, _networks, _pooling, _shapes  # noqa: F401  (fill the table)
 from ._builder import Builder, CannotExport, Seen, Value
 from ._table import by_position, forms, reads_of, takes_many
-
-_CALLED = {
-    "the classes that are not the target": "multi_margin_loss",
-    "labels": "multilabel_margin_loss",
-    "the indices of mode": "mode",
-    "the indices of kthvalue": "kthvalue",
-    "the indices of topk": "topk",
-    "the indices of records": "cummax or cummin",
-    "rows of at most a norm": "embedding",
-    "bags": "embedding_bag",
-    "the coordinates of what is not zero": "nonzero",
-    "repeats": "repeat_interleave",
-    "the maxima of bags": "embedding_bag",
-    "the indices of adaptive_max_pool": "adaptive_max_pool",
-    "the indices of fractional_max_pool": "fractional_max_pool",
-    "dropout noise": "dropout",
-    "the rows of maxima": "embedding_bag",
-    "pad_end": "convolution with padding='same'",
-}
-"""What the user calls, for choices made within it."""
 
 
 class Problem:
@@ -61,7 +42,7 @@ class Problem:
         self.name, self.path, self.reason = name, path, reason
 
     def __str__(self) -> str:
-        called = _CALLED.get(self.name, self.name)
+        called = called_as(self.name)
         said = called + "()" * (" " not in called) + f" in {self.path}" * bool(self.path)
         return said + f": {self.reason}" * bool(self.reason)
 
@@ -236,7 +217,8 @@ class Translation:
         outputs = (*called.outputs, *called.asides)
         if name not in forms:
             said = "random numbers: draw them outside, and pass them as an input" if draws(called) else ""
-            self._missing |= {Slot(s): (Problem(name, path, said), called.reads) for s in outputs}
+            shown = called_function(called) if draws(called) else name
+            self._missing |= {Slot(s): (Problem(shown, path, said), called.reads) for s in outputs}
             return
         if called.row.view:
             self._makers |= {Slot(s): (called, path) for s in called.outputs}
@@ -246,7 +228,9 @@ class Translation:
             for slot, value in zip(called.outputs, values):
                 self._keep(slot, value)
             aside = (*called.asides, *called.outputs[len(values) :])
-            self._missing |= {Slot(s): (Problem(f"the derivative of {name}", path), called.reads) for s in aside}
+            self._missing |= {
+                Slot(s): (Problem(f"the derivative of {called_as(name)}", path), called.reads) for s in aside
+            }
 
         self._attempt(name, path, outputs, self._needed(called), make)
 

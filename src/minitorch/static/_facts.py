@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from .._errors import public_name
 from .._identity import owner
 from .._op import Row
 from .._trace import Trace
@@ -49,6 +50,14 @@ def draws(instruction: Any) -> bool:
     """Whether an instruction draws random numbers."""
     row = getattr(instruction, "row", None)
     return getattr(row, "draws", False) or "generator" in getattr(row, "params", ())
+
+
+def called_function(instruction: Any) -> str:
+    """What people called, of which an instruction is: a factory that draws says which it is."""
+    if isinstance(instruction, Applied):
+        return str(instruction.row.__name__)
+    given = dict(zip(instruction.row.params, instruction.params)) if instruction.row.name == "draw" else {}
+    return str(given.get("name", "")) or public_name(instruction.row)
 
 
 def guards(instruction: Any) -> bool:

@@ -23,7 +23,7 @@ from .._pytree import kind_of, tree_unflatten
 from .._trace_instructions import ArraySlot, Called, Graded, Left, Made, NumberSlot, Packed, Ran, Sized, Slot, Written
 from ._control_instructions import BranchEnds, Chosen, Control, joined
 from ._copied import Copies
-from ._facts import draws, last_uses, reads_of, writes_of
+from ._facts import called_function, draws, last_uses, reads_of, writes_of
 from ._free_names import Unwritable
 from ._instructions import settled
 from ._passes import dead_code
@@ -286,7 +286,7 @@ class Body:
                 for line in self.instruction(ins):
                     yield self.indent.margin + line
             except Unwritable as error:
-                maker = f"{operation_of(ins.row)}() needs" if hasattr(ins, "row") else "it makes"
+                maker = f"{called_function(ins)}() needs" if hasattr(ins, "row") else "it makes"
                 self.problems[f"{maker} {error}"] = None
             yield from self.freed(number, ins)
             self.indent.last = ins
@@ -361,7 +361,7 @@ class Body:
         if isinstance(ins, Called):
             if draws(ins):
                 self.problems[
-                    f"{operation_of(ins.row)}() draws random numbers: put the model in eval mode (model.eval()), or draw "
+                    f"{called_function(ins)}() draws random numbers: put the model in eval mode (model.eval()), or draw "
                     "outside of the function and pass the numbers as an argument"
                 ] = None
                 return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,8 +13,19 @@ from .._pytree import tree_flatten, tree_unflatten
 from .._runtime import Tensor, wrap
 from .._sites import module_path, site_of
 from .._trace import Trace
-from .._trace_instructions import Called, Left, Sized, Slot
+from .._trace_instructions import Applied, Called, Graded, Left, Made, Sized, Slot, Writing, Written
 from ..autograd import record_sites
+from ._control_instructions import (
+    BackBegins,
+    BackEnds,
+    BranchBegins,
+    BranchEnds,
+    Chosen,
+    LoopBegins,
+    LoopEnds,
+    LoopTest,
+)
+from ._facts import called_function
 from ._size_expressions import Doubt, alike
 from ._traced_code import Plan
 from ._tried_sizes import Cost, NamedNumbers, worth_trying
@@ -477,13 +489,49 @@ def difference(one: Pass, other: Pass) -> str:
     for a, b in itertools.zip_longest(one.instructions, other.instructions):
         if a is None or b is None or _kind(a) != _kind(b):
             where = one.paths.get(id(a), "") or other.paths.get(id(b), "")
-            same = _named(a) == _named(b)
-            said = f"it does {_named(b)}" + (" of other values" if same else f" where it otherwise does {_named(a)}")
+            said = looped(one, other)
+            if not said and (same := _named(a) == _named(b)) and len(a.outputs) != len(b.outputs):
+                said = f"it does {_named(b)} into {len(b.outputs)} where it otherwise does so into {len(a.outputs)}"
+            elif not said:
+                said = f"it does {_named(b)}" + (
+                    " of other values" if same else f" where it otherwise does {_named(a)}"
+                )
             return said + f" (in {where})" * bool(where)
     return "it does the same"
 
 
+def looped(one: Pass, other: Pass) -> str:
+    """That operations are done as many times more as an axis is longer, in words; empty where others differ."""
+    shapes = [[size for array in each.given for size in array.shape] for each in (one, other)]
+    grown = {b - a for a, b in zip(*shapes) if a != b}
+    times = Counter([_named(i) for i in other.instructions])
+    times.subtract([_named(i) for i in one.instructions])
+    more = {name: count for name, count in times.items() if count}
+    if len(grown) != 1 or not more or abs(by := grown.pop()) < 2 or any([n % by or n * by < 0 for n in more.values()]):
+        return ""
+    names = [*more]
+    shown = ", ".join(names[:4]) + ", ..." * (len(names) > 4)
+    return (
+        f"a Python loop over the axis does {shown} {abs(more[names[0]])} times {'more' if by > 0 else 'less'}: it is "
+        "written out for one number of steps; let the axis not vary, or compute on all of it at once, as a recurrent layer, "
+        "cumsum or a product of matrices does"
+    )
+
+
+_SAID = {
+    Made: "a constant", Writing: "a write", Written: "a write", Graded: "backward", Sized: "a size that depends on values",
+    **dict.fromkeys((BranchBegins, BranchEnds, Chosen), "cond"),
+    **dict.fromkeys((LoopBegins, LoopTest, LoopEnds), "while_loop"),
+    **dict.fromkeys((BackBegins, BackEnds), "the gradient of while_loop"),
+}  # fmt: skip
+
+
 def _named(instruction: Any) -> str:
+    """What an instruction is to those who wrote the block."""
     if instruction is None:
         return "nothing"
-    return f"{instruction.row.name}()" if isinstance(instruction, Called) else type(instruction).__name__.lower()
+    if isinstance(instruction, (Called, Applied)):
+        called = called_function(instruction)
+    else:
+        called = _SAID.get(type(instruction)) or getattr(instruction, "kind", "") or instruction.name
+    return called + "()" * (" " not in called)
