@@ -102,6 +102,10 @@ class Observer:
     def applying(self, function: Any, args: tuple[Any, ...]) -> None:
         """A custom Function's forward begins; its operations follow, then ``recorded``, unless it fails."""
 
+    def forward(self, function: Any, args: tuple[Any, ...], recording: bool) -> Any:
+        """What the forward gives of a custom Function that has its own rule for batches; asked where `batches`."""
+        return function.forward(*args)
+
     def made(self, tensor: Any) -> None:
         """A factory made a tensor."""
 

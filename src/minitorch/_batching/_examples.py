@@ -104,7 +104,7 @@ class Examples(Observer):
         self._arrays: list[Any] = []  # one for each slot; held, so that no other array gets the same identity
         self._fixed: dict[tuple[int, int], Fixed] = {}
         self._writes: list[Writing] = []
-        self._blocks: list[tuple[Any, int]] = []
+        self._ruled: list[Applied] = []  # custom Functions by their own rules, which are being applied
 
     def __enter__(self) -> Examples:
         self._outer, self._levels = _current.get(), active_levels()
@@ -271,26 +271,53 @@ class Examples(Observer):
 
     def applying(self, function: Any, args: tuple[Any, ...]) -> None:
         """A custom Function's forward begins."""
-        self._blocks.append((function, len(self.instructions)))
-        if self._outer is not None and not any(
-            [isinstance(a, _runtime.Tensor) and self.slot_of(a) is not None for a in args]
-        ):
+        if self._outer is not None and not self._any_of(args):
             self._outer.applying(function, args)
 
+    def _any_of(self, args: Sequence[Any]) -> bool:
+        """Whether an argument depends on the batch."""
+        return any([isinstance(a, _runtime.Tensor) and self.slot_of(a) is not None for a in args])
+
+    def forward(self, function: Any, args: tuple[Any, ...], recording: bool) -> Any:
+        """What the forward gives of a Function that has its own rule: of the first example, whose values it may look at.
+
+        The rule gives the batch's results, which the Function's setup_context may read.
+        """
+        if not self._any_of(args):
+            around: Any = super() if self._outer is None else self._outer
+            return around.forward(function, args, recording)
+        token, state = _current.set(None), _random.default_generator.get_state()
+        try:
+            result = function.forward(*args)
+        finally:
+            _current.reset(token)
+            _random.default_generator.set_state(state)  # the rule draws
+        arrays = [o._array for o in (result if isinstance(result, tuple) else (result,)) if hasattr(o, "_array")]
+        inputs, cut = self._read(args)
+        outputs = [self.add(None if id(a) in self._slots else a) for a in arrays]  # one that is an input comes later
+        self.instructions.append(Applied(function, inputs, cut, outputs, self.randomness))
+        self.instructions[-1].records = recording
+        self._ruled.append(self.instructions[-1])
+        return result
+
     def _applied(self, call: Any, depends: bool) -> None:
-        while self._blocks and self._blocks.pop()[0] is not call.row:
-            pass
         _refusals.check_function(call.row)
         if not depends:
             if self._outer is not None:
                 self._outer.recorded(call)
             return
-        inputs, cut = self._read(call.inputs)
-        outputs = [self._slots.get(id(o._array), None) for o in call.outputs]
-        outputs = [self.add(o._array) if s is None else s for o, s in zip(call.outputs, outputs)]
+        own = [self._slots.get(id(o._array)) for o in call.outputs]
+        outputs = [self.add(o._array) if s is None else s for o, s in zip(call.outputs, own)]
         if self._levels:
             self._push(call.row, call.inputs, call.outputs)
-        self.instructions.append(Applied(call.row, inputs, cut, outputs, self.randomness))
+        if call.row.generate_vmap_rule:
+            self.instructions.append(Applied(call.row, *self._read(call.inputs), outputs, self.randomness))
+            return
+        while (applied := self._ruled.pop()).function is not call.row:  # those that failed
+            pass
+        for given, slot in zip(applied.outputs, outputs):
+            if given != slot:
+                self.instructions.append(Called(rows["alias"], [given], [False], (), [], [slot], []))
 
     def made(self, tensor: Any) -> None:
         """A factory made a tensor."""
@@ -436,7 +463,7 @@ class Examples(Observer):
         shared = {id(fixed.tensor._array) for fixed in self._fixed.values()}
         arrays = [ref(a) for a in self._arrays if isinstance(a, np.ndarray) and id(a) not in shared]
         known = (self._arrays, self._slots, self._pushed, self._fixed, self._made, self._shown, self._left)
-        for held in (*known, self.instructions, self._writes, self._blocks):
+        for held in (*known, self.instructions, self._writes, self._ruled):
             held.clear()
         return arrays
 

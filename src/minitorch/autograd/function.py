@@ -323,7 +323,8 @@ class Function(metaclass=_FunctionMeta):
                         raise RuntimeError(one_forward(cls))
                     result = cls.forward(node, *args)
                 else:
-                    result = cls.forward(*args)
+                    ruled = observers and cls.vmap is not Function.vmap
+                    result = _forward(cls, args, recording) if ruled else cls.forward(*args)
                     cls.setup_context(node, args, result)
         finally:
             if unfollowed is not None:
@@ -335,6 +336,14 @@ class Function(metaclass=_FunctionMeta):
         if not isinstance(result, tuple):
             return finished[0]
         return finished
+
+
+def _forward(function: type[Function], args: tuple[Any, ...], recording: bool) -> Any:
+    """The forward of a Function that has a rule for batches: in a map, only that is done to them."""
+    for observer in tuple(observers):
+        if observer.batches and observer.active():
+            return observer.forward(function, args, recording)
+    return function.forward(*args)
 
 
 def one_forward(function: type[Function]) -> str:

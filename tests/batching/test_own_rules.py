@@ -1,0 +1,188 @@
+"""Custom Functions with a rule of their own for batches, whose forward computes with NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitorch as torch
+from minitorch.func import grad, hessian, jacrev, jvp, vmap
+
+
+class Sorted(torch.autograd.Function):
+    """Sorts a dimension, by NumPy."""
+
+    @staticmethod
+    def forward(x: Any, dim: int) -> Any:
+        order = np.argsort(x.detach().numpy(), axis=dim)
+        back = np.argsort(order, axis=dim)
+        values = np.take_along_axis(x.detach().numpy(), order, axis=dim)
+        return torch.from_numpy(values), torch.from_numpy(order), torch.from_numpy(back)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.save_for_backward(*output[1:])
+        ctx.save_for_forward(*output[1:])
+        ctx.dim = inputs[1]
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any, *_: Any) -> Any:
+        order, back = ctx.saved_tensors
+        return Taken.apply(gradient, back, order, ctx.dim), None
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Any, *_: Any) -> Any:
+        order, back = ctx.saved_tensors
+        return Taken.apply(tangent, order, back, ctx.dim), None, None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, x: Any, dim: int) -> Any:
+        x = x.movedim(in_dims[0], 0)
+        return Sorted.apply(x, dim + 1), (0, 0, 0)
+
+
+class Taken(torch.autograd.Function):
+    """Takes along a dimension, by NumPy, at indices that are all of it in some order, of which *back* is the inverse."""
+
+    @staticmethod
+    def forward(x: Any, order: Any, back: Any, dim: int) -> Any:
+        return torch.from_numpy(np.take_along_axis(x.detach().numpy(), order.numpy(), axis=dim))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs[1:3])
+        ctx.save_for_forward(*inputs[1:3])
+        ctx.dim = inputs[3]
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        order, back = ctx.saved_tensors
+        return Taken.apply(gradient, back, order, ctx.dim), None, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Any, *_: Any) -> Any:
+        order, back = ctx.saved_tensors
+        return Taken.apply(tangent, order, back, ctx.dim)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, x: Any, order: Any, back: Any, dim: int) -> Any:
+        tensors = [
+            t.expand(info.batch_size, *t.shape) if at is None else t.movedim(at, 0)
+            for t, at in zip((x, order, back), in_dims)
+        ]
+        return Taken.apply(*tensors, dim + 1), 0
+
+
+X = torch.tensor([[3.0, 1.0, 2.0], [5.0, 4.0, 6.0]], dtype=torch.float64)
+WEIGHTS = torch.tensor([1.0, 10.0, 100.0], dtype=torch.float64)
+
+
+def ordered(x: Any) -> Any:
+    return Sorted.apply(x, 0)[0]
+
+
+def weighed(x: Any) -> Any:
+    return (ordered(x) ** 2 * WEIGHTS).sum()
+
+
+def test_a_rule_of_ones_own_may_look_at_values() -> None:
+    assert vmap(ordered)(X).tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert vmap(ordered, in_dims=1)(X).tolist() == [[3, 5], [1, 4], [2, 6]]
+    assert vmap(lambda x: ordered(x * 2) + x)(X).tolist() == [[5, 5, 8], [13, 14, 18]]
+    assert vmap(vmap(ordered))(torch.stack([X, -X])).tolist() == [[[1, 2, 3], [4, 5, 6]], [[-3, -2, -1], [-6, -5, -4]]]
+    nested = vmap(lambda s: vmap(lambda x: ordered(x * s))(X))(torch.tensor([1.0, -1.0], dtype=torch.float64))
+    assert nested.tolist() == [[[1, 2, 3], [4, 5, 6]], [[-3, -2, -1], [-6, -5, -4]]]
+    only_outer = vmap(lambda x: vmap(lambda s: ordered(x) * s)(WEIGHTS))(X)
+    assert only_outer[1].tolist() == [[4, 5, 6], [40, 50, 60], [400, 500, 600]]
+
+
+def test_its_derivatives() -> None:
+    expected = [[600.0, 2.0, 40.0], [100.0, 8.0, 1200.0]]
+    assert vmap(grad(weighed))(X).tolist() == expected
+    leaf = X.clone().requires_grad_()
+    vmap(weighed)(leaf).sum().backward()
+    assert leaf.grad.tolist() == expected
+    assert jacrev(ordered)(X[0]).tolist() == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    assert jacrev(jacrev(weighed))(X[0]).diagonal().tolist() == [200, 2, 20]
+    assert hessian(weighed)(X[0]).diagonal().tolist() == [200, 2, 20]
+    tangents = torch.arange(6.0, dtype=torch.float64).reshape(2, 3)
+    assert jvp(vmap(ordered), (X,), (tangents,))[1].tolist() == [[1, 2, 0], [4, 3, 5]]
+    assert vmap(lambda x, t: jvp(ordered, (x,), (t,))[1])(X, tangents).tolist() == [[1, 2, 0], [4, 3, 5]]
+
+
+class Noisy(Sorted):
+    """Its forward draws, returns what it was given and writes nowhere."""
+
+    seen: list[Any] = []  # noqa: RUF012
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x, x + torch.rand(())
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        Noisy.seen.append(output[1] * 2)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return gradients[0] * 7 + gradients[1]
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, x: Any) -> Any:
+        return (x * 10, x + torch.rand(x.shape)), (in_dims[0], in_dims[0])
+
+
+def test_what_the_rule_gives_is_the_result() -> None:
+    x = torch.arange(3.0)
+    torch.manual_seed(0)
+    first, second = vmap(lambda x: Noisy.apply(x + 1))(x)
+    torch.manual_seed(0)
+    noise = torch.rand(3)
+    assert first.tolist() == [10.0, 20.0, 30.0]
+    assert second.tolist() == (x + 1 + noise).tolist()  # forward draws nothing that the rule would have drawn
+    assert vmap(lambda x: x * Noisy.apply(x)[0])(x).tolist() == [0.0, 10.0, 40.0]  # x is what it was
+
+
+def test_what_it_sets_up_is_of_each_example() -> None:
+    Noisy.seen.clear()
+
+    def function(x: Any) -> Any:
+        Noisy.apply(x)
+        return Noisy.seen[-1]
+
+    torch.manual_seed(0)
+    doubled = vmap(function)(torch.arange(3.0))
+    torch.manual_seed(0)
+    assert doubled.tolist() == ((torch.arange(3.0) + torch.rand(3)) * 2).tolist()
+
+
+def test_a_rule_that_is_made_maps_the_forward() -> None:
+    class Made(Sorted):
+        generate_vmap_rule = True
+        vmap = torch.autograd.Function.vmap
+
+    with pytest.raises(RuntimeError, match=r"vmap: \.numpy\(\) cannot give one array"):
+        vmap(lambda x: Made.apply(x, 0)[0])(X)
+
+
+def test_a_forward_that_fails_leaves_the_map_as_it_was() -> None:
+    class Failing(Noisy):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            raise ZeroDivisionError
+
+    class Unready(Noisy):
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            raise ZeroDivisionError
+
+    def function(x: Any) -> Any:
+        for bad in (Failing, Unready):
+            with pytest.raises(ZeroDivisionError):
+                bad.apply(x)
+        return Noisy.apply(x)[0] + ordered(x.reshape(1)).sum()
+
+    assert vmap(function)(torch.arange(3.0)).tolist() == [0.0, 11.0, 22.0]
