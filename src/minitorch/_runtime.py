@@ -14,7 +14,7 @@ from ._args import CONVERTERS
 from ._dtypes import can_cast, weak_dtype, weak_numbers
 from ._errors import explained, not_a_tensor, operand_names, public_name, scalar_name
 from ._layouts import intern_layout
-from ._modes import active_levels, grad_on, inference_mode_on, observers
+from ._modes import active_levels, grad_on, in_transform, inference_mode_on, observers
 from ._records import observe_write, tell_parts
 from ._stories import stale, tell_operands
 from ._tape import Node, Output, extras_of, next_position, output_node
@@ -300,8 +300,9 @@ def check_unedited(node: Any, edits: Any, name: str) -> None:
 
 
 def raise_inference() -> None:
-    """Raise the error of saving an inference tensor."""
-    raise RuntimeError(INFERENCE_SAVED)
+    """Raise the error of saving an inference tensor; in a transform that differentiates, it is a constant like others."""
+    if in_transform() in ("", "forward"):
+        raise RuntimeError(INFERENCE_SAVED)
 
 
 def into(out: Any, row: Row, inputs: tuple[Any, ...], params: tuple[Any, ...] = ()) -> Any:

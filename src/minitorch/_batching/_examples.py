@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import _random, _runtime
 from .._identity import owner
-from .._modes import Observer, active_levels, grad_on, levels, observers, set_grad_enabled
+from .._modes import Observer, active_levels, grad_on, in_transform, levels, observers, set_grad_enabled
 from .._op import rows
 from .._trace import _current
 from .._trace_instructions import Slot
@@ -154,6 +154,8 @@ class Examples(Observer):
         key = id(array), id(current_node(value))
         fixed = self._fixed.get(key)
         if fixed is None or fixed.tensor._array is not array:
+            if value._alias is not None and value._alias.inference and in_transform() not in ("", "forward"):
+                value = _runtime.twin(value)  # a constant like others
             self._fixed[key] = fixed = Fixed(value)
         return fixed
 

@@ -6,11 +6,12 @@ same tensors from elsewhere too, and so that transforms nest.  See docs/design/1
 
 from __future__ import annotations
 
+import functools
 import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -34,6 +35,8 @@ from .._tangents import computing
 from .._tape import AccumulateGrad, next_position
 from .._views import View, current_node, edits_of
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
 
 @contextmanager
 def recording(on: bool = True) -> Iterator[None]:
@@ -47,6 +50,19 @@ def recording(on: bool = True) -> Iterator[None]:
     else:
         with set_grad_enabled(False):
             yield
+
+
+def out_of_inference(transform: _Function) -> _Function:
+    """A transform that runs with inference mode off, where that is on: it gives ordinary tensors, and records nothing else."""
+
+    @functools.wraps(transform)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if not is_inference_mode_enabled():
+            return transform(*args, **kwargs)
+        with inference_mode(False), set_grad_enabled(False):
+            return transform(*args, **kwargs)
+
+    return cast(_Function, run)
 
 
 class InnerView(View):

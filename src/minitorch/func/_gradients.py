@@ -11,7 +11,7 @@ from .._modes import is_grad_enabled
 from .._pytree import tree_flatten, tree_map
 from .._views import current_node
 from ..autograd._jvp import jvp as push
-from ..autograd._transform import Level, bare, recording
+from ..autograd._transform import Level, bare, out_of_inference, recording
 from ._arguments import Argnums, check_floats, check_outputs, check_tensor_input, positions, split_aux, written
 from ._captured import transforming
 
@@ -78,6 +78,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     """
     api = "grad_and_value(f)(*args)"
 
+    @out_of_inference
     @functools.wraps(func)
     def gradient_and_value(*args: Any, **kwargs: Any) -> Any:
         level = Level()
@@ -148,6 +149,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return pulled_back(func, primals, None, has_aux)
 
 
+@out_of_inference
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """The value of *func*, and the product of its Jacobian with tangents: one pass forward.
 
@@ -191,6 +193,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     return results
 
 
+@out_of_inference
 def pulled_back(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums | None, has_aux: bool) -> Any:
     """``vjp`` with respect to the arguments at *argnums*; to all, where that is None."""
     api = "vjp(f, *primals)"
@@ -203,6 +206,7 @@ def pulled_back(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Arg
         check_floats(outputs)
     level.end()
 
+    @out_of_inference
     def pullback(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         vectors, given = tree_flatten(cotangents)
         if given != output_spec:

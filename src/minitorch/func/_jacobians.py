@@ -10,7 +10,7 @@ from .._batching._vmap import vmap
 from .._pytree import tree_flatten, tree_leaves, tree_map, tree_structure
 from .._runtime import traced
 from ..autograd._jvp import jvp as push
-from ..autograd._transform import at_once, column_blocks, each, one_hot_rows, row_blocks
+from ..autograd._transform import at_once, column_blocks, each, one_hot_rows, out_of_inference, row_blocks
 from ._arguments import Argnums, check_tensor_input, positions
 from ._captured import transforming
 from ._gradients import check_aux, passed, pulled_back
@@ -58,6 +58,7 @@ def jacrev(
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
+    @out_of_inference
     @functools.wraps(func)
     def jacobian(*args: Any) -> Any:
         output, pullback, *aux = pulled_back(func, args, argnums, has_aux)
@@ -121,6 +122,7 @@ def jacfwd(
             [0., 4.]])
     """
 
+    @out_of_inference
     @functools.wraps(func)
     def jacobian(*args: Any) -> Any:
         numbers: Argnums = tuple(range(len(args))) if argnums is None else argnums

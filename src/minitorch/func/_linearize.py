@@ -11,12 +11,13 @@ from .._dtypes import of_numpy
 from .._modes import is_grad_enabled
 from .._pytree import tree_flatten
 from .._size import Size
-from ..autograd._transform import Level, gradients, recording, zeros_like
+from ..autograd._transform import Level, gradients, out_of_inference, recording, zeros_like
 from ..autograd.graph import OwnHooks, Watched
 from ._arguments import check_tensor_input
 from ._captured import transforming
 
 
+@out_of_inference
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """The value of *func*, and its derivative at this point as a function of tangents.
 
@@ -69,6 +70,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         pulled = gradients(floats, inputs, cotangents, create_graph=True)
     level.end()
 
+    @out_of_inference
     def derivative(*tangents: Any) -> Any:
         vectors, structure = tree_flatten(tangents)
         if structure != spec:
