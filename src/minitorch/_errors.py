@@ -35,6 +35,7 @@ _PARTS = {
     "the indices of fractional_max_pool": "fractional_max_pool",
     "the coordinates of what is not zero": "nonzero",
     "how many are not nan": "nanmean",
+    "all or any": "all and any",
     "rows of at most a norm": "embedding",
     "bags": "embedding_bag",
     "the maxima of bags": "embedding_bag",

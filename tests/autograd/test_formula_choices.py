@@ -212,7 +212,7 @@ def test_put_and_take_get_tensors() -> None:
 def test_what_python_reads_is_noted() -> None:
     notes = {
         "True: read from the result of gt by bool(), as recorded": lambda x: x * 2 if x > 0 else x * 3,
-        "False: read from the result of all or any by bool(), as recorded": lambda x: x * bool((x < 0).all()),
+        "False: read from the result of all and any by bool(), as recorded": lambda x: x * bool((x < 0).all()),
         "0.7: read from x by numpy(), as recorded": lambda x: x * float(x.detach().numpy()),
     }
     for note, function in notes.items():
