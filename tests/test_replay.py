@@ -31,8 +31,7 @@ SHAPES_BY_VALUES = {
     "repeats": "as long as the sum of the counts",
     "states": "as long as the longest target",
     "the coordinates of what is not zero": "as nonzero",
-    "the maxima of bags": "of the bags that are not empty",
-    "the rows of maxima": "as the bags",
+    "one_hot without num_classes": "as many columns as the largest number asks for",
     "unique": "as many as there are different values",
     "unique_consecutive": "as many as there are runs",
 }

@@ -41,6 +41,7 @@ _PARTS = {
     "the maxima of bags": "embedding_bag",
     "the rows of maxima": "embedding_bag",
     "repeats": "repeat_interleave",
+    "one_hot without num_classes": "one_hot",
     "dropout noise": "dropout",
     "alpha dropout noise": "alpha_dropout",
     "gumbel noise": "gumbel_softmax",

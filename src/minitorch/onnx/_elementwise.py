@@ -491,6 +491,14 @@ def one_hot(g: Builder, self: Value, num_classes: Any) -> Value:
     return g("OneHot", self, g.scalar(shape[-1]), g.constant([0, 1], dtype), dtype=dtype)
 
 
+@form("one_hot without num_classes")
+def one_hot_of_all(g: Builder, self: Value) -> Value:
+    ((_, dtype),) = g.results
+    return g(
+        "OneHot", self, g.binary("Add", g("ReduceMax", self, keepdims=0), 1), g.constant([0, 1], dtype), dtype=dtype
+    )
+
+
 @form("mask to be added")
 def additive(g: Builder, self: Value, hides: bool, dtype: Any) -> Value:
     shown, hidden = g.constant(0, dtype), g.constant(-np.inf, dtype)
@@ -517,6 +525,28 @@ def ignored_classes(
 ) -> tuple[Value, Value]:
     _, kept, _, total = classes(g, target, weight, single, ignore_index, dtype)
     return g("Not", kept), g.cast(total, dtype)
+
+
+@form("the classes that are not the target")
+def other_classes(g: Builder, target: Value, weight: Value | None, shape: Any, dtype: Any) -> Value:
+    """What each class counts: 0 for the target, otherwise the target's weight."""
+    places = g.reshape(g.cast(target, INT64), (-1, 1))
+    counts = g.constant(1, dtype) if weight is None else g("Gather", weight, places, axis=0)
+    own = g("Equal", g("Range", g.scalar(0), g.scalar(shape[1]), g.scalar(1)), places)
+    return g("Where", own, g.constant(0, dtype), counts)
+
+
+@form("labels")
+def labels(g: Builder, target: Value, shape: Any, dtype: Any) -> tuple[Value, Value]:
+    """Those before the first that is negative; and 1 for each pair of one and a class that is none."""
+    target = g.reshape(g.cast(target, INT64), shape)
+    ended = g("CumSum", g.cast(g("Less", target, g.scalar(0)), INT64), g.scalar(1))
+    given = g("Equal", ended, g.scalar(0))
+    each, classes = g("Unsqueeze", given, g.ints([2])), g("Range", g.scalar(0), g.scalar(shape[1]), g.scalar(1))
+    found = g("And", each, g("Equal", g("Unsqueeze", target, g.ints([2])), classes))
+    labelled = g("ReduceMax", g.cast(found, np.int32), g.ints([1]), keepdims=1)
+    counted = g("And", each, g("Equal", labelled, g.constant(0, np.int32)))
+    return g("Where", given, target, g.scalar(0)), g.cast(counted, dtype)
 
 
 @form("what is lacking of eps")

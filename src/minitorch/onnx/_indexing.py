@@ -349,28 +349,50 @@ def bags(
     g: Builder, indices: Value, offsets: Value | None, include_last: bool, padding: Any, dtype: Any
 ) -> tuple[Value, ...]:
     """Bags of one length each, the rows of a matrix of indices; or of several, by where they begin."""
-    if padding is not None or include_last:
-        given = "include_last_offset=True" if include_last else f"padding_idx={padding}"
-        raise CannotExport(f"{given} leaves out indices by their values: give bags without these")
-    if offsets is not None:
-        return _bags_from(g, indices, g.cast(offsets, INT64), dtype)
-    count, length = indices.sizes
-    numbers = g("Range", g.scalar(0), g.scalar(count), g.scalar(1))
-    bag = g.reshape(g.expand(g("Unsqueeze", numbers, g.ints([1])), (count, length)), (-1,))
-    counts = g.expand(g.scalar(length), (count,))
-    divisors = g.cast(g.unsqueeze(counts, 1), dtype)
-    flat = g.reshape(g.cast(indices, INT64), (-1,))
-    kept = g("Range", g.scalar(0), g("Size", indices), g.scalar(1))
-    return flat, bag, counts, numbers, kept, divisors
+    if offsets is None:
+        count, length = indices.sizes
+        flat = g.reshape(g.cast(indices, INT64), (-1,))
+        positions, counts = _positions(g, g("Size", indices)), g.expand(g.scalar(length), (count,))
+        numbers = g("Unsqueeze", _positions(g, g.scalar(count)), g.ints([1]))
+        bag = g.reshape(g.expand(numbers, (count, length)), (-1,))
+    else:
+        flat, bag, counts, positions = _bags_from(g, g.cast(indices, INT64), g.cast(offsets, INT64), include_last)
+    if padding is not None:
+        positions = g("Compress", positions, g("Not", g("Equal", flat, g.scalar(padding))))
+        flat, bag = [g("Gather", v, positions, axis=0) for v in (flat, bag)]
+        none, ones = g("Mul", counts, g.scalar(0)), g("Expand", g.scalar(1), g("Shape", bag))
+        counts = g("ScatterElements", none, bag, ones, axis=0, reduction="add")
+    return flat, bag, counts, positions, g.cast(g.unsqueeze(g("Max", counts, g.ints([1])), 1), dtype)
 
 
-def _bags_from(g: Builder, indices: Value, offsets: Value, dtype: Any) -> tuple[Value, ...]:
-    """The bag of an index is how many have begun by then, less one."""
-    positions = g("Range", g.scalar(0), g("Size", indices), g.scalar(1))
-    begun = g.cast(g("GreaterOrEqual", positions, g("Unsqueeze", offsets, g.ints([1]))), INT64)
+def _positions(g: Builder, count: Value) -> Value:
+    return g("Range", g.scalar(0), count, g.scalar(1))
+
+
+def _bags_from(g: Builder, indices: Value, offsets: Value, include_last: bool) -> tuple[Value, ...]:
+    """The bag of an index is how many have begun by then, less one; an offset more may say where the last one ends."""
+    later = g.slice(offsets, 0, 1, 2**63 - 1)
+    if include_last:
+        end = g.slice(offsets, 0, -1, 2**63 - 1)
+        indices = g("Slice", indices, g.ints([0]), end, g.ints([0]))
+        starts, ends = g.slice(offsets, 0, 0, -1), later
+    else:
+        starts, ends = offsets, g("Concat", later, g("Shape", indices), axis=0)
+    positions = _positions(g, g("Size", indices))
+    begun = g.cast(g("GreaterOrEqual", positions, g("Unsqueeze", starts, g.ints([1]))), INT64)
     bag = g("Sub", g("ReduceSum", begun, g.ints([0]), keepdims=0), g.scalar(1))
-    ends = g("Concat", g.slice(offsets, 0, 1, 2**63 - 1), g("Shape", indices), axis=0)
-    counts = g("Sub", ends, offsets)
-    divisors = g.cast(g.unsqueeze(g("Max", counts, g.ints([1])), 1), dtype)
-    full = g("Reshape", g("NonZero", counts), g.ints([-1]))
-    return g.cast(indices, INT64), bag, counts, full, positions, divisors
+    return indices, bag, g("Sub", ends, starts), positions
+
+
+@form("the maxima of bags")
+def first_maxima(g: Builder, values: Value, bag: Value, counts: Value) -> Value:
+    """The first of a bag's rows that are as high as its highest; where a bag is empty, one more than all."""
+    keys = g.ranked(values)
+    count = g("Reshape", g("Shape", keys, start=0, end=1), g.ints([]))
+    places = g("Expand", g("Unsqueeze", bag, g.ints([1])), g("Shape", keys))
+    shape = g("Concat", g("Shape", counts), g("Shape", keys, start=1, end=2), axis=0)
+    lowest = g("Expand", g.constant(-np.inf, keys.dtype), shape)
+    highest = g("ScatterElements", lowest, places, keys, axis=0, reduction="max")
+    first = g("Equal", keys, g("GatherElements", highest, places, axis=0))
+    number = g("Where", first, g("Unsqueeze", _positions(g, count), g.ints([1])), count)
+    return g("ScatterElements", g("Expand", count, shape), places, number, axis=0, reduction="min")

@@ -13,6 +13,7 @@ from .._errors import scalar_name
 from .._op import rows
 from .._runtime import wrap
 from .index import embedding
+from .join import cat
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -77,8 +78,8 @@ def _counts(indices: np.ndarray, offsets: Any, include_last_offset: bool) -> tup
 def _bags(
     indices: np.ndarray, *offsets: np.ndarray, include_last: bool, padding: int | None, size: int, dtype: Any
 ) -> tuple[np.ndarray, ...]:
-    """The indices one after the other, the bag of each, how many each bag has, which bags have any, which indices of all
-    given ones these are, and what a mean is divided by."""
+    """The indices one after the other, the bag of each, how many each bag has, which indices of all given ones these are,
+    and what a mean is divided by."""
     indices, counts = _counts(indices, offsets[0] if offsets else None, include_last)
     wrong = (indices < 0) | (indices >= size)
     if wrong.any():
@@ -93,26 +94,26 @@ def _bags(
         indices, bag = indices[kept], bag[kept]
         counts = np.bincount(bag, minlength=len(counts))
     divisors = np.maximum(counts, 1)[:, None].astype(dtype)
-    return indices.astype(INT64), bag, counts, np.flatnonzero(counts), kept, divisors
+    return indices.astype(INT64), bag, counts, kept, divisors
 
 
-@choice("the maxima of bags", ("values", "counts"), fits=False, warns=True)
-def _first_maxima(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """For each bag that is not empty and each column, the number of the row that has the first maximum."""
-    starts = (np.cumsum(counts) - counts)[counts > 0]
-    highest = np.repeat(np.maximum.reduceat(values, starts, 0), counts[counts > 0], 0)
-    number = np.where((values == highest) | np.isnan(values), np.arange(len(values))[:, None], len(values))
-    return np.minimum.reduceat(number, starts, 0)
+@choice("the maxima of bags", ("values", "bag", "counts"), warns=True)
+def _first_maxima(values: np.ndarray, bag: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """For each bag and each column, the number of the row that has the first maximum; for an empty bag, one more than all."""
+    chosen = np.full((len(counts), values.shape[1]), len(values), INT64)
+    full = counts > 0
+    if full.any():
+        starts = (np.cumsum(counts) - counts)[full]
+        highest = np.maximum.reduceat(values, starts, 0).repeat(counts[full], 0)
+        number = np.where((values == highest) | np.isnan(values), np.arange(len(values))[:, None], len(values))
+        chosen[full] = np.minimum.reduceat(number, starts, 0)
+    return chosen
 
 
-def _maxima(looked_up: Any, counts: np.ndarray, full: np.ndarray) -> tuple[Any, np.ndarray]:
+def _maxima(looked_up: Any, bag: np.ndarray, counts: np.ndarray) -> tuple[Any, np.ndarray]:
     """The maxima of bags, zeros for empty ones, and where they are."""
-    width = looked_up._array.shape[1]
-    chosen = _first_maxima(looked_up, wrap(counts)) if len(full) else np.zeros((0, width), INT64)
-    found = looked_up.gather(0, wrap(chosen))
-    if len(full) < len(counts):
-        found = rows["index_sum"].call(found, wrap(full), 0, (len(counts), width))
-    return found, chosen
+    chosen = _first_maxima(looked_up, wrap(bag), wrap(counts))
+    return cat([looked_up, looked_up.new_zeros((1, chosen.shape[1]))]).gather(0, wrap(chosen)), chosen
 
 
 def bagged(
@@ -137,7 +138,7 @@ def bagged(
         raise RuntimeError(
             f"expected a weight of two dimensions of floats; but got {list(table.shape)}, {weight.dtype}"
         )
-    indices, bag, counts, full, kept, divisors = _bags(
+    indices, bag, counts, kept, divisors = _bags(
         *([input] if offsets is None else [input, offsets]),
         include_last=include_last_offset,
         padding=padding_idx,
@@ -148,13 +149,14 @@ def bagged(
         if weights._array.dtype != table.dtype:
             raise RuntimeError(f"expected per_sample_weights of type {weight.dtype}; but got {weights.dtype}")
         weights = weights.reshape(-1)
-        weights = weights[: len(bag)] if padding_idx is None else weights[wrap(kept)]
+        if padding_idx is not None or include_last_offset:
+            weights = weights[wrap(kept)]
     looked_up = embedding(wrap(indices), weight, None, max_norm, norm_type, scale_grad_by_freq)
     if weights is not None:
         looked_up = looked_up * weights.unsqueeze(1)
     chosen = np.zeros((0, table.shape[1]), INT64)
     if mode == "max":
-        result, chosen = _maxima(looked_up, counts, full)
+        result, chosen = _maxima(looked_up, bag, counts)
     else:
         result = rows["index_sum"].call(looked_up, wrap(bag), 0, (len(counts), table.shape[1]))
         if mode == "mean":
@@ -162,13 +164,12 @@ def bagged(
     return result, bag, counts, _named(wrap(indices), wrap(chosen), wrap(counts), mode=mode)
 
 
-@choice("the rows of maxima", ("indices", "chosen", "counts"), fits=False)
+@choice("the rows of maxima", ("indices", "chosen", "counts"))
 def _named(indices: np.ndarray, chosen: np.ndarray, counts: np.ndarray, *, mode: str) -> np.ndarray:
     """For each bag, and each column of maxima, the row that it is from; zero for others."""
-    rows = np.zeros((len(counts), chosen.shape[1]) if mode == "max" else len(counts), INT64)
-    if chosen.size:
-        rows[counts > 0] = indices[chosen]
-    return rows
+    if mode != "max":
+        return np.zeros(len(counts), INT64)
+    return np.append(indices, 0)[chosen]
 
 
 def embedding_bag(

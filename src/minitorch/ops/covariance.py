@@ -192,8 +192,9 @@ def trapezoid(
         shape = y._array.shape[:number] + y._array.shape[number + 1 :]
         return wrap(np.zeros(shape, y._array.dtype if y._array.dtype.kind == "f" else np.float32))
     if x is None:
-        ends = traced.select(y, dim=number, index=0) + traced.select(y, dim=number, index=-1)
-        return (reduce.sum(y, number) - ends * 0.5) * widths
+        count = y._array.shape[number]
+        first, last = [traced.slice(y, dim=number, start=k, end=k + 1) for k in (0, count - 1)]
+        return (reduce.sum(y, number) - reduce.sum(first + last, number) * 0.5) * widths
     after, before = _neighbours(y, number)
     return reduce.sum((after + before) * widths, number) / 2.0
 

@@ -17,7 +17,6 @@ from .._op import op
 from .._runtime import deliver, severed
 from .._saved import unsigned
 from .._types import Number
-from .._value_notes import tell_left
 from .._views import edit
 from . import copies
 
@@ -516,17 +515,21 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if classes.size and classes.min() < 0:
         raise RuntimeError(f"Class values must be non-negative: got {classes.min()}.")
     if num_classes == -1:
-        if observers:
-            if differs(tensor):
-                raise RuntimeError(
-                    "When vmap-ing one_hot, please provide an explicit positive num_classes argument: the largest class may "
-                    "differ from example to example"
-                )
-            tell_left("item", tensor)
-        num_classes = int(classes.max()) + 1
+        if observers and differs(tensor):
+            raise RuntimeError(
+                "When vmap-ing one_hot, please provide an explicit positive num_classes argument: the largest class may "
+                "differ from example to example"
+            )
+        return severed("one_hot", _one_hot_of_all(tensor), tensor)
     if (wrong := outside(tensor, num_classes)) is not None:
         raise RuntimeError(f"Class values must be smaller than num_classes: got {wrong} for {num_classes} classes.")
     return severed("one_hot", _one_hot(tensor, num_classes=num_classes), tensor)
+
+
+@choice("one_hot without num_classes", fits=False)
+def _one_hot_of_all(self: np.ndarray) -> np.ndarray:
+    """Of as many classes as the largest one asks for."""
+    return np.asarray(_one_hot.choice.kernel(self, num_classes=int(self.max()) + 1))
 
 
 @choice("one_hot")

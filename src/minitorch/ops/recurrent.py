@@ -8,6 +8,7 @@ elementary operations, which stands here too, and serves as the plain descriptio
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from .._args import array_of
 from .._errors import scalar_name
 from .._kernels import recurrent as kernels
 from .._kernels.recurrent import Sizes
+from .._modes import exporting
 from .._op import op
 from .._runtime import wrap
 from . import activation, elementary, join, linear, special
@@ -155,6 +157,22 @@ ROWS: dict[str, Callable[..., Any]] = {
 
 
 # -- layers ------------------------------------------------------------------------------------------------------------
+def _projected(x: Any, firsts: States, weights: Sequence[Any], batch_sizes: Sizes, reverse: bool) -> States:
+    """A layer with a projection as one without: its states are those before the projection, which is a factor of the
+    weights of the step after.  The first state was never projected, and is a part of the first step's input."""
+    w_ih, w_hh, b_ih, b_hh, w_hr = weights
+    (hx, cx), batch = firsts, batch_sizes[0]
+    none = hx.new_zeros((len(x), hx.shape[1]))
+    first = join.cat([none, hx])[batch:] if reverse else join.cat([hx, none])[: len(x)]
+    inputs = join.cat([x, first], 1)
+    before = hx.new_zeros((batch, w_hr.shape[1]))
+    into = join.cat([w_ih, w_hh], 1)
+    out, last, cell = _lstm_row(
+        inputs, before, cx, into, w_hh @ w_hr, b_ih, b_hh, batch_sizes=batch_sizes, reverse=reverse
+    )
+    return linear.linear(out, w_hr), linear.linear(last, w_hr), cell
+
+
 def layer(kind: str, x: Any, firsts: States, weights: Sequence[Any], batch_sizes: Sizes, reverse: bool) -> States:
     """One layer in one direction: the hidden states of all elements, and the last states.
 
@@ -165,7 +183,8 @@ def layer(kind: str, x: Any, firsts: States, weights: Sequence[Any], batch_sizes
         zeros = wrap(np.zeros(len(matrices[0]), matrices[0]._array.dtype))
         rest = [zeros, zeros, *rest]
     if len(rest) == 3:
-        return _composed(_lstm_step, x, firsts, [*matrices, *rest], batch_sizes, reverse)
+        way = _projected if exporting.get() and len({*batch_sizes}) == 1 else partial(_composed, _lstm_step)
+        return way(x, firsts, [*matrices, *rest], batch_sizes, reverse)
     out = ROWS[kind](x, *firsts, *matrices, *rest, batch_sizes=batch_sizes, reverse=reverse)
     return tuple(out)
 
