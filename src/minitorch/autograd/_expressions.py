@@ -15,7 +15,7 @@ import numpy as np
 
 from .._dtypes import result_dtype
 from ._loose import is_loose
-from ._masks import chosen_of, mask_of, uncast, uncast_factors, uncast_terms, wraps
+from ._masks import chosen_of, in_one_dtype, mask_of, uncast, uncast_factors, uncast_terms, wraps
 
 Shape = tuple[int, ...]
 Number = int | float
@@ -159,7 +159,7 @@ class Algebra:
             else:
                 entry = found.setdefault(e.serial, [e, 0])
                 entry[1] += c
-        parts = [(e, plain(c)) for e, c in found.values() if c]
+        parts = in_one_dtype([(e, plain(c)) for e, c in found.values() if c], not number, dtype)
         return self.fitted(self._sum(self._pythagoras(parts), plain(number), dtype), shape, dtype)
 
     def _sum(self, parts: list[tuple[Expression, Number]], number: Number, dtype: Any) -> Expression:
@@ -291,6 +291,7 @@ class Algebra:
         if not number:
             return self.constant(0, shape, dtype)
         parts = self._exponentials([(e, plain(n)) for e, n in found.values() if n])
+        parts = in_one_dtype(parts, abs(math.frexp(number)[0]) == 0.5, dtype)
         parts.sort(key=lambda part: part[0].serial)
         made = self._product(plain(number), [e for e, _ in parts], [n for _, n in parts], dtype)
         return self.fitted(made, shape, dtype)
@@ -382,7 +383,8 @@ class Algebra:
     def fitted(self, e: Expression, shape: Shape, dtype: Any) -> Expression:
         """An expression in the shape and kind of dtype that its value has."""
         if e.kind == "number":
-            return self.constant(e.number, shape, dtype)
+            wider = e.floats and dtype.kind == "f" and e.dtype.itemsize < dtype.itemsize
+            return self.constant(float(e.dtype.type(e.number)) if wider else e.number, shape, dtype)
         if e.dtype != dtype and (dtype.kind != e.dtype.kind or dtype.itemsize != e.dtype.itemsize):
             e = self._made("call", "to", (e,), (("dtype", dtype),), None, e.shape, dtype)
         if e.shape != shape:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ._expressions import Expression, unexpanded
-from ._masks import uncast
+from ._masks import promoted, uncast
 
 Reading = Callable[..., Expression | None]
 
@@ -398,7 +398,7 @@ def read(row: Any, args: tuple[Expression, ...], params: dict[str, Any], shape: 
     if row.name in RESHAPES:
         made: Expression | None = args[0].algebra.reshaped(args[0], shape)
     elif (reading := READINGS.get(row.name)) is not None and dtype is not None:
-        made = reading(*args, **params)
+        made = reading(*promoted(args, dtype), **params)
     else:
         made = None
     return None if made is None else made.algebra.fitted(made, shape, dtype)

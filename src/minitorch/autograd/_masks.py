@@ -1,8 +1,12 @@
-"""Masks in expressions: bools as numbers, and what is chosen by them."""
+"""What values are taken for in expressions: bools for numbers and masks, floats for those of another dtype."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._dtypes import result_dtype
 
 if TYPE_CHECKING:
     from ._expressions import Expression, Number
@@ -44,6 +48,30 @@ def uncast_factors(args: Any, exponents: Any, dtype: Any) -> tuple[Any, Any]:
         for (a, _), by_itself in zip(pairs, alone)
     ]
     return made, [n for _, n in pairs]
+
+
+def in_one_dtype(parts: list[tuple[Expression, Number]], alone: bool, dtype: Any) -> list[tuple[Expression, Number]]:
+    """The terms or factors of what has this dtype: narrower floats are converted, unless there are two, *alone*, and the other
+    converts it."""
+    narrow = [e for e, _ in parts if e.floats and e.dtype.itemsize < dtype.itemsize]
+    if not narrow:
+        return parts
+    converts = any([e.dtype == dtype and (e.shape or not narrow[0].shape) for e, _ in parts])
+    if len(parts) == 2 and alone and converts and all([abs(n) == 1 for _, n in parts]):
+        return parts
+    return [(e.algebra.fitted(e, e.shape, dtype) if e in narrow else e, n) for e, n in parts]
+
+
+def promoted(args: tuple[Expression, ...], dtype: Any) -> tuple[Expression, ...]:
+    """Operands, converted to what they are together: what is written as a number was a tensor, which converts others."""
+    own = [e for e in args if e.kind != "number"]
+    if len(own) in (0, len(args)):
+        return args
+    wide, without = [result_dtype([np.empty((0,) * bool(e.shape), e.dtype) for e in some]) for some in (args, own)]
+    if dtype.kind == "f" and dtype != wide:
+        return args
+    converts = [e.floats and (e.kind == "number" or wide != without) for e in args]
+    return tuple([e.algebra.fitted(e, e.shape, wide) if c else e for e, c in zip(args, converts)])
 
 
 def mask_of(e: Expression) -> tuple[Expression, list[tuple[Expression, Number]]] | None:
