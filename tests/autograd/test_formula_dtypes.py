@@ -41,8 +41,9 @@ def test_a_constant_tensor_converts_what_is_beside_it() -> None:
     x = leaf(SINGLE, "x", 0.5, 0.7)
     assert "t1 = x.to(float64) + 100000000\n" in text(lambda x: (x + full(1e8)).sin(), x)
     assert "t1 = 100000000*x.to(float64)\n" in text(lambda x: (x * full(1e8)).sin(), x)
-    assert "y = sum(x.to(float64)**2.5)\n" in text(lambda x: x ** full(2.5), x)
-    assert "x.to(float64) > 0.6" in text(lambda x: torch.where(x > full(0.6), x, full(3.0)), x)
+    assert text(lambda x: x ** full(2.5), x).startswith("t1 = x.to(float64)\ny = sum(t1**2.5)\n")
+    choice = text(lambda x: torch.where(x > full(0.6), x, full(3.0)), x)
+    assert choice.startswith("t1 = x.to(float64)\ny = sum(where(t1 > 0.6, t1, 3))\n")
 
 
 def test_half_precision_beside_a_constant_of_single_precision() -> None:
@@ -64,6 +65,6 @@ def test_a_narrower_constant_has_the_value_that_it_had() -> None:
 def test_two_tensors_convert_each_other_and_more_are_converted() -> None:
     other, x = leaf(SINGLE, "s", 0.3, 1.7), leaf(DOUBLE, "x", 0.5, 0.7)
     assert ".to(float64)" not in text(lambda x: x * other, x).splitlines()[0]
-    assert "3*" in (line := text(lambda x: x * other * 3, x).splitlines()[0]) and "s.to(float64)" in line
-    assert "s.to(float64)**2" in text(lambda x: x * other.double() ** 2, x).splitlines()[0]
+    assert text(lambda x: x * other * 3, x).startswith("t1 = s.to(float64)\n")
+    assert text(lambda x: x * other.double() ** 2, x).startswith("t1 = s.to(float64)\n")
     assert "s.to(float64)" in text(lambda x: x + other + full(1e8), x).splitlines()[0]
