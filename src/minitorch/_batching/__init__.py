@@ -12,15 +12,18 @@ from functools import partial
 from typing import Any
 
 from .._errors import public_name
+from .._modes import no_grad
 from .._op import Row, rows
 from .._pytree import tree_map
+from ..ops._matrices import LinAlgError
+from ..ops.subscript import Indices
 from ._batch import Batch, Batched, Rule, call, to_front
 from ._choices import CHOICES, PARTIAL
 from ._places import dynamic as refused
 from ._shapes import elementwise
 from ._table import BARE, NO_NEGATIVES, NUMBERS, RULES, SHOWN, STACKED, SUBSCRIPTS
 
-__all__ = ["Batched", "batched", "by_rule", "rule_of"]
+__all__ = ["Batched", "batched", "by_rule", "of_an_example", "rule_of"]
 
 _warned: set[str] = set()
 
@@ -114,10 +117,7 @@ def looped(batch: Batch) -> Any:
 
     results = []
     for number in range(batch.size):
-        tensors = [_part(t, number) if b else t for t, b in zip(batch.tensors, batch.batched)]
-        one = partial(_part_of_constant, number=number)
-        params = {name: tree_map(one, value) for name, value in batch.params.items()}
-        out = call(batch.row, tensors, params)
+        out = call(batch.row, *_example(batch, number))
         results.append(tuple(out) if isinstance(out, (tuple, list)) else (out,))
     columns = list(zip(*results))
     for column in columns if batch.row.name in STACKED else ():
@@ -127,6 +127,33 @@ def looped(batch: Batch) -> Any:
                 f"{sorted(shapes)}: give them the same sizes, or loop over the examples"
             )
     return tuple([call("stack", list(column), {"dim": 0}) for column in columns])
+
+
+def of_an_example(batch: Batch, error: Exception) -> Exception:
+    """The error of the first example that a row fails for, which names its shapes; that of the whole batch, if none fails."""
+    if batch.row.__class__ is not Row or isinstance(
+        error, (LinAlgError, Warning)
+    ):  # which say themselves what is wrong
+        return error
+    for number in range(batch.size):
+        try:
+            with no_grad():
+                call(batch.row, *_example(batch, number))
+        except Exception as own:
+            if own.__class__ is error.__class__:
+                own.add_note(f"(raised for example {number} of the {batch.size} of a vmap)")
+                return own
+    return error
+
+
+def _example(batch: Batch, number: int) -> tuple[list[Any], dict[str, Any]]:
+    """The tensors and the constants of an example."""
+    tensors = [_part(t, number) if b else t for t, b in zip(batch.tensors, batch.batched)]
+    one = partial(_part_of_constant, number=number)
+    params = {name: tree_map(one, value) for name, value in batch.params.items()}
+    if rule_of(batch.row) in SUBSCRIPTS:
+        params["indices"] = Indices(params["indices"])
+    return tensors, params
 
 
 def _part(tensor: Any, number: int) -> Any:

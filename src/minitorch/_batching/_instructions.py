@@ -15,7 +15,7 @@ from .._op import Row, rows
 from .._records import tell_parts
 from .._trace_instructions import Slot, with_asides
 from .._views import current_node
-from . import by_rule, may_loop, rule_of
+from . import by_rule, may_loop, of_an_example, rule_of
 from ._batch import Batch, Batched, expanded, padded
 from ._shapes import elementwise
 
@@ -74,7 +74,10 @@ class Called:
         params = self.params if self.fixed else [filled(p, values) for p in self.params]
         batch = Batch(self.row, tensors, self.batched, dict(zip(self.row.params, params)), size)
         batch.caller = self.caller
-        found = by_rule(batch)
+        try:
+            found = by_rule(batch)
+        except Exception as error:
+            raise of_an_example(batch, error) from None
         if found.__class__ is tuple:
             values.update(zip(self.outputs, found))
         else:

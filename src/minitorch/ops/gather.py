@@ -92,7 +92,7 @@ def _checked(name: str, input: Any, dim: Any, index: Any, src: Any = None) -> in
         return dim
     _check_sizes(name, array.shape, dim, where.shape, None if src is None else src._array.shape)
     size = array.shape[dim] if array.ndim else 1
-    if (wrong := outside(index, size)) is not None:
+    if (wrong := outside(index, size, name, dim, error=RuntimeError)) is not None:
         raise RuntimeError(f"{name}(): index {wrong} is out of bounds for dimension {dim} with size {size}")
     return dim
 

@@ -100,19 +100,28 @@ def first_outside(index: np.ndarray, size: int, lowest: int = 0) -> int | None:
     return int(index[(index < lowest) | (index >= size)].flat[0])
 
 
-def outside(index: Any, size: int, lowest: int = 0) -> int | None:
-    """The same of a tensor; where none is, observers are shown that this was looked at."""
+def outside(
+    index: Any, size: int, name: str, dim: int | None = None, lowest: int = 0, error: type[Exception] = IndexError
+) -> int | None:
+    """The same of a tensor; where none is, observers are shown that this was looked at, for whom, and what is raised."""
     wrong = first_outside(index._array, size, lowest)
     if wrong is None and observers:
-        _in_range(index, size=size, lowest=lowest)
+        where = "a dimension of" if dim is None else f"dimension {dim} with"
+        _in_range(
+            index,
+            size=size,
+            lowest=lowest,
+            where=f"{name}(): index {{}} is out of bounds for {where} size {size}",
+            runtime=error is RuntimeError,
+        )
     return wrong
 
 
 @choice("indices in range", ("index",), checks=True)
-def _in_range(index: np.ndarray, *, size: int, lowest: int) -> np.ndarray:
+def _in_range(index: np.ndarray, *, size: int, lowest: int, where: str, runtime: bool) -> np.ndarray:
     """Raise if an index is out of range; False for each that is not."""
     if (wrong := first_outside(index, size, lowest)) is not None:
-        raise IndexError(f"index {wrong} is out of bounds for a dimension of size {size}")
+        raise (RuntimeError if runtime else IndexError)(where.format(wrong))
     return np.zeros(index.shape, bool)
 
 
@@ -181,7 +190,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
         return deliver("index_select", lambda: index_select(input, dim, index), (input, index), out)
     dim = checked_slices("index_select", index, input, dim)
     shape = input._array.shape
-    if (wrong := _outside(index, shape, dim)) is not None:
+    if (wrong := _outside(index, shape, "index_select", dim)) is not None:
         raise IndexError(
             f"index out of range in self: index_select() got index {wrong} for dimension {dim} with size "
             f"{shape[dim] if shape else 1}"
@@ -191,8 +200,10 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
     return _index_select(input, index, dim)
 
 
-def _outside(index: Any, shape: tuple[int, ...], dim: int, lowest: int = 0) -> int | None:
-    return outside(index, shape[dim] if shape else 1, lowest)
+def _outside(
+    index: Any, shape: tuple[int, ...], name: str, dim: int, lowest: int = 0, error: type[Exception] = IndexError
+) -> int | None:
+    return outside(index, shape[dim] if shape else 1, name, dim, lowest, error)
 
 
 def index_add(
@@ -231,7 +242,7 @@ def index_add(
         return deliver("index_add", compute, (input, index, source), out)
     dim = checked_slices("index_add_", index, input, dim, source)
     shape = input._array.shape
-    if (wrong := _outside(index, shape, dim)) is not None:
+    if (wrong := _outside(index, shape, "index_add_", dim, error=RuntimeError)) is not None:
         raise RuntimeError(
             f"index_add_(): index {wrong} is out of bounds for dimension {dim} with size {(shape or (1,))[dim]}"
         )
@@ -282,7 +293,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: T
         )
     dim = checked_slices("index_copy_", index, input, dim, source)
     shape = input._array.shape
-    if (wrong := _outside(index, shape, dim)) is not None:
+    if (wrong := _outside(index, shape, "index_copy_", dim)) is not None:
         raise IndexError(
             f"index_copy_(): index {wrong} is out of bounds for dimension {dim} with size {(shape or (1,))[dim]}"
         )
@@ -323,7 +334,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -
     dim = checked_slices("index_fill_", index, input, dim)
     shape = input._array.shape
     size = shape[dim] if shape else 1
-    if (wrong := _outside(index, shape, dim, -size)) is not None:
+    if (wrong := _outside(index, shape, "index_fill_", dim, -size)) is not None:
         raise IndexError(f"index_fill_(): index {wrong} is out of bounds for dimension {dim} with size {size}")
     if not isinstance(value, _runtime.Tensor):
         return _index_fill(input, index, dim, copies.number_as(value, input._array.dtype)[()])
@@ -455,7 +466,7 @@ def embedding(
         if not -rows <= padding_idx < rows:
             raise AssertionError(f"Padding_idx must be within num_embeddings: got {padding_idx} for {rows}")
         padding = padding_idx % rows
-    if (wrong := outside(input, rows)) is not None:
+    if (wrong := outside(input, rows, "embedding", 0)) is not None:
         raise IndexError(f"index out of range in self: embedding() got index {wrong} for a weight of {rows} rows")
     if max_norm is not None:
         _renormalise(weight, input, max_norm, norm_type)
@@ -521,7 +532,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
                 "differ from example to example"
             )
         return severed("one_hot", _one_hot_of_all(tensor), tensor)
-    if (wrong := outside(tensor, num_classes)) is not None:
+    if (wrong := outside(tensor, num_classes, "one_hot", error=RuntimeError)) is not None:
         raise RuntimeError(f"Class values must be smaller than num_classes: got {wrong} for {num_classes} classes.")
     return severed("one_hot", _one_hot(tensor, num_classes=num_classes), tensor)
 

@@ -14,6 +14,7 @@ from .._errors import check_kind, scalar_name
 from .._runtime import wrap
 from . import activation, choices, elementary, pointwise
 from . import reduce as reductions
+from .index import outside
 from .loss import constant, reduced_by, reduction_of
 from .margin_loss import pairwise_distance
 
@@ -95,10 +96,9 @@ def multi_margin_loss(
     _need_long(wanted)
     if factors is not None and factors.shape != (classes,):
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(factors.shape)}")
-    index = wanted.reshape(samples)
-    if index.size and not 0 <= index.min() <= index.max() < classes:
+    if outside(target, classes, "multi_margin_loss", error=RuntimeError) is not None:
         raise RuntimeError(
-            f"multi_margin_loss: target out of range, expected 0 to {classes - 1}, but got {index.tolist()}"
+            f"multi_margin_loss: target out of range, expected 0 to {classes - 1}, but got {wanted.tolist()}"
         )
     rows = input.reshape(samples, classes)
     terms = activation.relu(margin - rows.gather(1, target.reshape(samples, 1)) + rows)

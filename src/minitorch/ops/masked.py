@@ -57,7 +57,7 @@ def _check_flat(name: str, input: Any, index: Any) -> None:
     if array_of(name, index, "index", 2).dtype != np.int64:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {scalar_name(index._array.dtype)}")
     size = array_of(name, input).size
-    if (wrong := outside(index, size, -size)) is not None:
+    if (wrong := outside(index, size, name, lowest=-size)) is not None:
         raise IndexError(f"{name}(): out of range: tried to access index {wrong} on a tensor of {size} elements.")
 
 

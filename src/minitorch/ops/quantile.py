@@ -156,6 +156,8 @@ def _ranks(
 ) -> tuple[np.ndarray, ...]:
     """Of one level: the ranks below and above, the weight of the latter, the level itself, and how a rank moves with it."""
     level = levels.reshape(-1)[place]
+    if not 0 <= level <= 1:
+        raise RuntimeError(f"{'nanquantile' if skips else 'quantile'}() q values must be in the range [0, 1]")
     missing = np.isnan(ranked).sum(dim, keepdims=True)
     last = ranked.shape[dim] - 1
     span = np.maximum(last - missing, 0) if skips else np.where(missing > 0, 0, last)

@@ -277,7 +277,7 @@ def index_reduce(
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     dim = checked_slices("index_reduce", index, input, dim, source)
     size = (input._array.shape or (1,))[dim]
-    if (wrong := outside(index, size)) is not None:
+    if (wrong := outside(index, size, "index_reduce", dim)) is not None:
         raise IndexError(f"index_reduce(): index {wrong} is out of range for dimension {dim} with size {size}")
     check_kind("index_reduce", input._array, "fiu")
     sizes = source._array.shape

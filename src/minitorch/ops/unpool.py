@@ -18,6 +18,7 @@ from .._runtime import refuse_derivative
 from . import adaptive_pool, pool, rounding
 from . import pad as padding_
 from .activation import relu
+from .index import outside
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -80,8 +81,7 @@ def _unpooled(ndim: int, input: Any, indices: Any, numbers: tuple[Any, ...], out
             f"tensor with shape: {list(places.shape)}"
         )
     limit = math.prod(size)
-    if places.size and not 0 <= places.min() <= places.max() < limit:
-        wrong = places[(places < 0) | (places >= limit)].flat[0]
+    if (wrong := outside(indices, limit, name, error=RuntimeError)) is not None:
         raise RuntimeError(
             f"Found an invalid max index: {wrong} (output volumes are of size {'x'.join(map(str, size))})"
         )
