@@ -21,12 +21,11 @@ def replacing(path: Any) -> Iterator[Any]:
         return
     if not os.path.isdir(directory):
         raise RuntimeError(f"Parent directory {os.path.dirname(os.fsdecode(path))} does not exist.")
-    temporary = os.path.join(
-        directory, f".{os.urandom(8).hex()}.tmp"
-    )  # a name before there is the file, to remove it by
+    name = f".{os.urandom(8).hex()}.tmp"  # known before there is the file, to remove it by
+    temporary = os.path.join(directory, name)
     permissions = 0o666 if known is None else 0o600
     try:
-        with open(temporary, "x+b", opener=lambda name, flags: os.open(name, flags, permissions)) as file:
+        with open(temporary, "x+b", opener=lambda path, flags: os.open(path, flags, permissions)) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
