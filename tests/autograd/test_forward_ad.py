@@ -686,3 +686,10 @@ def test_the_tangent_of_a_gradient_has_the_history_of_the_direction() -> None:
         np.testing.assert_allclose(found.tolist(), [18.0, -12.0], rtol=1e-6)
         (by_direction,) = torch.autograd.grad(found.sum(), direction)
         np.testing.assert_allclose(by_direction.tolist(), [6.0, 12.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("level", [0.0, "a", [0], torch.tensor(0.0)])
+def test_a_level_is_an_integer(level: object) -> None:
+    x = torch.ones(2)
+    with fwAD.dual_level(), pytest.raises(TypeError, match=r"make_dual\(\): argument 'level' must be int"):
+        fwAD.make_dual(x, x, level=level)

@@ -453,3 +453,23 @@ def same(one: Any, other: Any) -> bool:
     return (
         one[1] == other[1] and one[0].shape == other[0].shape and np.allclose(one[0], other[0], rtol=1e-12, atol=1e-14)
     )
+
+
+@pytest.mark.parametrize("vectorize", [False, True])
+@pytest.mark.parametrize("integers", [torch.arange(3), torch.arange(3) > 0])
+def test_forward_mode_refuses_integers_as_forward_mode_does(integers: Any, vectorize: bool) -> None:
+    expected = r"Expected primal to be floating point or complex, but got: torch\."
+    with pytest.raises(ValueError, match=expected):
+        jacobian(lambda x: x * x, integers, strategy="forward-mode", vectorize=vectorize)
+    with pytest.raises(ValueError, match=expected):
+        jacobian(lambda x, y: x * y, (point(1, 2, 3), integers), strategy="forward-mode", vectorize=vectorize)
+    with pytest.raises(ValueError, match=expected):
+        hessian(lambda x: (x * x).sum(), integers, outer_jacobian_strategy="forward-mode", vectorize=vectorize)
+
+
+def test_a_direction_of_integers() -> None:
+    outputs, product = jvp(lambda x: x * x, point(1, 2, 3), torch.tensor([1, 0, 2]))
+    assert outputs.tolist() == [1, 4, 9]
+    assert product.tolist() == [2, 0, 12]
+    assert product.dtype == F64
+    assert jvp(lambda x: x * x, point(1, 2), torch.tensor([True, False]))[1].tolist() == [2, 0]

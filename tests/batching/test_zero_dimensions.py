@@ -139,3 +139,16 @@ def test_shapes_changed_in_place_before_a_write() -> None:
     torch.testing.assert_close(vmap(hessian(total))(X[0]), bend)
     torch.testing.assert_close(vmap(vmap(grad(total)))(X), slope(X))
     torch.testing.assert_close(vmap(hessian(total))(X[0].reshape(3, 1)), bend.reshape(3, 1, 1))
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int32, torch.float16])
+@pytest.mark.parametrize("name", ["sum", "nansum", "mean", "amax", "max"])
+def test_reducing_one_element_gives_the_dtype_of_reductions(name: str, dtype: Any) -> None:
+    x = torch.tensor([1, 0, 1]).to(dtype)
+    function = getattr(torch, name)
+    if name == "mean" and dtype != torch.float16:
+        pytest.skip("mean() is of floats")
+    expected = torch.stack([function(e) for e in x])
+    found = torch.vmap(function)(x)
+    assert found.dtype == expected.dtype
+    assert found.tolist() == expected.tolist()

@@ -237,10 +237,10 @@ def all_by_dim(name: str) -> Any:
     """The rule of a row that reduces all elements, by the row that does it along dimensions."""
 
     def rule(batch: Batch) -> Any:
-        rank = batch.ranks[0]
-        if not rank:  # nothing is reduced
-            return call("clone", batch.tensors)
-        return call(name, batch.tensors, {"dim": tuple(range(1, rank + 1)), "keepdim": False})
+        (tensor,), rank = batch.tensors, batch.ranks[0]
+        if not rank:  # one element, whose dtype may change all the same
+            tensor, rank = padded(tensor, 1), 1
+        return call(name, [tensor], {"dim": tuple(range(1, rank + 1)), "keepdim": False})
 
     return rule
 

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from .. import _modes, _runtime, _tangents
+from .._args import integer
 from .._layouts import layout_of
 from .._modes import ModeDecorator
 from .._tangent_quick import alone
@@ -171,7 +172,7 @@ def check_dual(name: str, tensor: Any, tangent: Any) -> None:
 
 
 def _level(name: str, level: int) -> Level | None:
-    if level != 0:
+    if integer(level, "level", name) != 0:
         raise RuntimeError(f"Invalid level given to {name}: there is no level {level}")
     return _entered.get()
 

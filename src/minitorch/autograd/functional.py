@@ -29,6 +29,7 @@ from ._transform import (
     recording,
     zeros_like,
 )
+from .forward_ad import check_dual
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -250,7 +251,8 @@ def _pushed(
 ) -> tuple[Any, Any]:
     """A function's outputs and their tangents: by forward mode; where that ends at a custom Function without jvp, by reverse
     mode twice, on *recorded*, whose outputs have a history."""
-    directions = tuple([one_hot_rows([p])[0].reshape(p.shape) for p in point] if vectors is None else vectors)
+    given = [one_hot_rows([p])[0].reshape(p.shape) for p in point] if vectors is None else vectors
+    directions = tuple([v if v.is_floating_point() else v.to(p.dtype) for v, p in zip(given, point)])
     try:
         outputs, products = push(function, tuple(point), directions)
     except NotImplementedError:
@@ -444,6 +446,8 @@ def jacobian(
 def _by_columns(func: Callable[..., Any], inputs: Any, create: bool, over: Callable[..., Sequence[Any]]) -> Any:
     """The Jacobian by forward mode, over the directions of all elements of the inputs."""
     several_inputs, tensors = _tuple_of(inputs, "inputs", "jacobian")
+    for primal in tensors:
+        check_dual("jacobian()", primal, primal)
     several = False
 
     def outputs_of(*point: Any) -> tuple[Any, ...]:
