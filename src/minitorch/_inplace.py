@@ -71,11 +71,12 @@ def in_place(function: Callable[..., Any], name: str | None = None, extent: int 
 def _two_operands(row: _op.Row, function: Callable[..., Any]) -> Callable[..., Any]:
     """The in-place form of a ufunc row of two operands, with short ways for the common cases; ``write`` has the others."""
     kernel, reads_self = row.kernel, bool(row.readers("self"))
+    number = row.instead.get("operand", operand)
 
     def method(self: Any, other: Any, **options: Any) -> Any:
         given = other
         if other.__class__ is not _runtime.Tensor and not isinstance(other, _runtime.Tensor):
-            other = operand(other, self)
+            other = number(other, self)
             if other is NotImplemented:
                 raise TypeError(
                     f"{row.name}_(): argument 'other' (position 1) must be Tensor or Number, not {type(given).__name__}"

@@ -90,3 +90,16 @@ def test_functions_with_names_that_a_module_uses(name: str, tmp_path: Path) -> N
     assert getattr(module, f"{name}_")(np.ones(2, np.float32)).tolist() == [2.0, 2.0]
     with pytest.raises(ValueError, match="has shape"):
         getattr(module, f"{name}_")(np.ones(3, np.float32))
+
+
+def test_a_node_is_no_number_and_no_list() -> None:
+    x = static.placeholder("x")
+    assert f"{x}" == "x"
+    with pytest.raises(
+        static.NeedsValues, match=r"placeholder x has no values .*its value, which the format '.2f' is for, cannot"
+    ):
+        f"{x:.2f}"
+    with pytest.raises(
+        static.NeedsValues, match="placeholder x has no values .*how many elements it has cannot be known"
+    ):
+        list(x)

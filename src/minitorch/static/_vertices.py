@@ -127,7 +127,10 @@ class Vertex(Unchanging):
         return self._refused("its length")
 
     def __iter__(self) -> Iterator[Any]:
-        return self._refused("its length")
+        return self._refused("how many elements it has")
+
+    def __format__(self, spec: str) -> str:
+        return str(self) if not spec else self._refused(f"its value, which the format {spec!r} is for,")
 
     def __int__(self) -> int:
         return self._refused("its value")

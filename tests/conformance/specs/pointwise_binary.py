@@ -36,7 +36,13 @@ for _name in ("add", "sub"):
         "@(a, b, alpha=None)",
     )
 op("add", "a + b; a + 2; 2.5 + a; a + True", **pairs, **TWO)
-op("sub", "a - b; a - 2; 2.5 - a; a - True; torch.subtract(a, b)", **pairs, **TWO)
+op(
+    "sub",
+    "a - b; a - 2; 2.5 - a; a - True; torch.subtract(a, b)",
+    **pairs,
+    **TWO,
+    bad="a.@_(True); a.subtract_(False); True - a",
+)
 op(
     "rsub",
     "@(a, b); @(a, 2); @(a, 2.5); @(a, b, alpha=2); @(a, other=b); 2 - a; @(a, 3, alpha=2)",
