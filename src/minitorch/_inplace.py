@@ -71,7 +71,7 @@ def in_place(function: Callable[..., Any], name: str | None = None, extent: int 
 def _two_operands(row: _op.Row, function: Callable[..., Any]) -> Callable[..., Any]:
     """The in-place form of a ufunc row of two operands, with short ways for the common cases; ``write`` has the others."""
     kernel, reads_self = row.kernel, bool(row.readers("self"))
-    number = row.instead.get("operand", operand)
+    number: Callable[[Any, Any], Any] = row.instead.get("operand", operand)
 
     def method(self: Any, other: Any, **options: Any) -> Any:
         given = other

@@ -100,6 +100,6 @@ def test_a_node_is_no_number_and_no_list() -> None:
     ):
         f"{x:.2f}"
     with pytest.raises(
-        static.NeedsValues, match="placeholder x has no values .*how many elements it has cannot be known"
+        static.NeedsValues, match=r"placeholder x has no values .*how many elements it has cannot be known"
     ):
         list(x)
