@@ -63,10 +63,12 @@ class Observer:
         Whether it wants to see slices that are all of a dimension, too, as at other sizes they are a part.
     last : bool
         Whether it sees calls after those that compute more of their results have.
+    whole : bool
+        Whether calls of compiled functions may run as a whole beside it, for it need not see their operations.
     """
 
     lifts: bool | str = False
-    parts = batches = pushes = every_slice = last = False
+    parts = batches = pushes = every_slice = last = whole = False
     direct: Any = None
     """Where it is the only observer: ``direct(row, out, inputs, params)`` is called, if there is one, and no ``Call`` made."""
 
@@ -456,6 +458,7 @@ class InferenceMarks(Observer):
     """The observer of inference mode; what it does to new tensors is given by ``_views``, which knows their records."""
 
     mark: Callable[[Any], None]
+    whole = True
 
     def active(self) -> bool:
         return inference_mode_on.get()

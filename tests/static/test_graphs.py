@@ -376,7 +376,7 @@ def test_what_does_not_go_together() -> None:
         x + "one"
     with pytest.raises(RuntimeError, match="two placeholders are called 'x'"):
         static.Executor(x + static.placeholder("x"))
-    with pytest.raises(TypeError, match="outputs must be nodes, not float"):
+    with pytest.raises(TypeError, match="outputs must be a node or a list of nodes, not float in a list"):
         static.Executor([1.0])
     with pytest.raises(TypeError, match="'name' must be a string"):
         static.placeholder(3)

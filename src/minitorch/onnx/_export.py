@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import os
 import warnings
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,10 +13,10 @@ import numpy as np
 
 from .. import version
 from .._files import replacing
-from .._identity import owner
-from .._modes import Observer, exporting, observers
+from .._modes import exporting
 from .._runtime import Tensor
 from ..nn.modules.module import Module
+from ..static._kept import memory_kept
 from ..static._python import modules_of
 from ..static._size_expressions import Size
 from ..static._size_passes import CannotGeneralise
@@ -215,29 +214,6 @@ def export(
 
 
 # -- tracing -----------------------------------------------------------------------------------------------------------
-class _Kept(Observer):
-    """What the memory of tensors was before it was written, so that a call leaves weights and buffers as they were."""
-
-    def __init__(self) -> None:
-        self._before: dict[int, tuple[weakref.ref[np.ndarray], np.ndarray]] = {}
-
-    def active(self) -> bool:
-        return exporting.get()
-
-    def overwriting(self, tensor: Any) -> None:
-        array = owner(tensor._array)
-        if (key := id(array)) not in self._before:
-            there = weakref.ref(array, lambda _: self._before.pop(key, None))  # what the call made is gone after it
-            self._before[key] = there, array.copy()
-
-    def restore(self) -> None:
-        """Give each its values again."""
-        for there, before in list(self._before.values()):
-            array = there()
-            if array is not None and array.tobytes() != before.tobytes():
-                array[...] = before
-
-
 @contextmanager
 def _in_mode(model: Any, training: TrainingMode) -> Iterator[None]:
     """Have the model in a mode, and what it writes as it was in the end."""
@@ -245,21 +221,16 @@ def _in_mode(model: Any, training: TrainingMode) -> Iterator[None]:
         raise TypeError(f"export(): training must be a TrainingMode, such as TrainingMode.EVAL, but is {training!r}")
     modules = list({id(m): m for _, root in modules_of(model) for m in root.modules()}.values())
     modes = [module.training for module in modules]
-    kept = _Kept()
-    for buffer in [b for module in modules for b in module._buffers.values() if b is not None]:
-        kept.overwriting(buffer)  # also what NumPy may write
-    for module in modules if training is not TrainingMode.PRESERVE else ():
-        module.training = training is TrainingMode.TRAINING
     token = exporting.set(True)
-    observers.append(kept)
     try:
-        yield
+        with memory_kept(model):
+            for module in modules if training is not TrainingMode.PRESERVE else ():
+                module.training = training is TrainingMode.TRAINING
+            yield
     finally:
-        observers.remove(kept)
         exporting.reset(token)
         for module, mode in zip(modules, modes):
             module.training = mode
-        kept.restore()
 
 
 def _watched(model: Any, args: tuple[Any, ...], named: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ._compile import Compiled
 from ._instructions import NotOneTruth, Unchanging
 from ._memory import MemoryPlan
 from ._nodes import Node, Placeholder, of_new
+from ._order import vertices
 from ._vertices import Vertex
 
 
@@ -60,14 +61,8 @@ class Executor(Unchanging):
     """
 
     def __init__(self, outputs: Any) -> None:
-        if not isinstance(outputs, (Vertex, Iterable)) or isinstance(outputs, (str, Mapping)):
-            raise TypeError(f"Executor(): outputs must be a node or a list of nodes, not {type(outputs).__name__}")
-        self.outputs: list[Any] = [outputs] if isinstance(outputs, Vertex) else list(outputs)
+        self.outputs = vertices(outputs, "Executor")
         for output in self.outputs:
-            if not isinstance(output, Vertex):
-                remedy = "; gradients(..., allow_unused=True) gives None where nothing leads to: leave it out"
-                said = type(output).__name__ + remedy * (output is None)
-                raise TypeError(f"Executor(): outputs must be nodes, not {said}")
             if output.scope is not None:
                 raise RuntimeError(
                     f"Executor(): {output} belongs to the body of {output.scope.name}; run what the loop gives"

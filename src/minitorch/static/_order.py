@@ -75,10 +75,18 @@ def topological_order(
 
 def vertices(given: Any, where: str) -> list[Any]:
     """A node or several as a list, checked."""
-    found = [given] if isinstance(given, Vertex) or not isinstance(given, Iterable) else list(given)
+    several = isinstance(given, Iterable) and not isinstance(given, (Vertex, str, Mapping))
+    found = list(given) if several else [given]
     for node in found:
         if not isinstance(node, Vertex):
-            raise TypeError(f"{where}(): outputs must be a node or a list of nodes, not {type(node).__name__}")
+            remedy = "; gradients(..., allow_unused=True) gives None where nothing leads to: leave it out" * (
+                node is None
+            )
+            raise TypeError(
+                f"{where}(): outputs must be a node or a list of nodes, not {type(node).__name__}"
+                + f" in a {type(given).__name__}" * (several and not hasattr(given, "_array"))
+                + remedy
+            )
     return found
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from .._pytree import tree_flatten, tree_unflatten
 from .._runtime import Tensor, wrap
 from .._trace_instructions import Graded, Ran, Slot
 from ._facts import draws, flattened
-from ._python import modules_of
+from ._kept import memory_kept
 from ._stands import flat, there
 from ._variant import Variant
 from ._watch import TRIES
@@ -61,7 +60,7 @@ def as_it_is_now(traced: Any) -> Any:
                 own[key] = kept
     made._refused.update({key: traced._refused[key] for key in made._silent})
     reason = ""
-    with buffers_kept(traced.function):
+    with memory_kept(traced.function, whole=True):
         for variant in outdated:
             reason = _made_anew(made, variant) or reason
     if reason and not (made.variants or made._silent):
@@ -127,16 +126,3 @@ def _about_equal(found: Any, other: Any) -> bool:
         if not np.allclose(a, b, close, close * float(np.abs(b).max(initial=0, where=np.isfinite(b))), equal_nan=True):
             return False
     return True
-
-
-@contextmanager
-def buffers_kept(function: Any) -> Iterator[None]:
-    """Have the buffers of a function's modules as they were in the end."""
-    modules = {id(m): m for _, root in modules_of(function) for m in root.modules()}.values()
-    buffers = [(b, b._array.copy()) for module in modules for b in module._buffers.values() if b is not None]
-    try:
-        yield
-    finally:
-        for buffer, before in buffers:
-            if not np.array_equal(buffer._array, before, equal_nan=before.dtype.kind == "f"):
-                buffer._array[...] = before
