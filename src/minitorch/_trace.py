@@ -7,7 +7,7 @@ by itself.  Views are calls whose results share memory, and writes are writes: m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -18,7 +18,7 @@ from . import _op, _runtime
 from ._args import Position
 from ._choices import Choice, Number
 from ._identity import owner
-from ._modes import Observer, exporting, observers
+from ._modes import Observer, observers
 from ._sites import getframe, mark_at
 from ._trace_instructions import (
     Applied,
@@ -92,6 +92,8 @@ class Trace(Observer):
     """What passes note of the memory of the arrays: see ``static._facts``."""
     all_leaks = False
     """Whether what becomes Python's is written down of captured values too."""
+    follows: Collection[str] = ()
+    """The rows of which integers that were read from tensors are parameters as these tensors, not as Python's numbers."""
 
     def __init__(
         self,
@@ -242,7 +244,7 @@ class Trace(Observer):
         if "aside" in call.row.kept and call.node is not None:
             asides = tuple([self._output(array) for array in call.node.saved_aside])
         params = tuple([self._param(p) for p in call.params])
-        if call.row.name == "select" and exporting.get():
+        if call.row.name in self.follows:
             params = tuple([self._followed(p) if p.__class__ is Position else p for p in params])
         self.instructions.append(called := Called(call.row, inputs, params, outputs, asides))
         self._taint(called.reads, (*outputs, *asides))

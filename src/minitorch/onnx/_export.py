@@ -245,7 +245,7 @@ def _watched(model: Any, args: tuple[Any, ...], named: dict[str, Any]) -> str:
 
 def _program(model: Any, args: tuple[Any, ...], named: dict[str, Any], axes: dict[int, dict[int, str]]) -> General:
     try:
-        general = generalise(lambda a, k: model(*a, **k), [args, named], axes, expand)
+        general = generalise(lambda a, k: model(*a, **k), [args, named], axes, expand, follows=("select",))
         for name, bound in general.bounds.items():
             if bound.differs:  # which a file cannot refuse
                 raise CannotGeneralise(f"the axis {name!r} cannot vary beyond {bound.most}: {bound.said}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,10 +98,12 @@ class Pass:
         How the results are nested: see ``_pytree``.
     """
 
-    def __init__(self, tensors: Sequence[Any], call: Callable[[Sequence[Any]], Any]) -> None:
+    def __init__(
+        self, tensors: Sequence[Any], call: Callable[[Sequence[Any]], Any], follows: Collection[str] = ()
+    ) -> None:
         self.given = [t._array.copy() for t in tensors]
         self.trace = trace = _Located(tensors, lifts="kernels")
-        trace.all_leaks = True
+        trace.all_leaks, trace.follows = True, follows
         with record_sites(), trace:
             out = call(tensors)
         leaves, self.spec = tree_flatten(out)
@@ -209,9 +211,14 @@ class VaryingBlock:
     """A function, its arguments, and the names of those of their axes that may vary."""
 
     def __init__(
-        self, function: Callable[..., Any], args: Sequence[Any], axes: Mapping[int, Mapping[int, str]], from_below: bool
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        axes: Mapping[int, Mapping[int, str]],
+        from_below: bool,
+        follows: Collection[str] = (),
     ) -> None:
-        self.function = function
+        self.function, self.follows = function, follows
         self.leaves, self.spec = tree_flatten(tuple(args))
         self.places = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf, Tensor)]
         self.tensors = [self.leaves[i] for i in self.places]
@@ -248,8 +255,8 @@ class VaryingBlock:
         if self._numbers is None:
             self._numbers = NamedNumbers()
             with self._numbers:
-                return Pass(tensors, call)
-        return Pass(tensors, call)
+                return Pass(tensors, call, self.follows)
+        return Pass(tensors, call, self.follows)
 
     def sizes_of(self, name: str, others: Mapping[str, int]) -> dict[int, Pass]:
         """The block at sizes of an axis at which it does what it does in the example."""

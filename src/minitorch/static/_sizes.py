@@ -17,7 +17,7 @@ return %2
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -339,6 +339,7 @@ def generalise(
     axes: Mapping[int, Mapping[int, str]] | None = None,
     expand: Callable[[Pass], None] | None = None,
     from_below: bool = False,
+    follows: Collection[str] = (),
 ) -> General:
     """Trace a function at several sizes of its arguments, and write down what it does as one program for all of them.
 
@@ -356,6 +357,8 @@ def generalise(
 
     from_below : bool
         Whether the program may be one for sizes from some size on, if the block does something else at smaller ones.
+    follows : collection of str
+        As of a `Trace`.
 
     Returns
     -------
@@ -366,7 +369,7 @@ def generalise(
     CannotGeneralise
         If the function fails at other sizes, or does other things there.
     """
-    block = VaryingBlock(function, args, axes or {}, from_below)
+    block = VaryingBlock(function, args, axes or {}, from_below, follows)
     passes = block.traces()
     passes += block.with_other_values(passes[0])
     new = passes
