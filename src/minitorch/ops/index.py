@@ -111,7 +111,7 @@ def outside(
             index,
             size=size,
             lowest=lowest,
-            where=f"{name}(): index {{}} is out of bounds for {where} size {size}",
+            where=f"{name}(): index {{}} is out of bounds for {where} size {{}}",
             runtime=error is RuntimeError,
         )
     return wrong
@@ -121,7 +121,7 @@ def outside(
 def _in_range(index: np.ndarray, *, size: int, lowest: int, where: str, runtime: bool) -> np.ndarray:
     """Raise if an index is out of range; False for each that is not."""
     if (wrong := first_outside(index, size, lowest)) is not None:
-        raise (RuntimeError if runtime else IndexError)(where.format(wrong))
+        raise (RuntimeError if runtime else IndexError)(where.format(wrong, size))
     return np.zeros(index.shape, bool)
 
 
