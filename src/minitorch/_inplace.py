@@ -362,11 +362,10 @@ class Take:
 
     __slots__ = ("lies", "order", "steps")
 
-    def __init__(self, tensor: Any) -> None:
-        root, self.steps = path_to(tensor)
-        array = root._array  # its dimensions from the slowest to the fastest, unless they are so already
-        self.order = None if array.flags.c_contiguous else tuple(np.argsort(array.strides, stable=True)[::-1].tolist())
-        self.lies = tensor._array.shape, tensor._array.strides
+    def __init__(self, root: np.ndarray, steps: Any, view: np.ndarray) -> None:
+        self.steps = steps  # the root's dimensions from the slowest to the fastest, unless they are so already
+        self.order = None if root.flags.c_contiguous else tuple(np.argsort(root.strides, stable=True)[::-1].tolist())
+        self.lies = view.shape, view.strides
 
     def __call__(self, root: Any) -> Any:
         for step in self.steps:
@@ -401,7 +400,8 @@ def rebase(tensor: Any, out: Any) -> None:
         moved = changed._node
         if moved is None and out._node is None:
             return  # neither needs a gradient
-        changed._node = copy_slices_node(moved, out, Take(tensor), changed)
+        take = Take(changed._array, path_to(tensor)[1], tensor._array)
+        changed._node = copy_slices_node(moved, out, take, changed)
     if (
         moved is not None
         and moved.__class__ is not AccumulateGrad

@@ -357,3 +357,34 @@ def test_small_integers_wrap_as_they_did(f: Any) -> None:
     found = tape.formula(of=y).evaluate()
     assert torch.allclose(found["y"], y.detach(), equal_nan=True)
     assert torch.allclose(found["dL/dx"], g, equal_nan=True)
+
+
+def test_a_row_of_several_results_that_gave_one_is_taken_again() -> None:
+    """A view of the only part of a ``split``, whose base is written."""
+    x = torch.arange(1.0, 5.0, dtype=torch.float64)
+    x.name = "x"
+    scale = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
+    scale.name = "s"
+    with Tape() as tape:
+        (part,) = x[:2].unsqueeze(0).split(1)
+        turned = part.t()
+        x[0] = 7.0
+        y = (turned * turned * scale).sum()
+    formula = tape.formula(of=y)
+    assert formula.evaluate()["y"].item() == 2 * (49 + 4)
+    assert formula.evaluate(s=3.0)["dy/ds"].item() == 49 + 4
+
+
+def test_a_take_of_formulas_is_that_of_writes() -> None:
+    """Elements that are written by a view of which several are one place of memory count once."""
+    x = torch.zeros(4, dtype=torch.float64)
+    x.name = "x"
+    b = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64, requires_grad=True)
+    b.name = "b"
+    with Tape() as tape:
+        base = x * 1
+        base.as_strided((2,), (2,)).copy_(b[:2])
+        y = (base * base).sum()
+    formula = tape.formula(of=y)
+    assert formula.evaluate()["dy/db"].tolist() == [2, 4, 0]
+    assert torch.autograd.grad(y, b)[0].tolist() == [2, 4, 0]

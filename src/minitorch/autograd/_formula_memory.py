@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .._identity import owner
-from .._inplace import Take
 from .._op import rows
 from .._views import path_to
 from ..ops.memory import strides_of
@@ -87,13 +86,6 @@ def by_steps(array: np.ndarray, steps: Sequence[Step]) -> np.ndarray:
         made = row.apply(array, *params)
         array = made if index is None else made[index]
     return array
-
-
-def take_by(steps: list[Step], home: np.ndarray) -> Take:
-    """What takes the same of other arrays, or of gradients."""
-    made = object.__new__(Take)
-    made.steps, made.order = steps, None if home.flags.c_contiguous else tuple(slowest_first(home))
-    return made
 
 
 def strided(home: np.ndarray, array: np.ndarray) -> list[Step] | None:

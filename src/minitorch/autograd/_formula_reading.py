@@ -126,7 +126,7 @@ class Reading(Values):
                 self._read_aside(row, args, call.params, call.node)
         for index, (out, array, e) in enumerate(zip(outputs, arrays, made)):
             if call.inputs and (getattr(row, "view", False) or getattr(row, "name", "") == "detach"):
-                number = index if len(outputs) > 1 else None
+                number = index if getattr(row, "outputs", False) else None
                 self.regions.viewed(array, self.array_of(call.inputs[0]), row, call.params, number)
             self.set(array, e, call.made if len(outputs) == 1 else out._node)
         if isinstance(row, Choice) and row.name in REPLACING:

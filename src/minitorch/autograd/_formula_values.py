@@ -14,11 +14,12 @@ import numpy as np
 
 from .. import _runtime
 from .._identity import owner
+from .._inplace import Take
 from .._records import name_of
 from .._tape import AccumulateGrad, Output
 from .._views import current_node, overlapping
 from ._expressions import Algebra, Expression, Number
-from ._formula_memory import NEVER, Region, Regions, Step, by_steps, take_by
+from ._formula_memory import NEVER, Region, Regions, Step, by_steps
 from ._formula_places import replaced
 
 
@@ -278,7 +279,7 @@ class Values:
                 "dtype, or at other places: write into a clone()"
             )
         if steps:
-            take = take_by(steps, region.home)
+            take = Take(region.home, steps, array)
             whole = replaced(self, region.value, made, take)
             if whole is None:
                 place = self.parameter("place", take, [], 0)
