@@ -1643,3 +1643,28 @@ def test_choices_that_have_a_formula_or_a_short_name() -> None:
         assert formula.evaluate(x=[math.nan, 1.0, 2.0])["dy/dx"][0].item() == 0.0
     formula = written(lambda: torch.quantile(x, 0.3))
     assert "quantile_ranks: the two elements around a quantile, and the share of the second" in formula.notes
+
+
+def test_results_that_are_not_shown_are_noted() -> None:
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    w.name = "w"
+    with Tape() as tape:
+        pair = w.sin(), w.cos()
+    assert str(tape.formula()).splitlines()[1:] == [
+        "# the result of sin: not shown; formula(of=...) takes what is wanted, one result or several",
+        "y = cos(w)",
+        "dL/dw = -g*sin(w)",
+    ]
+    assert tape.formula(of=pair).notes == ["g1 = dL/dy1", "g2 = dL/dy2"]
+    with Tape() as tape:
+        first, second, third = w.exp(), w.tan(), w.sum()
+        first.name = "a"
+    assert tape.formula().notes == [
+        "a and the result of tan: not shown; formula(of=...) takes what is wanted, one result or several"
+    ]
+    assert not any("not shown" in note for note in tape.formula(of=[first, second, third]).notes)
+    with Tape() as tape:
+        values, _ = w.max(0)
+        _ = w.detach().sum()  # without history
+        values * 2
+    assert tape.formula().notes == []

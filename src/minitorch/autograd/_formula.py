@@ -294,6 +294,7 @@ def formula(tape: Tape, of: Any, order: int, gradient: Any) -> Formula:
     second = {ij: reading.expression_of(g) for ij, g in passes.second.items() if g is not None}
     outputs, names = outputs_of(reading, roots, values, passes, first, second)
     names.notes += notes_of_numbers(tape, roots) + notes_of_sizes(tape, reading, roots)
+    names.notes += notes_of_others(tape, roots) if of is None else []
     made = Formula(outputs, names, reading, values[0].dtype)
     if not reading.own:
         must_agree(tape, made, {o.name: o.recorded for o in outputs}, [*forward, *passes.events])
@@ -492,6 +493,21 @@ def last_made(results: list[tuple[Any, ...]]) -> tuple[Any, ...]:
     followed = [tuple([t for t in outputs if t._node is not None]) for outputs in results]
     floats = [tuple([t for t in outputs if t._array.dtype.kind == "f"]) for outputs in results]
     return next((made[-1] for made in ([o for o in found if o] for found in (followed, floats, results)) if made), ())
+
+
+def notes_of_others(tape: Tape, roots: Any) -> list[str]:
+    """A note on other results that have a history, of which nothing is made in the block: a function may return several."""
+    read = [t for call in tape._calls for t in call.inputs if isinstance(t, _runtime.Tensor)]
+    used = {id(t._array) for t in (*read, *[t for _, _, t, _ in tape._numbers_read], *roots)}
+    made = {id(call.outputs[0]._array): call for call in tape._calls if call.outputs}
+    ends = [call for call in made.values() if not any([id(o._array) in used for o in call.outputs])]
+    others = [
+        name_of(c.outputs[0]) or f"the result of {op_name(c.row)}" for c in ends if c.outputs[0]._node is not None
+    ]
+    if not others:
+        return []
+    named = " and ".join([", ".join(others[:-1]), others[-1]][len(others) == 1 :])
+    return [f"{named}: not shown; formula(of=...) takes what is wanted, one result or several"]
 
 
 def notes_of_numbers(tape: Tape, roots: Any) -> list[str]:
