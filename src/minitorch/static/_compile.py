@@ -100,9 +100,11 @@ class Compiled:
                 rest = self.slots[aside]
         nodes = [v for v in vertex.inputs if isinstance(v, Node)]
         alike = isinstance(op, Row) and len(nodes) == len(inputs) and len({id(n.layout) for n in nodes}) == 1
-        if op is COND:
-            return Instruction(Choose(vertex.inputs[0]), inputs, params, outputs, rest, guard, alike, vertex)
-        return Instruction(op, inputs, params, outputs, rest, guard, alike, vertex)
+        absent: tuple[int, ...] = ()
+        if getattr(op, "lacks", None) is None:
+            absent = tuple(dict.fromkeys([self.slots[v] for v in vertex.uses() if v.absent]))
+        op = Choose(vertex.inputs[0]) if op is COND else op
+        return Instruction(op, inputs, params, outputs, rest, guard, alike, vertex, absent)
 
     def registers(self) -> list[Any]:
         """Registers with constants and parameters' values in them."""

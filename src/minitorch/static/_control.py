@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .. import _runtime
-from .._runtime import raw
 from ._compile import Compiled
 from ._functions import Several, _way_back, as_node, eager_gradient, fit
 from ._gradients import Backward
@@ -109,7 +108,7 @@ class Loop:
         try:
             weights = [Node(None, label=f"gradient of {v}", layout=v.layout) for v in self.variables]
             for weight in weights:
-                weight.scope = self.scope
+                weight.scope, weight.absent = self.scope, True
             wanted = [*self.variables, *[v for v, w in zip(self.around, needed[self.count :]) if w]]
             backward = Backward(self.outputs, wanted, set(given))
             seeds: dict[Any, Any] = {}
@@ -159,22 +158,22 @@ class LoopBack(Function):
             several=True,
             gradient=lambda node, g, needed: eager_gradient(node, g, [False, *needed[1:]]),
             count=len(needed),
+            lacks=lambda absent: True,
         )
 
     def arrays(self, kept: list[Any], *values: Any) -> tuple[Any, ...]:
-        """The gradients of the first values and of what is taken from outside, None where they are not needed."""
-        count, came = self.loop.count, len(self.came)
-        inputs = values[came:]
-        first, around = inputs[:count], inputs[count:]
-        end = kept[0] if kept else first
-        weights = [raw.zeros_like(v) for v in end]
+        """The gradients of the first values and of what is taken from outside, None where they are not needed or absent."""
+        count, around = self.loop.count, values[len(self.came) + self.loop.count :]
+        weights: list[Any] = [None] * count
         for n, value in zip(self.came, values):
             weights[n] = value
         outer: dict[int, Any] = {}
         for state in reversed(kept):
             found = self.way_back.call((*state, *around, *weights))
-            weights = [raw.zeros_like(v) for v in state]
+            weights = [None] * count
             for place, gradient in zip(self.places, found):
+                if gradient is None:
+                    continue
                 if place < count:
                     if state[place].dtype.kind == "f":
                         weights[place] = gradient
@@ -183,8 +182,7 @@ class LoopBack(Function):
         rest = iter(range(count, self.wanted))
         asked = [next(rest) if w else None for w in self.needed[count:]]
         others = [None if n is None else outer.get(n) for n in asked]
-        zeros = [raw.zeros_like(v) if o is None and n is not None else o for v, n, o in zip(around, asked, others)]
-        return (*[w if wanted else None for w, wanted in zip(weights, self.needed)], *zeros)
+        return (*[w if wanted else None for w, wanted in zip(weights, self.needed)], *others)
 
 
 def taken_from_outside(outputs: list[Any], scope: Scope) -> list[Any]:

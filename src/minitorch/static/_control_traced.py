@@ -12,6 +12,7 @@ from .._runtime import Tensor, wrap
 from .._trace import Trace
 from .._trace_instructions import Left, Sized, Slot
 from ..ops.creation import zeros_like
+from ._absent import ABSENT
 from ._compile import Choose, Compiled
 from ._control import LoopBack, LoopRun
 from ._control_instructions import (
@@ -102,6 +103,10 @@ class ControlTrace:
     def _call(self, ins: Any, values: Sequence[Any], params: dict[str, Any]) -> Any:
         if isinstance(ins.op, Choose):
             return self._choose(ins.op.condition, *values)
+        if (
+            ins.op is ABSENT and values[0] is not None
+        ):  # both branches are written down, so that something must be there
+            return zeros_like(values[0])
         if isinstance(ins.op, LoopRun):
             return self._loop(ins.op, values, **ins.wanted())
         if isinstance(ins.op, LoopBack) and isinstance(values[0], Kept):
@@ -157,7 +162,7 @@ class ControlTrace:
         around = inputs[count:]
         state = self._new(kept[-1] if kept else list(map(_array, inputs[:count])))
         zeros = [zeros_like(v) for v in state]
-        first = [came.get(n, zeros[n]) for n in range(count)]
+        first = [zeros[n] if came.get(n) is None else came[n] for n in range(count)]
         asked = iter(range(count, op.wanted))
         places = {next(asked): n for n, w in enumerate(op.needed[count:]) if w}
         summed = [place for place in op.places if place >= count]
@@ -168,7 +173,8 @@ class ControlTrace:
         begins = BackBegins(self._slots(first), self._slots([*state, *weights]), kept.loop, sums)
         start = len(self.trace.instructions)
         self.trace.instructions.append(begins)
-        gradients = dict(zip(op.places, self.results(op.way_back, [*state, *around, *weights])))
+        came_back = zip(op.places, self.results(op.way_back, [*state, *around, *weights]))
+        gradients = {place: value for place, value in came_back if value is not None}
         if self._asks(start):
             return ()
         following = [
@@ -177,8 +183,9 @@ class ControlTrace:
         ]
         outputs = {n: value for n, value in enumerate(found) if value is not None}
         ends = self._new([outputs[n] if n in outputs else _array(zeros[n]) for n in range(count)])
-        added = self._new([found[count + places[place]] for place in summed])
-        given = [*following, *[gradients[place] for place in summed], *none]
+        sums_found = [found[count + places[place]] for place in summed]
+        added = self._new([_array(n) if value is None else value for value, n in zip(sums_found, none)])
+        given = [*following, *[gradients.get(place, n) for place, n in zip(summed, none)], *none]
         self.trace.instructions.append(
             BackEnds(self._slots(given), self._slots([*ends, *added]), begins, self._from_before(start, known))
         )

@@ -316,14 +316,20 @@ def defaults(row: Row, params: dict[str, Any], reads: Any) -> dict[str, Any]:
 class Eager(Function):
     """Any function of Tensors as one operation: it runs eagerly when the graph does, and the engine differentiates it."""
 
-    def __init__(self, name: str, function: Callable[..., Any], count: int | None = None) -> None:
+    def __init__(self, name: str, function: Callable[..., Any], count: int | None = None, lacks: Any = None) -> None:
         self.keeps = True  # whether what it gives may be kept elsewhere, as a function of people's own may do
         self.shown: Any = None  # what it was given: leaves, how they are put together, and which of them are operands
         self.writes: bool | None = (
             None  # whether it writes into what it is given, which is then a copy; None: not known yet
         )
         super().__init__(
-            name, self.arrays, function, several=count is not None, gradient=eager_gradient, count=count or 1
+            name,
+            self.arrays,
+            function,
+            several=count is not None,
+            gradient=eager_gradient,
+            count=count or 1,
+            lacks=lacks,
         )
 
     def arrays(self, *arrays: Any, **params: Any) -> Any:
@@ -372,7 +378,7 @@ def eager_gradient(node: Any, g: Any, needed: Sequence[bool]) -> list[Any]:
     came = sorted(g) if op.several else [0]
     given = [g[n] for n in came] if op.several else [g]
     way_back = _way_back(op.traced, tuple(needed), came, op.several)
-    again = Eager(f"{op.name}_gradients", way_back, len(needed))
+    again = Eager(f"{op.name}_gradients", way_back, len(needed), lacks=lambda absent: True)
     again.keeps = getattr(op, "keeps", not isinstance(op, Later))
     call = Several(again, (*given, *node.inputs), node.params)
     return [call[n] if w else None for n, w in enumerate(needed)]
@@ -398,17 +404,14 @@ def _way_back(
             out = _once_more(function, own, params)
             outputs = [out[n] for n in came] if several else [out]
             targets = [t for t, wanted in zip(own, needed) if wanted and getattr(t, "requires_grad", False)]
-            pairs = [(o, g) for o, g in zip(outputs, gradients) if o is not None and o.requires_grad]
+            pairs = [(o, g) for o, g in zip(outputs, gradients) if o is not None and g is not None and o.requires_grad]
             found: Any = [None] * len(targets)
             if pairs and targets:
                 found = grad(
                     [o for o, _ in pairs], targets, [g for _, g in pairs], create_graph=recording, allow_unused=True
                 )
         by_id = {id(t): f for t, f in zip(targets, found)}
-        return [
-            None if not wanted else traced.zeros_like(t) if (f := by_id.get(id(t))) is None else f
-            for t, wanted in zip(own, needed)
-        ]
+        return [by_id.get(id(t)) if wanted else None for t, wanted in zip(own, needed)]
 
     return way_back
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from .._op import Row
+from ._absent import ABSENT, added, or_zeros
 from ._functions import (
     ITEM,
     ONES_LIKE,
     REST,
     SPREAD,
-    ZEROS_LIKE,
     Several,
     as_node,
     defaults,
@@ -81,7 +81,7 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, allow_unused: bool = False)
                 f"gradients(): nothing that is differentiable leads from {target} to {', '.join(map(str, roots))}; "
                 "pass allow_unused=True to get None"
             )
-    results = [found.get(target) for target in targets]
+    results = [or_zeros(found[target], target) if target in found else None for target in targets]
     for target, result in zip(targets, results):
         if result is not None and result.of is None and isinstance(target, Node):
             result.of = target
@@ -141,7 +141,7 @@ class Backward:
 
     def add(self, found: dict[Any, Any], vertex: Any, gradient: Any) -> None:
         """Add up what comes to a vertex."""
-        found[vertex] = found[vertex] + gradient if vertex in found else gradient
+        found[vertex] = added(found[vertex], gradient, vertex) if vertex in found else gradient
 
     def run(self, seeds: dict[Any, Any], path: Guard) -> dict[Any, Any]:
         """The gradients of what lies outside the branch *path* (of everything, where that is empty)."""
@@ -168,7 +168,10 @@ class Backward:
         if not any(needed):
             return []
         if isinstance(vertex.op, Row):
-            own = g[0] if g.__class__ is dict and not vertex.op.outputs else g
+            own = g
+            if g.__class__ is dict:
+                own = {n: or_zeros(v, vertex[n], *[w for w in g.values() if w is not v]) for n, v in g.items()}
+                own = own if vertex.op.outputs else own[0]
             gradients = row_gradients(vertex, own, needed)
         else:
             gradients = vertex.op.gradient(vertex, g, needed)
@@ -184,7 +187,7 @@ class Backward:
         found = []
         for used in dict.fromkeys([*sides[0], *sides[1]]):
             then, otherwise = [
-                side[used] if used in side else Node(ZEROS_LIKE, (used,), layout=used.layout) for side in sides
+                side[used] if used in side else Node(ABSENT, (used,), layout=used.layout) for side in sides
             ]
             found.append((used, Node(COND, (condition, then, otherwise), layout=used.layout)))
         return found

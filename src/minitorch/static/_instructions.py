@@ -107,6 +107,9 @@ class Function(Unchanging):
         ``gradient(node, g, needed)``: symbolic gradients of the inputs.
     count : int or None
         How many results there are, if that is known.
+    lacks : callable or None
+        Of a function that takes gradients that are absent (see ``_absent.py``): whether what it gives may be absent, by which
+        of its operands may be.  Others are called only where all operands are there.
     """
 
     def __init__(
@@ -119,9 +122,11 @@ class Function(Unchanging):
         optional: int | None = None,
         gradient: Callable[..., Any] | None = None,
         count: int | None = None,
+        lacks: Callable[[Sequence[bool]], bool] | None = None,
     ) -> None:
         self.name, self.raw, self.traced = name, raw, raw if traced is None else traced
         self.several, self.optional, self.gradient, self.count = several, optional, gradient, count
+        self.lacks = lacks
 
     def __repr__(self) -> str:
         return f"<function {self.name}>"
@@ -148,6 +153,8 @@ class Instruction(NamedTuple):
         Whether the operands are known to have one dtype.
     source : object
         What it was made from, for messages.
+    absent : tuple of int
+        Registers that may be empty, of gradients that are absent: then it does not run, and its results are absent too.
     """
 
     op: Any
@@ -158,6 +165,7 @@ class Instruction(NamedTuple):
     guard: tuple[tuple[Condition, bool], ...] = ()
     alike: bool = False
     source: Any = None
+    absent: tuple[int, ...] = ()
 
     @property
     def several(self) -> bool:
@@ -256,6 +264,8 @@ def step(ins: Instruction, registers: list[Any], run: Callable[..., Any]) -> Non
     for condition, wanted in ins.guard:
         if truth(registers[condition], condition.source) is not wanted:
             return
+    if any([registers[slot] is None for slot in ins.absent]):
+        return
     params = {n: registers[v] if v.__class__ is Slot else v for n, v in ins.params.items()}
     out = run(ins, ins.operands(registers), params)
     if ins.rest >= 0:
@@ -411,7 +421,10 @@ class Writer:
                 self._turn(number, guard, ins.guard, pending)
                 guard = ins.guard
             margin = "        " + "    " * len(guard)
-            self.lines += [margin + line for line in self.call(number, ins)]
+            if ins.absent:
+                self.lines.append(f"{margin}if {' and '.join([f'r[{s}] is not None' for s in ins.absent])}:")
+            inner = margin + "    " if ins.absent else margin
+            self.lines += [inner + line for line in self.call(number, ins)]
             self.learn(ins)
             for slot in (*ins.outputs, ins.rest):
                 defined[slot] = len(guard)

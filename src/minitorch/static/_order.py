@@ -13,7 +13,9 @@ from ._vertices import Vertex
 Guard: TypeAlias = tuple[tuple[Any, bool], ...]
 """The conditions, outermost first, under which a vertex is needed: each must be true, or false, as said."""
 
-COND = Function("cond", lambda condition, then, otherwise: then if condition else otherwise)
+COND = Function(
+    "cond", lambda condition, then, otherwise: then if condition else otherwise, lacks=lambda absent: any(absent[1:])
+)
 """The value of one of two branches; only that one is computed."""
 
 

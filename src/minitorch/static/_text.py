@@ -60,7 +60,7 @@ def _written(vertex: Any, texts: dict[Any, str]) -> str:
     if op.name in _INFIX and len(given) == 2 and not params:
         first = _held(given[0]) if op.name in ("pow", "matmul", "mm") else given[0]
         return f"({first}{_INFIX[op.name]}{given[1]})"
-    if op.name in ("fit", "floated"):  # they change a shape or a dtype where they must
+    if op.name in ("fit", "floated", "or_zeros"):  # they change a shape or a dtype where they must
         return given[0]
     if op.name == "neg":
         return f"-{given[0]}"

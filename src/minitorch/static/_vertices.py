@@ -83,15 +83,19 @@ class Vertex(Unchanging):
         Constants by name, among them Symbols.
     label : str or None
         A name that was given.
+    absent : bool
+        Whether it may be a gradient that is absent: see ``_absent.py``.
     """
 
-    __slots__ = ("__weakref__", "inputs", "label", "number", "op", "params", "scope")
+    __slots__ = ("__weakref__", "absent", "inputs", "label", "number", "op", "params", "scope")
 
     def __init__(
         self, op: Any, inputs: tuple[Any, ...] = (), params: dict[str, Any] | None = None, label: str | None = None
     ) -> None:
         self.op, self.inputs, self.params, self.label, self.number = op, inputs, params or {}, label, _count()
         self.scope = scope_of(self)
+        lacks = getattr(op, "lacks", None)
+        self.absent: bool = lacks([*map(may_be_absent, inputs)]) if lacks else any([v.absent for v in self.uses()])
 
     __hash__ = object.__hash__
 
@@ -139,6 +143,11 @@ class Vertex(Unchanging):
 
     def __float__(self) -> float:
         return self._refused("its value")
+
+
+def may_be_absent(operand: Any) -> bool:
+    """Whether an operand may be a gradient that is absent."""
+    return isinstance(operand, Vertex) and operand.absent
 
 
 def scope_of(vertex: Vertex) -> Scope | None:
