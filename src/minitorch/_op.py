@@ -23,7 +23,7 @@ import numpy as np
 from . import _codegen, _errors, _layouts, _modes, _records, _runtime, _stories, _tape, _views
 from ._dtypes import promote
 from ._runtime import not_implemented, raw, traced
-from ._saved import call_node, packable, properties_of
+from ._saved import call_node, drop_packed, packable, properties_of
 from ._tape import Node
 
 rows: dict[str, Row] = {}
@@ -266,6 +266,7 @@ def build(row: Row) -> None:
         "several": row.outputs,
         "saved_names": slots,
         "packable": packable,
+        "drop_packed": drop_packed,
         "__call__": call_node,
     }
     body |= properties_of(row)

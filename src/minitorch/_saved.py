@@ -69,6 +69,8 @@ def reveal(node: Any, name: str) -> Any:
         return None
     if name == "aside":
         return [_runtime.wrap(array) for array in value]
+    if packed is not None and value.__class__ is tuple:
+        value = packed.all_results(name, value)
     if is_result:
         for edits in node.result_edits:
             _runtime.check_unedited(node, edits, name)
@@ -79,12 +81,30 @@ def reveal(node: Any, name: str) -> Any:
 
 
 def packable(node: Any) -> list[tuple[str, Any]]:
-    """The tensors a row's node saved, by name, for pack hooks; not all its results together, which stay with it."""
+    """The tensors a row's node saved, for pack hooks, by name; of all its results together, those of floats, by number too."""
     saved = [name for name in node.row.kept if name != "aside"]  # that is no variable
-    pairs = [(name, reveal(node, name)) for name in saved if getattr(node, f"saved_{name}") is not _runtime.unsaved]
-    return [
-        (name, value) for name, value in pairs if not (value.__class__ is tuple or getattr(value, "is_number", False))
-    ]
+    pairs: list[tuple[Any, Any]] = []
+    for name in saved:
+        value = _runtime.unsaved
+        if getattr(node, f"saved_{name}") is not _runtime.unsaved:
+            value = reveal(node, name)
+        if value.__class__ is tuple:
+            pairs += [((name, i), t) for i, t in enumerate(value) if t._array.dtype.kind == "f"]
+        elif value is not _runtime.unsaved and not getattr(value, "is_number", False):
+            pairs.append((name, value))
+    return pairs
+
+
+def drop_packed(node: Any, name: Any) -> None:
+    """Forget what a pack hook took of a row's node: a saved value, or one of all its results."""
+    if name.__class__ is tuple:
+        name, number = name
+        if (results := getattr(node, f"saved_{name}")) is None:
+            return
+        value = tuple([None if i == number else array for i, array in enumerate(results)])
+    else:
+        value = None
+    setattr(node, f"saved_{name}", value)
 
 
 def release(node: Any) -> None:
@@ -198,9 +218,19 @@ class Packed:
                 level.put(result, tangent)
         return result
 
+    def all_results(self, name: str, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+        """All results of a node, which are kept together, with what the unpack hooks return in the places of those packed."""
+        return tuple(
+            [self.unpacked((name, i))._array if (name, i) in self.values else array for i, array in enumerate(arrays)]
+        )
+
     def restore(self, node: Any) -> None:
         """Give a row's node what the unpack hooks return."""
-        for name in self.values:
+        for name in {name[0] if name.__class__ is tuple else name: None for name in self.values}:
+            if name not in self.values:
+                setattr(node, f"saved_{name}", self.all_results(name, getattr(node, f"saved_{name}")))
+                node.result_edits = ()
+                continue
             tensor = self.unpacked(name)
             if name in node.row.results:
                 setattr(node, f"saved_{name}", tensor._array)

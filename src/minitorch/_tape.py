@@ -54,10 +54,6 @@ class Node:
         """The saved tensors by name, for pack hooks."""
         return []
 
-    def drop_packed(self, name: Any) -> None:
-        """Forget a saved tensor that a pack hook took."""
-        setattr(self, f"saved_{name}", None)
-
     def name(self) -> str:
         """The name of the operation's gradient, such as ``MulBackward0``."""
         name = type(self).__name__

@@ -393,3 +393,57 @@ def test_a_node_called_by_hand_unpacks_what_it_saved() -> None:
     for _ in range(2):
         assert y.grad_fn(ones).tolist() == [4.0, 8.0]
         assert z.grad_fn(ones).tolist() == (2 * x.exp()).tolist()
+
+
+@pytest.mark.parametrize(
+    ("function", "count"),
+    [
+        (torch.linalg.inv, 1),
+        (lambda a: sum(t.sum() for t in torch.linalg.qr(a)), 2),
+        (lambda a: sum((t * t).sum() for t in torch.linalg.eigh(a)), 4),
+        (lambda a: torch.linalg.svd(a)[1], 3),
+        (lambda a: torch.linalg.cholesky(a), 1),
+    ],
+    ids=["inv", "qr", "eigh", "svd", "cholesky"],
+)
+def test_results_that_are_kept_together_are_packed(function, count):
+    def derivatives(leaf):
+        out = function(leaf).sum()
+        (first,) = torch.autograd.grad(out, leaf, create_graph=True)
+        (second,) = torch.autograd.grad((first * first).sum(), leaf)
+        return first.detach(), second
+
+    matrix = torch.tensor([[3.0, 1.0], [1.0, 2.0]], dtype=torch.float64)
+    plain = derivatives(matrix.clone().requires_grad_())
+    packed, unpacked = [], []
+
+    def pack(tensor):
+        packed.append(tuple(tensor.shape))
+        return tensor.detach().numpy().copy()  # none of the tensor's own memory
+
+    def unpack(array):
+        unpacked.append(array.shape)
+        return torch.from_numpy(array)
+
+    leaf = matrix.clone().requires_grad_()
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        out = function(leaf).sum()
+    assert len(packed) >= count
+    (gradient,) = torch.autograd.grad(out, leaf, retain_graph=True)
+    (again,) = torch.autograd.grad(out, leaf)
+    assert len(unpacked) == 2 * len(packed)
+    assert torch.allclose(gradient, plain[0])
+    assert torch.allclose(again, plain[0])
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        both = derivatives(matrix.clone().requires_grad_())
+    assert torch.allclose(both[0], plain[0])
+    assert torch.allclose(both[1], plain[1])
+
+
+def test_what_the_unpack_hook_returns_for_one_of_several_results_is_used():
+    leaf = torch.tensor([[3.0, 1.0], [1.0, 2.0]], dtype=torch.float64, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: 2 * t):
+        inverse = torch.linalg.inv(leaf)
+    (gradient,) = torch.autograd.grad(inverse.sum(), leaf)
+    (expected,) = torch.autograd.grad(torch.linalg.inv(leaf).sum(), leaf)
+    assert torch.allclose(gradient, 4 * expected)
