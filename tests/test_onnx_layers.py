@@ -139,3 +139,25 @@ def test_trapezoids_of_any_number_of_samples(dim: int) -> None:
     assert_same(lambda y: torch.trapezoid(y, dim=dim), axes, *given)
     assert_same(lambda y: torch.trapezoid(y, y * y, dim=dim) + torch.trapezoid(y, dx=0.5, dim=dim), axes, *given)
     assert_same(lambda y: torch.cumulative_trapezoid(y, dim=dim), axes, *given)
+
+
+# -- functions ---------------------------------------------------------------------------------------------------------
+FUNCTIONS: dict[str, Callable[[torch.Tensor], Any]] = {
+    "det": lambda x: torch.linalg.det((x.t() @ x)[:2, :2].unsqueeze(0)),
+    "isin": lambda x: torch.isin((2 * x).round(), torch.tensor([0.0, 1.0, -2.0])),
+    "isin of integers, inverted": lambda x: torch.isin((2 * x).long(), torch.tensor([0, 1]), invert=True),
+    "entr": lambda x: torch.special.entr(x.round()),
+    "scatter_reduce": lambda x: x.scatter_reduce(1, x.argsort(1) // 2, x * 2, "mean"),
+    "scatter_reduce without self": lambda x: x.scatter_reduce(1, x.argsort(1) // 2, x, "mean", include_self=False),
+    "scatter_reduce of integers": lambda x: (9 * x).long().scatter_reduce(0, 0 * x.argsort(0), (5 * x).long(), "mean"),
+    "index_reduce": lambda x: x.index_reduce(0, torch.tensor([0, 0]), torch.ones(2, x.shape[1]), "mean"),
+    "index_reduce of maxima": lambda x: x.index_reduce(1, torch.tensor([1]), x[:, :1] * 3, "amax", include_self=False),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_matrices_of_any_size(name: str) -> None:
+    torch.manual_seed(0)
+    assert_same(
+        FUNCTIONS[name], [{0: "n", 1: "m"}], *[(torch.randn(n, m),) for n, m in ((4, 5), (1, 3), (5, 2), (7, 6))]
+    )

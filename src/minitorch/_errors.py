@@ -82,6 +82,10 @@ _PARTS = {
     "conv_input_grad_bias": "transposed convolution",
     "pad_end": "convolution with padding='same'",
     "safe_softmax": "attention",
+    "inv_ex": "inv",
+    "cholesky_ex": "cholesky",
+    "lu_factor_ex": "lu_factor",
+    "solve_ex": "solve",
 }
 """What people called, for the choices and rows within it that have names of their own."""
 

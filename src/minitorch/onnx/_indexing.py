@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._builder import INT64, Builder, CannotExport, Value
+from ._elementwise import div_floor
 from ._table import form
 
 
@@ -143,12 +144,36 @@ def scatter_reduce(
     """Without the values that were there, those that begin are such as change nothing."""
     name = g.seen()[0].name
     kind = {"scatter_reduce_sum": "add", "scatter_reduce_prod": "mul"}.get(name) or reduce.removeprefix("a")
+    return _combined(g, self, index, src, dim, kind, include_self)
+
+
+def _combined(g: Builder, self: Value, index: Value, src: Value, dim: int, kind: str, include_self: Any) -> Value:
     if not include_self:
         floats = self.dtype.kind == "f"
         least, most = (-np.inf, np.inf) if floats else (np.iinfo(self.dtype).min, np.iinfo(self.dtype).max)
         start = g.expand(g.constant({"add": 0, "mul": 1, "max": least, "min": most}[kind], self.dtype), index.sizes)
         self = g.like(g("ScatterElements", self, index, start, axis=dim), self)
     return g("ScatterElements", self, index, _leading(g, src, index), axis=dim, reduction=kind)
+
+
+@form("counts of places")
+def counts_of_places(g: Builder, self: Value, index: Value, dim: int, include_self: bool) -> Value:
+    """How many values a mean at each place is taken of; 1 where there are none."""
+    base, ones = [g.expand(g.constant(1, self.dtype), v.sizes) for v in (self, index)]
+    return _combined(g, base, index, ones, dim, "add", include_self)
+
+
+@form("scatter_reduce_mean")
+def scatter_mean(
+    g: Builder, self: Value, index: Value, src: Value, dim: int, counts: Value, include_self: Any
+) -> Value:
+    total = _combined(g, self, index, src, dim, "add", include_self)
+    return g("Div", total, counts) if self.dtype.kind == "f" else div_floor(g, total, counts)
+
+
+@form("indices of slices")
+def indices_of_slices(g: Builder, self: Value, dim: int, sizes: Sequence[Any]) -> Value:
+    return g.expand(g.reshape(self, [-1 if d == dim else 1 for d in range(len(sizes))]), sizes)
 
 
 def _leading(g: Builder, src: Value, index: Value) -> Value:
@@ -270,6 +295,15 @@ def searchsorted(g: Builder, sorted_sequence: Value, self: Value, sorter: Value 
         before = g("And", before, g("Not", g("IsNaN", known)))
         before = g("Or", before, g("IsNaN", values)) if after else before
     return g("ReduceSum", g.cast(before, INT64), g.ints([-1]), keepdims=0)
+
+
+@form("isin")
+def isin(g: Builder, elements: Value, test_elements: Value, common: Any, invert: bool) -> Value:
+    """One row for each element: whether it is one of the others."""
+    rows = g("Unsqueeze", g.cast(elements, common), g.ints([-1]))
+    same = g("Equal", rows, g.reshape(g.cast(test_elements, common), (-1,)))
+    found = g("ReduceSum", g.cast(same, INT64), g.ints([-1]), keepdims=0)
+    return g("Equal" if invert else "Greater", found, g.scalar(0))
 
 
 @form("unique", "unique_dim")

@@ -75,6 +75,11 @@ def contract(g: Builder, self: Value, other: Value, left: Any, right: Any, kept:
     return g("Einsum", self, other, equation=f"{terms[0]},{terms[1]}->{terms[2]}")
 
 
+@form("det")
+def det(g: Builder, self: Value) -> Value:
+    return g("Det", self)
+
+
 # -- convolutions ------------------------------------------------------------------------------------------------------
 def batched(g: Builder, self: Value, ndim: int) -> Value:
     """An input of a convolution or pooling with a batch dimension and one of channels."""

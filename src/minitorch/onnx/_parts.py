@@ -62,6 +62,9 @@ parts |= {
     "trace": lambda self: self.diagonal().sum(),
     "nan_to_num": lambda self, nan, posinf, neginf: _nan_to_num(self, nan, posinf, neginf),
     "median": lambda self: self.reshape(-1).median(0)[0],
+    "entr": lambda self: ops.choices.where(
+        self == 0, 0.0, ops.choices.where(self < 0, float("-inf"), -self * self.log())
+    ),
     "nanmedian": lambda self: self.reshape(-1).nanmedian(0)[0],
     "unfold": lambda self, dimension, size, step: _windows(self, dimension, size, step),
     "pixel_shuffle": lambda self, factor: _shuffled(self, factor),
