@@ -95,3 +95,30 @@ def test_layouts_and_memory_formats() -> None:
 def test_numbers_of_devices_are_not_negative() -> None:
     with pytest.raises(RuntimeError, match="Device index must not be negative"):
         torch.device("cpu", -1)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: copy.deepcopy(torch.nn.Linear(2, 2)).to("meta"),
+        lambda: torch.zeros(2, device="meta"),
+        lambda: torch.nn.Linear(2, 2, device="meta"),
+        lambda: torch.nn.Linear(2, 2).to_empty(device="meta"),
+    ],
+)
+def test_the_meta_device_names_what_to_do_without_it(use: Any) -> None:
+    with pytest.raises(
+        NotImplementedError, match=r"leave \.to\('meta'\) out; torch\.nn\.utils\.skip_init\(cls, \.\.\.\)"
+    ):
+        use()
+    with pytest.raises(NotImplementedError, match=r"device='cpu'$"):
+        torch.zeros(2, device="mps")
+
+
+def test_an_ensemble_needs_no_meta_device() -> None:
+    models = [torch.nn.Linear(3, 2) for _ in range(4)]
+    parameters, buffers = torch.func.stack_module_state(models)
+    base = torch.nn.utils.skip_init(torch.nn.Linear, 3, 2)
+    x = torch.ones(5, 3)
+    out = torch.vmap(lambda p, b: torch.func.functional_call(base, (p, b), x))(parameters, buffers)
+    assert torch.allclose(out, torch.stack([model(x) for model in models]))

@@ -80,6 +80,12 @@ class device:
 CPU = device("cpu")
 
 
+_WITHOUT_META = (
+    ". A model whose parameters are given later, by functional_call or load_state_dict(), may stay there: leave .to('meta') "
+    "out; torch.nn.utils.skip_init(cls, ...) makes a layer without initialising it"
+)
+
+
 def check_device(given: Any) -> None:
     """Refuse, as a CPU build of PyTorch does, to put a tensor on anything but the CPU.
 
@@ -100,7 +106,9 @@ def check_device(given: Any) -> None:
     if kind in ("cuda", "xpu"):
         raise AssertionError(f"Torch not compiled with {kind.upper()} enabled: tensors live on the CPU, device='cpu'")
     if kind != "cpu":
-        raise NotImplementedError(f"tensors cannot be on the {kind!r} device: they live on the CPU, device='cpu'")
+        raise NotImplementedError(
+            f"tensors cannot be on the {kind!r} device: they live on the CPU, device='cpu'{_WITHOUT_META * (kind == 'meta')}"
+        )
 
 
 def get_default_device() -> device:
