@@ -28,7 +28,8 @@ CALLS: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
     ],
     "embedding": [(lambda i: F.embedding(i, TABLE.clone(), max_norm=1.0), (INDICES,))],
     "embedding_bag": [
-        (lambda i, mode=mode: F.embedding_bag(i[None], TABLE, mode=mode), (INDICES,)) for mode in ("mean", "max")
+        *[(lambda i, mode=mode: F.embedding_bag(i[None], TABLE, mode=mode), (INDICES,)) for mode in ("mean", "max")],
+        (lambda i: torch.embedding_bag(TABLE, i, torch.tensor([0]), mode=2)[3], (INDICES,)),
     ],
     "fractional_max_pool2d": [
         (

@@ -30,7 +30,9 @@ LOOPED_CHOICES = [
     "rows of at most a norm",
     "the classes that are not the target",
     "the indices of fractional_max_pool",
+    "the maxima of bags",
     "the mean over a batch",
+    "the rows of maxima",
 ]
 """Choices that are done so."""
 OF_TESTS = {"sign of the sum"}  # of a docstring
