@@ -161,3 +161,16 @@ def test_functions_of_matrices_of_any_size(name: str) -> None:
     assert_same(
         FUNCTIONS[name], [{0: "n", 1: "m"}], *[(torch.randn(n, m),) for n, m in ((4, 5), (1, 3), (5, 2), (7, 6))]
     )
+
+
+def in_parts(x: torch.Tensor) -> Any:
+    out, like, new = torch.empty(x.shape[0], 2), torch.empty_like(x), x.new_empty(x.shape)
+    out[:, 0], out[:, 1] = x.sum(1), x.amax(1)
+    like.copy_(x.flip(0))
+    new[:] = x * 2
+    like[like < 0] *= -1
+    return out, like, new
+
+
+def test_memory_that_was_empty_is_written() -> None:
+    assert_same(in_parts, [{0: "n", 1: "m"}], *[(torch.randn(n, m),) for n, m in ((4, 5), (2, 3), (7, 2))])

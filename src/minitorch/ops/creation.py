@@ -187,7 +187,7 @@ def empty(
     torch.Size([2, 3])
     """
     shape = shape_of("empty", sizes, size)
-    return made_by("empty", lambda dtype: np.empty(shape, dtype), _dtypes.default(), out, options)
+    return made_by("empty", lambda dtype: _whatever(np.empty(shape, dtype)), _dtypes.default(), out, options)
 
 
 def full(size: Sequence[int], fill_value: Number, *, out: Tensor | None = None, **options: Unpack[Options]) -> Tensor:
@@ -250,6 +250,13 @@ def eye(n: int, m: int | None = None, *, out: Tensor | None = None, **options: U
     """
     rows, columns = _count("eye", "n", n), _count("eye", "m", n if m is None else m)
     return made_by("eye", lambda dtype: np.eye(rows, columns, dtype=dtype), _dtypes.default(), out, options)
+
+
+def _whatever(array: np.ndarray) -> np.ndarray:
+    """Memory as it is, and zeros where calls are written down: what it held is then the same each time."""
+    if observers:
+        array[...] = 0
+    return array
 
 
 def _count(name: str, argument: str, value: Any) -> int:
@@ -331,7 +338,7 @@ def empty_like(input: Tensor, *, memory_format: MemoryFormat | None = None, **op
     >>> torch.empty_like(torch.zeros(2, 3)).shape
     torch.Size([2, 3])
     """
-    return like("empty_like", input, lambda array: array, options, memory_format)
+    return like("empty_like", input, _whatever, options, memory_format)
 
 
 def full_like(
