@@ -178,3 +178,9 @@ def choice(
         return choose
 
     return decorator
+
+
+def checks(kernel: Any) -> Any:
+    """The decorator of a row's kernel that raises where values are not as they should be: as ``choice(..., checks=True)``."""
+    kernel.checks = True
+    return kernel

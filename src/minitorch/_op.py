@@ -53,7 +53,7 @@ class Row:
         self.name, self.node_name, self.kernel, self.casts = name, node_name, kernel, True
         self.variadic = inputs[0].startswith("*")
         self.inputs = tuple([i.lstrip("*") for i in inputs])
-        self.is_ufunc = isinstance(kernel, np.ufunc)
+        self.is_ufunc, self.checks = isinstance(kernel, np.ufunc), getattr(kernel, "checks", False)
         self.params = {} if self.is_ufunc else _codegen.constants(kernel)
         self.declared = {p: getattr(kernel, "__annotations__", {}).get(p, "") for p in self.params}
         self.view: bool | str = False

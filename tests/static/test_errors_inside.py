@@ -24,6 +24,16 @@ FAILING: dict[str, tuple[Callable[..., Any], Any, Any]] = {
     "bernoulli": (torch.bernoulli, torch.ones(2) / 2, torch.ones(2) * 2),
     "multinomial": (lambda p: torch.multinomial(p, 1), torch.ones(2), -torch.ones(2)),
     "after a draw": (lambda i: F.dropout(torch.ones(4))[i], torch.tensor([0, 1]), torch.tensor([0, 9])),
+    "binary_cross_entropy": (
+        lambda p: F.binary_cross_entropy(p, torch.ones(2)),
+        torch.ones(2) / 2,
+        torch.ones(2) * 2,
+    ),
+    "binary_cross_entropy of NaN": (
+        lambda p: F.binary_cross_entropy(p, torch.ones(2)),
+        torch.ones(2) / 2,
+        torch.ones(2) * float("nan"),
+    ),
     "inv": (torch.linalg.inv, torch.eye(2), torch.zeros(2, 2)),
 }
 

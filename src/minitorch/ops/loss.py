@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, check_tensors, flag
+from .._choices import checks
 from .._errors import broadcast_problem, check_kind, scalar_name
 from .._kernels import activation as kernels
 from .._op import op
@@ -269,6 +270,7 @@ def _floored_log_kernel(self: np.ndarray) -> np.ndarray:
     return np.maximum(np.log(self), _LOWEST_LOG, out=...)
 
 
+@checks
 def _bce_kernel(self: np.ndarray, target: np.ndarray, *, weight: Any, summed: bool, scale: float) -> np.ndarray:
     if not ((self >= 0) & (self <= 1)).all():
         raise RuntimeError("all elements of input should be between 0 and 1")
