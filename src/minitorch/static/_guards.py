@@ -18,6 +18,7 @@ from .. import _dtypes, _runtime
 from .._identity import owner
 from .._modes import grad_on, inference_mode_on
 from .._tape import AccumulateGrad
+from ._histories import has_history
 from ._stands import (
     MISSING,
     addresses,
@@ -48,7 +49,7 @@ class Guards:
             "__name__": None, "__builtins__": __builtins__, "MISSING": MISSING,
             "alike": alike, "same_layout": same_layout, "alike_items": alike_items, "addresses": addresses, "held": held,
             "stored": stored, "array_state": array_state, "keeps": keeps, "owner": owner, "same_memory": same_memory,
-            "is_": is_, "still_cached": still_cached,
+            "is_": is_, "still_cached": still_cached, "has_history": has_history,
         }  # fmt: skip
 
     def name(self, value: Any) -> str:
@@ -137,8 +138,13 @@ class Guards:
             return f"addresses({now}) == {self.name(addresses(values))}"
         return f"all(map(is_, {now}, {before}))"
 
-    def captured(self, tensors: list[Any], grads: Sequence[tuple[Any, Any, int]]) -> None:
-        """Whether tensors are as they were; lets a leaf's gradient be the one that it has now, where a program reads it."""
+    def captured(
+        self, tensors: list[Any], grads: Sequence[tuple[Any, Any, int]], around: Surroundings, recorded: bool
+    ) -> None:
+        """Whether tensors are as they were; lets a leaf's gradient be the one that it has now, where a program reads it.
+
+        What gets a history by what is *recorded* may have one already.
+        """
         holder = self.name(tensors)
         found = {place: f"{holder}[{place}]" for _, _, place in grads if place >= 0}
         for node, before, place in grads:
@@ -152,9 +158,17 @@ class Guards:
             name, array = found.get(n) or self.name(tensor), self.name(tensor._array)
             self.lines.append(f"a{n} = {name}._array")
             self.unless(f"a{n} is {array}", f"same_layout(a{n}, {array})")
-            self.unless(f"{name}._node is {'not ' * (tensor._node is not None)}None")
+            if not (recorded and around.histories.gained(tensor)):
+                self._history(name, around.histories.had(tensor))
             if tensor._node.__class__ is AccumulateGrad:
                 self._hooks(tensor._node)
+
+    def _history(self, name: str, had: bool) -> None:
+        """Whether a tensor requires grad as it did; a view may have come to do so by a write into what it is a view of."""
+        if had:
+            self.unless(f"{name}._node is not None", f"has_history({name})")
+        else:
+            self.unless(f"{name}._node is None and ({name}._alias is None or not has_history({name}))")
 
     def uncaptured(self, tensors: Sequence[Any], captured: Sequence[Any]) -> None:
         """Whether tensors that are reached, but that no operation reads, are as they were: in layout, and whether they require
@@ -168,7 +182,7 @@ class Guards:
             else:
                 wanted = self.name(array)
                 self.unless(f"{name}._array is {wanted}", f"same_layout({name}._array, {wanted})")
-            self.unless(f"{name}._node is {'not ' * (tensor._node is not None)}None")
+            self._history(name, has_history(tensor))
 
     def _hooks(self, leaf: AccumulateGrad) -> None:
         name, hooks, post_hooks = self.name(leaf), self.name(leaf.hooks), self.name(leaf.post_hooks)
@@ -179,7 +193,8 @@ class Guards:
         arrays = [t._array for t in tensors]
         self.lines.append(f"[{', '.join([f't{n}' for n in range(len(arrays))])}] = args")
         for n, array in enumerate(arrays):
-            self.unless(f"t{n}.__class__ is {self.name(_runtime.Tensor)} and t{n}._node is None")
+            self.unless(f"t{n}.__class__ is {self.name(_runtime.Tensor)}")
+            self._history(f"t{n}", False)
             self.lines.append(f"a{n} = t{n}._array")
             alike = f"a{n}.shape == {array.shape} and a{n}.strides == {array.strides}"
             self.unless(f"a{n}.dtype is {self.name(array.dtype)} and {alike}")
@@ -204,19 +219,19 @@ class Guards:
 
 
 def arrays_if_unchanged(
-    around: Surroundings, tensors: list[Any], grads: Sequence[tuple[Any, Any, int]]
+    around: Surroundings, tensors: list[Any], grads: Sequence[tuple[Any, Any, int]], recorded: bool
 ) -> Callable[[], list[np.ndarray] | None]:
     """A function that gives the arrays of what was captured; None where something is not as it was."""
     guards = Guards()
     guards.surroundings(around)
-    guards.captured(tensors, grads)
+    guards.captured(tensors, grads, around, recorded)
     guards.uncaptured(around.tensors, tensors)
     return guards.written("", _arrays(len(tensors)))
 
 
 def arrays_if_alike(tensors: Sequence[Any]) -> Callable[[Sequence[Any]], list[np.ndarray] | None]:
     """A function that gives the arrays of arguments; None where they are not like these.  A key of them takes longer."""
-    if len({id(owner(t._array)) for t in tensors}) < len(tensors) or any([t._node is not None for t in tensors]):
+    if len({id(owner(t._array)) for t in tensors}) < len(tensors) or any(map(has_history, tensors)):
         return lambda args: None  # a key says what these are
     guards = Guards()
     guards.arguments(tensors)

@@ -14,6 +14,7 @@ from .._modes import grad_on, inference_mode_on
 from .._tape import AccumulateGrad
 from ..nn.modules.module import Module
 from ._classes import has_hooks
+from ._histories import has_history
 from ._libraries import of_kind
 from ._stands import is_plain, mark, same_memory
 
@@ -30,7 +31,8 @@ def key_of(leaves: Sequence[Any], spec: Any, others: list[Any]) -> Any:
     for leaf in leaves:
         if of_kind(leaf, _runtime.Tensor):
             array, node = leaf._array, leaf._node
-            parts += (array.shape, array.dtype, array.strides, node is not None, node.__class__ is AccumulateGrad)
+            had = node is not None or (leaf._alias is not None and has_history(leaf))
+            parts += (array.shape, array.dtype, array.strides, had, node.__class__ is AccumulateGrad)
             memory = owner(array)
             parts += [
                 (number, leaf is other, same_memory(array, other._array))
@@ -70,7 +72,7 @@ def _facts(value: Any) -> dict[str, Any]:
         return {
             "shape": tuple(value.shape),
             "dtype": value.dtype,
-            "grad": node is not None,
+            "grad": has_history(value),
             "leaf": leaf,
             "strides": value.stride(),
             "hooks": node is not None and has_hooks(value),

@@ -28,6 +28,7 @@ from ._classes import has_hooks, hooks_of, name_of
 from ._effects import Effects
 from ._executed import Executed
 from ._facts import flattened, reads_of
+from ._histories import Histories, has_history
 from ._holdings import Holdings
 from ._libraries import of_kind, of_library
 from ._reached import Reached
@@ -70,6 +71,8 @@ class Surroundings(Reached):
         The ids of the tensors that are reached by name.
     given : list of int
         For each argument its id where it is one of these, otherwise 0.
+    histories : Histories
+        Whether arguments, and what is reached by name, required grad before the call.
     """
 
     def __init__(
@@ -79,13 +82,15 @@ class Surroundings(Reached):
         self._given = arguments, met
         self._again: list[Again] = []
         self._prints = False  # whether tensors are shown as texts
-        self._named: list[tuple[Any, Any, Any, str, int]] = []
+        self._named: list[tuple[Any, Any, Any, str, int, bool]] = []
         self._frozen: list[Any] = []  # tensors that require no grad, of which the call reads or sets the gradient
         self.slots = [(self._loosely(holder, name), name, value) for holder, name, value in self.slots]
         places = {shown(tensor._array): place for place, tensor in enumerate(arguments)}
         self.shared = [(places[shown(t._array)], t) for t in self.tensors if places and shown(t._array) in places]
         self.by_name = frozenset(map(id, self.tensors))
         self.given = self.those_named(arguments)
+        self.arguments = arguments
+        self.histories = Histories([tensor for tensor, *_ in self._tensors])
 
     def those_named(self, arguments: Sequence[Any]) -> list[int]:
         """See ``given``."""
@@ -111,9 +116,11 @@ class Surroundings(Reached):
         """Keep nothing of the arguments, and only what is asked before each run, and what tells what is another one."""
         named = [(t, _layout(array), node, path) for t, array, node, path in self._tensors if path != "an argument"]
         self._named = [
-            (*known, 0 if known[2].__class__ is not AccumulateGrad else hooks_of(known[2])) for known in named
+            (*known, hooks_of(known[2]) if known[2].__class__ is AccumulateGrad else 0, self.histories.had(known[0]))
+            for known in named
         ]
         self.roots, self.tensors, self._given = (), [], ((), ())
+        self.arguments, self.histories = (), Histories(())
         for lists in (self._loose, self._tensors, self._hooked, self._objects, self._generators, self._frozen):
             lists.clear()
         for table in (self._grads, self.memory, self._codes, self._closures, self._makers):
@@ -156,7 +163,7 @@ class Surroundings(Reached):
             return self
         ran.asked.update(self.getters)
         read = Surroundings(self.roots, arguments, [*met, *told], ran)
-        read.shared = self.shared
+        read.shared, read.histories = self.shared, self.histories
         if self._prints:
             read._stays(vars(_printing), "_options", "an option of printing")
         for tensor in self._frozen:
@@ -209,15 +216,15 @@ class Surroundings(Reached):
 
     def tensors_differ(self, grads: Iterable[tuple[Any, Any, int]]) -> str:
         """Which tensor's gradient, hooks or layout is not as it was, in words."""
-        paths = {id(node): path for _, _, node, path, _ in self._named if node is not None}
+        paths = {id(node): path for _, _, node, path, *_ in self._named if node is not None}
         for node, before, place in grads:
             path = paths.get(id(node), "a tensor")
             if node.grad is not before and (place < 0 or node.grad is None):
                 is_now = "None" if node.grad is None else "there" if before is None else "another one"
                 return f"the gradient of {path} is {is_now}{'' if is_now == 'another one' else ', and was not'}"
-        for tensor, layout, node, path, hooks in self._named:
-            if (tensor._node is None) != (node is None):
-                return f"{path} requires {'no grad, and did' if tensor._node is None else 'grad, and did not'}"
+        for tensor, layout, node, path, hooks, had in self._named:
+            if has_history(tensor) != had:
+                return f"{path} requires {'no grad, and did' if had else 'grad, and did not'}"
             if (now := _layout(tensor._array)) != layout:
                 return f"{path} is {now[1]}{list(now[0])}, and was {layout[1]}{list(layout[0])}"
             if node.__class__ is AccumulateGrad and hooks_of(node) != hooks:

@@ -224,7 +224,6 @@ class Traced:
                     _with_slots((args, kwargs)),
                     returned.made(list(map(Slot, range(len(results)))), {}),
                 )
-                variant.required = {s for s, t in zip(trace.arguments, tensors) if t._node is not None}
                 if watch.spoken:
                     if not any([i.kind == "print" for i in flattened(trace.instructions) if isinstance(i, Left)]):
                         self._silent[key] = [variant]

@@ -11,15 +11,14 @@ import numpy as np
 from .._identity import owner
 from .._modes import grad_on, inference_marks, inference_mode_on, no_grad
 from .._random import default_generator
-from .._reach import reachable
 from .._runtime import is_busy, quiet, silent, wrap
 from .._sites import site_of
-from .._tape import AccumulateGrad
 from .._trace import Trace
 from .._trace_instructions import Called, Graded, Ran, Slot, Written
 from .._views import edits_of
 from ._facts import flattened, writes_of
 from ._guards import arrays_if_unchanged
+from ._histories import belongs, has_history, is_view, leads_back
 from ._memory import Example, MemoryPlan, let_go, memory_plan
 from ._spent import give, spent
 from ._stands import same_memory
@@ -46,8 +45,8 @@ class Variant:
         self.source, self._program = self._writer.source, self._writer.program
         self._generators = [default_generator, *dict.fromkeys(trace.generators)] if self._writer.begins_again else []
         self.trace, self._slots, self._make = trace, slots, make
-        self.required: set[Slot] = set()
-        """The arguments that require grad."""
+        self.required = {s for s, t in zip(trace.arguments, around.arguments) if around.histories.had(t)}
+        """The arguments that required grad."""
         self.given: Any = None
         self.returned: Any = None
         self.recording = grad_on()
@@ -66,19 +65,16 @@ class Variant:
                 grads.append((graded.tensor._node, graded.before, own.get(id(graded.before), -1)))
             seen.add(id(graded.tensor))
         self._grads = grads
-        self.arrays = arrays_if_unchanged(around, self.captured, grads)
         places = {slot: ("argument", i) for i, slot in enumerate(trace.arguments)}
         places |= {slot: ("captured", i) for i, slot in enumerate(trace.captured)}
+        outside = dict(zip(places, [*around.arguments, *self.captured]))
         self._edited = [place for slot, place in places.items() if slot in self._writer.edited]
-        writes = [self.plan.family(i.target) for i in self.plan.stages[0][1] if isinstance(i, Written)]
-        self._times = [sum([slot in family for family in writes]) for slot in places if slot in self._writer.edited]
+        self._times = self._counts(outside)
         self._lie([t._array for t in self.captured])
         self._together = self._first_of_each
         self._count = len(slots)
-        self._leads_back = not grad_on() or any([t._node is not None for t in results])
-        self.recorded = any([t._node is not None for t in results])
-        if self.recorded and any(map(self._trains, instructions)):
-            self.recorded = any([_leads_back(t) for t in results])
+        self._recorded(results, [(places[s], t) for s, t in outside.items() if around.histories.gained(t)])
+        self.arrays = arrays_if_unchanged(around, self.captured, grads, self.recorded)
         gradients = {id(t.grad): ("gradient", t) for t in [i.tensor for i in instructions if isinstance(i, Graded)]}
         self._places = [places.get(slot) or gradients.get(id(t)) for slot, t in zip(slots, results)]
         histories = [None if place or self.recorded else spent(t) for t, place in zip(results, self._places)]
@@ -99,11 +95,31 @@ class Variant:
         first: dict[int, int] = {}
         self._first_of_each = [first.setdefault(m, n) for n, m in enumerate(memory)]
 
+    def _recorded(self, results: Sequence[Any], gained: Sequence[tuple[Any, Any]]) -> None:
+        """Note whether gradients may go back through results, or through what was there before and has *gained* a history."""
+        self._into = bool(gained)  # whether they may through what was there
+        self.recorded = self._into or any([t._node is not None for t in results])
+        self._leads_back = not grad_on() or self.recorded
+        if self.recorded and any(map(self._trains, flattened(self.trace.instructions))):
+            self._into = any([is_view(t) or leads_back(t) for _, t in gained])
+            self.recorded = self._into or any(map(leads_back, results))
+        self._gained = [] if self.recorded else [(*place, spent(t)) for place, t in gained]
+
+    def _counts(self, outside: dict[Slot, Any]) -> list[int]:
+        """How many edits each tensor's version counts; what ``.data = ...`` gives a tensor is one here: its memory is kept."""
+        writes = [i for i in self.plan.stages[0][1] if isinstance(i, Written)]
+        found = []
+        for slot in [slot for slot in outside if slot in self._writer.edited]:
+            into = [i for i in writes if slot in self.plan.family(i.target)]
+            moves = sum([i.moves for i in into])
+            found.append(moves + self.around.histories.edits(outside[slot], len(into) - moves))
+        return found
+
     def _trains(self, instruction: Any) -> bool:
         """Whether an instruction belongs to a training step, whose own backward pass has been through most results."""
         if isinstance(instruction, Written):
             written = [self.trace.captured.get(slot) for slot in self.plan.family(instruction.target)]
-            return any([t is not None and t.requires_grad for t in written])
+            return any([t is not None and has_history(t) for t in written])
         return isinstance(instruction, (Graded, Ran))
 
     def difference(self) -> str:
@@ -127,6 +143,11 @@ class Variant:
 
     def instead(self) -> str:
         """Why the function itself is called in place of this; empty where it is not."""
+        if self._into:
+            return (
+                "where what it writes into an argument, or into a tensor from outside, leads back to what requires grad, it "
+                "runs as it is written: compile the whole step, backward() in it, or write detach()ed values"
+            )
         if self.recorded:
             return (
                 "where its results lead back to what requires grad, it runs as it is written: compile the whole step, "
@@ -148,7 +169,9 @@ class Variant:
         written: list[Any] = []
         if self._edited:
             written = [tensors[i] if kind == "argument" else self.captured[i] for kind, i in self._edited]
-            if any([(e := edits_of(t)).watchers is not None or e.inference or _is_computed(t) for t in written]):
+            if any([(e := edits_of(t)).watchers is not None or e.inference or belongs(t) for t in written]):
+                return ()
+            if self._gained and any(map(is_view, written)):
                 return ()
         around = self.around
         if around.shared or not around.by_name.isdisjoint(map(id, tensors)):
@@ -178,6 +201,8 @@ class Variant:
             return None
         if written:
             count_edits(written, self._times)
+        for kind, i, history in self._gained:
+            (tensors if kind == "argument" else self.captured)[i]._node = history
         self.runs += 1
         numbers: dict[Any, Any] = {}
         if len(found) > self._count:
@@ -274,20 +299,6 @@ class Variant:
         """See ``Traced.memory_plan``."""
         required = {s for s, t in self.trace.captured.items() if t._node is not None} | self.required
         return memory_plan(self.plan, self._slots, required if self._leads_back else set())
-
-
-def _leads_back(tensor: Any) -> bool:
-    """Whether a tensor has a history that no backward pass has been through."""
-    node = tensor._node
-    if node is None or node.__class__ is AccumulateGrad:
-        return False
-    rows = [(n, n.row) for n in reachable([node]) if hasattr(n, "row")]
-    return not any([getattr(n, f"saved_{name}") is None for n, row in rows for name in row.kept])
-
-
-def _is_computed(tensor: Any) -> bool:
-    """Whether a tensor has a history, to which a write into it belongs."""
-    return tensor._node is not None and tensor._node.__class__ is not AccumulateGrad
 
 
 def _one_for_several(trace: Trace, named: Sequence[Any]) -> list[int]:
