@@ -219,7 +219,7 @@ class Guards:
 
 
 def arrays_if_unchanged(
-    around: Surroundings, tensors: list[Any], grads: Sequence[tuple[Any, Any, int]], recorded: bool
+    around: Surroundings, tensors: list[Any], grads: Sequence[tuple[Any, Any, int]], recorded: bool = False
 ) -> Callable[[], list[np.ndarray] | None]:
     """A function that gives the arrays of what was captured; None where something is not as it was."""
     guards = Guards()
