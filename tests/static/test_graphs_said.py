@@ -103,3 +103,18 @@ def test_a_node_is_no_number_and_no_list() -> None:
         static.NeedsValues, match=r"placeholder x has no values .*how many elements it has cannot be known"
     ):
         list(x)
+
+
+@pytest.mark.parametrize("unused", [False, True])
+def test_integers_have_no_gradients(unused: bool) -> None:
+    x, n = static.placeholder("x"), static.placeholder("n", (2,), torch.int64)
+    with pytest.raises(RuntimeError, match=r"only floats have gradients, and n is of int64: declare it, or convert it"):
+        static.gradients(x * n, [x, n], allow_unused=unused)
+
+
+def test_another_shape_than_declared_names_the_remedy() -> None:
+    x = static.placeholder("x", (2,))
+    with pytest.raises(
+        RuntimeError, match=r"is fed with shape .3,.: reshape what is fed, or declare sizes that vary as None"
+    ):
+        static.Executor([x + 1]).run({x: [1.0, 2.0, 3.0]})

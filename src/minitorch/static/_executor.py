@@ -316,7 +316,10 @@ def _check_shape(node: Any, shape: tuple[int, ...], fixed: tuple[Any, ...]) -> N
         expected = (
             "(" + ", ".join(["any" if n is None else str(n) for n in fixed]) + ("," if len(fixed) == 1 else "") + ")"
         )
-        raise RuntimeError(f"{node} has shape {expected}, but is fed with shape {tuple(shape)}")
+        raise RuntimeError(
+            f"{node} has shape {expected}, but is fed with shape {tuple(shape)}: reshape what is fed, or declare sizes that "
+            "vary as None"
+        )
 
 
 def _explained(error: Exception) -> Exception:

@@ -66,6 +66,12 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, allow_unused: bool = False)
     [array(7., dtype=float32), array(7., dtype=float32), array(3., dtype=float32)]
     """
     roots, targets = _nodes(ys, "ys"), _nodes(xs, "xs")
+    for target in targets:
+        dtype = target.layout.dtype
+        if dtype is not None and dtype.kind != "f":
+            raise RuntimeError(
+                f"gradients(): only floats have gradients, and {target} is of {dtype}: declare it, or convert it, as floats"
+            )
     weights = list(grad_ys) if isinstance(grad_ys, (list, tuple)) else [grad_ys] * len(roots)
     if len(weights) != len(roots):
         raise RuntimeError(f"gradients(): got {len(roots)} ys and {len(weights)} grad_ys; give one for each, or None")
