@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 
 from .._op import Row
 from .._trace_instructions import Called, Made, Slot
-from ._facts import Facts, Instructions, is_elementwise_ufunc, pure, reads_of, writes_of
+from ._facts import Facts, Instructions, is_elementwise_ufunc, last_uses, pure, reads_of, writes_of
 
 PIECE = 1 << 15
 """Elements in a piece: kernels take as many at a time, and some of them do it otherwise where there are fewer."""
@@ -66,17 +67,23 @@ def fuse(instructions: Instructions, facts: Facts) -> Instructions:
     for instruction in instructions:
         for slot in reads_of(instruction):
             readers.setdefault(slot, set()).add(id(instruction))
+    usage = usage_of(instructions, facts)
+    numbers = {id(instruction): number for number, instruction in enumerate(instructions)}
     kept: Instructions = []
     group: list[Called] = []
     grids: set[Any] = set()
+    moved: list[int] = []  # the bytes of what is made before the loop
 
     def close() -> None:
         if len(group) > 1:
             loop = _loop(tuple(group), min(grids, key=lambda grid: (len(grid), grid)), readers, facts)
-            facts.loops[group[0].outputs[0]] = loop
-            facts.inner |= loop.inner
+            held = usage[numbers[id(group[0])]] + sum(moved) + _held_besides(loop, facts)
+            if held <= max(usage):  # results are all there from the first piece on
+                facts.loops[group[0].outputs[0]] = loop
+                facts.inner |= loop.inner
         kept.extend(group)
         group.clear()
+        moved.clear()
 
     for instruction in instructions:
         own = _grids(instruction, facts)
@@ -89,11 +96,50 @@ def fuse(instructions: Instructions, facts: Facts) -> Instructions:
             group.append(instruction)
         elif group and _may_go_before(instruction, group, facts):
             kept.append(instruction)
+            begun = {facts.owners[s] for s in reads_of(instruction)}
+            moved += [facts.layouts[s].size for s in writes_of(instruction) if facts.owners[s] not in begun]
         else:
             close()
             kept.append(instruction)
     close()
     return kept
+
+
+def usage_of(instructions: Instructions, facts: Facts) -> list[int]:
+    """How many bytes of computed values there are during each instruction; those of a loop are there during all of it."""
+    last = last_uses(instructions, facts.results)
+    spans: dict[int, tuple[int, int]] = {}
+    for number, instruction in enumerate(instructions):
+        loop = next((facts.loops[s] for s in writes_of(instruction) if s in facts.loops), None)
+        count = 0 if loop is None else len(loop.members)
+        spans.update({n: (number, number + count - 1) for n in range(number, number + count)})
+    ends: dict[int, int] = {}
+    for slot, number in last.items():
+        end = len(instructions) if slot in facts.escaped else spans.get(number, (number, number))[1]
+        ends[facts.owners[slot]] = max(end, ends.get(facts.owners[slot], 0))
+    changes = [0] * (len(instructions) + 2)
+    begun = {facts.owners[s] for s in facts.outside}
+    for number, instruction in enumerate(instructions):
+        for slot in writes_of(instruction):
+            memory = facts.owners[slot]
+            if memory not in begun and slot not in facts.inner:
+                begun.add(memory)
+                changes[spans.get(number, (number, number))[0]] += facts.layouts[slot].size
+                changes[ends[memory] + 1] -= facts.layouts[slot].size
+    return list(itertools.accumulate(changes))
+
+
+def _held_besides(loop: Loop, facts: Facts) -> int:
+    """The bytes that a loop holds besides what is there at its first call: other results, and pieces of what is never whole."""
+    first, places = loop.members[0].outputs[0], {c.outputs[0]: place for place, c in enumerate(loop.members)}
+    whole = [s for s in places if s not in loop.inner]
+    ends = {s: place for place, c in enumerate(loop.members) for s in c.reads}
+    live = [0]
+    for place in range(len(loop.members)):  # what is not computed yet has room for what is never whole
+        held = sum([facts.arrays[s].itemsize for s in loop.inner if places[s] <= place <= ends.get(s, -1)])
+        live.append(held - sum([facts.arrays[s].itemsize for s in whole if places[s] >= place]))
+    piece = (loop.grid[0] - loop.starts[-1]) * math.prod(loop.grid[1:])
+    return sum([facts.layouts[s].size for s in whole]) - facts.layouts[first].size + max(live) * piece
 
 
 def _shape(called: Called, facts: Facts) -> tuple[int, ...]:

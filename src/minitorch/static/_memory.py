@@ -15,7 +15,8 @@ from .. import _runtime
 from .._identity import owner
 from .._op import Row
 from .._trace import Trace
-from .._trace_instructions import Called, Made, Sized, Slot
+from .._trace_instructions import Called, Made, Sized, Slot, Writing, Written
+from .._views import overlapping
 from ._facts import Facts, draws, flattened, last_uses, reads_of, writes_of
 from ._loops import Loop
 from ._passes import constant_slots
@@ -141,6 +142,7 @@ def peak(
     *,
     held: Mapping[Slot, int] | None = None,
     into: Mapping[Slot, Slot] | None = None,
+    ready: bool = False,
     loops: Mapping[Slot, Loop] | None = None,
 ) -> int:
     """The most bytes at a time.
@@ -151,8 +153,12 @@ def peak(
         The program.
     held : mapping of Slot to int
         In eager code, values that are kept to the end, with what is set aside beside each.
-    into, loops : mapping
-        In a program, what "reuse" and "fuse" found; there, constants lie ready.
+    into : mapping of Slot to Slot
+        Results that are written into the memory of other values.
+    ready : bool
+        Whether constants lie ready, as in a program.
+    loops : mapping of Slot to Loop
+        What "fuse" found.
     """
     held, reused, loops = held or {}, into or {}, loops or {}
     starts = {n: loops[s] for n, i in enumerate(instructions) for s in writes_of(i)[:1] if s in loops}
@@ -176,10 +182,9 @@ def peak(
     now = most = 0
     freed: dict[int, int] = {}
     for number, instruction in enumerate(instructions):
-        ready = into is not None and isinstance(instruction, Made)
         together = starts[number].members if number in starts else (instruction,)
         for slot in [s for i in together for s in writes_of(i)]:
-            if memory(slot) not in there and slot not in inner and not ready:
+            if memory(slot) not in there and slot not in inner and not (ready and isinstance(instruction, Made)):
                 there.add(memory(slot))
                 size = facts.layouts[slot].size + held.get(slot, 0)
                 now += size
@@ -196,11 +201,12 @@ def peak(
 def saved(instructions: Sequence[Any], required: set[Slot], costs: Costs) -> dict[Slot, int]:
     """What nodes would keep for the way back: values, and beside a result what its kernel set aside.
 
-    *required* are the values that require grad, of those that come from outside.
+    *required* are the values that require grad, of those that come from outside; those of the others that do are added.
     """
     kept: dict[Slot, int] = {}
-    required = set(required)
     for instruction in instructions:
+        if isinstance(instruction, Written) and instruction.source in required:
+            required.add(instruction.target)
         row = getattr(instruction, "row", None)
         if not required.intersection(reads_of(instruction)) or not isinstance(row, Row) or not row.formulas:
             continue
@@ -217,15 +223,54 @@ def saved(instructions: Sequence[Any], required: set[Slot], costs: Costs) -> dic
     return kept
 
 
+def written_at_once(trace: Trace, facts: Facts) -> dict[Slot, Slot]:
+    """Results of in-place calls that eager code computes in their place, and those places: see ``_inplace._two_operands``.
+
+    That is so for ufuncs of two operands of one dtype in different memory, where nothing is recorded.
+    """
+    found: dict[Slot, Slot] = {}
+    instructions = list(flattened(trace.instructions))
+    for begun, called, write in zip(instructions, instructions[1:], instructions[2:]):
+        if not isinstance(begun, Writing) or not isinstance(called, Called) or not isinstance(write, Written):
+            continue
+        row, target = called.row, write.target
+        if (
+            write.source.__class__ is not Slot
+            or begun.held != write.held
+            or called.outputs != (write.source,)
+            or called.inputs[0] != target
+        ):
+            continue
+        if not isinstance(row, Row) or not row.is_ufunc or not row.formulas or len(row.inputs) != 2:
+            continue
+        other = called.inputs[1]
+        array = facts.arrays[other] if other.__class__ is Slot else other._array
+        apart = other.__class__ is not Slot or facts.owners[other] != facts.owners[target]
+        if apart and array.dtype is facts.arrays[target].dtype and not overlapping(facts.arrays[target]):
+            found[write.source] = target
+    return found
+
+
 def memory_plan(plan: Any, results: Sequence[Slot], required: set[Slot]) -> MemoryPlan:
     """The figures of a plan; *required* are the values from outside that require grad."""
     traced = plan.stages[0][1]
     before = next(i for name, i in reversed(plan.stages) if name not in ("fuse", "reuse"))
     eager = Facts(plan.trace, traced, results)
-    costs = Costs(eager)
+    costs, direct = Costs(eager), written_at_once(plan.trace, eager)
+    required = set(required)
+    held = saved(traced, required, costs)
+    recorded = {s for s, t in direct.items() if s in required or not eager.layouts[t].whole}
     return MemoryPlan(
-        peak(traced, eager, results, costs, held=saved(traced, required, costs)),
-        peak(traced, eager, results, costs),
-        peak(before, plan.facts, plan.results, costs, into={}),
-        peak(plan.instructions, plan.facts, plan.results, costs, into=plan.facts.into, loops=plan.facts.loops),
+        peak(traced, eager, results, costs, held=held, into={s: t for s, t in direct.items() if s not in recorded}),
+        peak(traced, eager, results, costs, into=direct),
+        peak(before, plan.facts, plan.results, costs, ready=True),
+        peak(
+            plan.instructions,
+            plan.facts,
+            plan.results,
+            costs,
+            into=plan.facts.into,
+            ready=True,
+            loops=plan.facts.loops,
+        ),
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._op import Row
 from .._trace_instructions import Called, Graded, Left, Made, Packed, Ran, Slot, Written
+from .._views import overlapping
 from ._early_guards import guards_first
 from ._facts import (
     Facts,
@@ -24,7 +25,7 @@ from ._facts import (
     writes_of,
 )
 from ._forms import form_of
-from ._loops import fuse
+from ._loops import fuse, usage_of
 
 
 def dead_code(instructions: Instructions, facts: Facts) -> Instructions:
@@ -227,14 +228,16 @@ def _writable(maker: Any, slot: Slot, facts: Facts) -> bool:
 def reuse(instructions: Instructions, facts: Facts) -> Instructions:
     """Write results into the memory of values that are read for the last time, or were, where the kernels can do that."""
     makers = {s: i for i in instructions for s in writes_of(i)}
-    last, usage = last_uses(instructions, facts.results), _usage(instructions, facts)
+    last, usage = last_uses(instructions, facts.results), usage_of(instructions, facts)
+    placed = in_place(instructions, facts)
+    facts.into.update(placed)
     free: dict[Any, list[tuple[int, Slot]]] = {}
     for number, instruction in enumerate(instructions):
         over = _may_write_over(instruction, facts)
         out = instruction.outputs[0] if over is not None else None
         if out in facts.inner:
             continue
-        if over is not None and out is not None and facts.arrays[out].ndim:
+        if over is not None and out is not None and out not in placed and facts.arrays[out].ndim:
             dying = [s for s in over if last[s] == number and _same_memory(s, out, facts)]
             taken = next((s for s in dying if _writable(makers.get(s), s, facts)), None)
             pool = free.get(_memory(out, facts), [])
@@ -248,27 +251,43 @@ def reuse(instructions: Instructions, facts: Facts) -> Instructions:
             if taken is not None:
                 facts.into[out] = taken
         for slot in dict.fromkeys((*reads_of(instruction), *writes_of(instruction))):
-            if last[slot] == number and slot != facts.into.get(out) and _writable(makers.get(slot), slot, facts):  # type: ignore[arg-type]
+            stays = slot in placed or (out is not None and slot == facts.into.get(out))
+            if last[slot] == number and not stays and _writable(makers.get(slot), slot, facts):
                 free.setdefault(_memory(slot, facts), []).append((number, slot))
     return instructions
 
 
-def _usage(instructions: Instructions, facts: Facts) -> list[int]:
-    """How many bytes of computed values there are during each instruction."""
-    last = last_uses(instructions, facts.results)
-    ends: dict[int, int] = {}
-    for slot, number in last.items():
-        ends[facts.owners[slot]] = max(number, ends.get(facts.owners[slot], 0))
-    changes = [0] * (len(instructions) + 2)
-    begun = {facts.owners[s] for s in facts.outside}
-    for number, instruction in enumerate(instructions):
-        for slot in writes_of(instruction):
-            memory = facts.owners[slot]
-            if memory not in begun and slot not in facts.inner:
-                begun.add(memory)
-                changes[number] += facts.arrays[slot].nbytes
-                changes[ends[memory] + 1] -= facts.arrays[slot].nbytes
-    return list(itertools.accumulate(changes))
+def in_place(instructions: Instructions, facts: Facts) -> dict[Slot, Slot]:
+    """Results that are computed only to be written into other values right away, and those: there the calls may write at once.
+
+    A ufunc reads what overlaps its result before it writes that.  In a loop over pieces, others of the values that are read
+    must not lie in the memory that is written.
+    """
+    last, found = last_uses(instructions, facts.results), {}
+    loops = {id(loop.members[-1]): loop for loop in facts.loops.values()}
+    for number, (called, write) in enumerate(itertools.pairwise(instructions)):
+        if not isinstance(write, Written) or not isinstance(called, Called) or write.source.__class__ is not Slot:
+            continue
+        source, target = write.source, write.target
+        if write.moves or writes_of(called) != (source,):
+            continue
+        fits = is_elementwise_ufunc(called.row) and facts.arrays[source].ndim and _same_memory(source, target, facts)
+        if not fits or last[source] != number + 1 or not facts.fresh(source) or source in facts.inner:
+            continue
+        if any([not facts.arrays[s].flags.writeable or overlapping(facts.arrays[s]) for s in facts.family(target)]):
+            continue
+        loop = loops.get(id(called))
+        if loop is None or not any([_beside(s, target, facts) for c in loop.members for s in (*c.reads, *c.outputs)]):
+            found[source] = target
+    return found
+
+
+def _beside(slot: Slot, target: Slot, facts: Facts) -> bool:
+    """Whether a value may lie in the memory of another, and not in the same places."""
+    if facts.owners[slot] == facts.owners[target]:
+        return facts.layouts[slot].place != facts.layouts[target].place
+    outside = facts.outside | facts.escaped
+    return bool(facts.family(slot) & outside and facts.family(target) & outside)
 
 
 def _memory(slot: Slot, facts: Facts) -> Any:

@@ -98,7 +98,9 @@ class Plan:
         self.instructions, self.results, self.alias = instructions, facts.results, facts.alias
         self.into = {n: facts.into[s] for n, i in enumerate(instructions) for s in writes_of(i) if s in facts.into}
         self.loops = {n: facts.loops[i.outputs[0]] for n, i in enumerate(instructions) if _begins(i, facts)}
-        self.last = last_uses(instructions, self.results) | {slot: number for number, slot in self.into.items()}
+        self.last = last_uses(instructions, self.results)
+        for number, slot in self.into.items():
+            self.last[slot] = max(number, self.last[slot])
         self.family = facts.family
 
     def explained(self) -> str:
@@ -142,7 +144,9 @@ def has_effects(instruction: Any, plan: Plan) -> bool:
         return True
     if isinstance(instruction, Written):
         return bool(plan.family(instruction.target) & plan.facts.outside)
-    return False
+    loop = next((plan.facts.loops[s] for s in writes_of(instruction) if s in plan.facts.loops), None)
+    made = writes_of(instruction) if loop is None else [s for called in loop.members for s in called.outputs]
+    return any([plan.family(plan.facts.into[s]) & plan.facts.outside for s in made if s in plan.facts.into])
 
 
 def _too_late(left: Left) -> str:
@@ -344,6 +348,8 @@ class Writer:
             raise Refused("a tensor is written of which several elements share memory (an expanded one)")
         self.edited.update(self.plan.family(target) & self.plan.facts.outside)
         source = instruction.source
+        if isinstance(source, Slot) and self.plan.facts.into.get(source) == target:  # it was computed there
+            return
         value = self.slot(source) if isinstance(source, Slot) else self.name(source._array)
         if any(
             [
