@@ -112,7 +112,7 @@ def usage_of(instructions: Instructions, facts: Facts) -> list[int]:
     for number, instruction in enumerate(instructions):
         loop = next((facts.loops[s] for s in writes_of(instruction) if s in facts.loops), None)
         count = 0 if loop is None else len(loop.members)
-        spans.update({n: (number, number + count - 1) for n in range(number, number + count)})
+        spans.update(dict.fromkeys(range(number, number + count), (number, number + count - 1)))
     ends: dict[int, int] = {}
     for slot, number in last.items():
         end = len(instructions) if slot in facts.escaped else spans.get(number, (number, number))[1]
