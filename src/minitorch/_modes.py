@@ -179,6 +179,9 @@ def differ_since(observer: Observer, values: tuple[Any, ...]) -> bool:
     return any([o.holds(v) for o in began for v in values if hasattr(v, "_array")])
 
 
+saved_hooks: ContextVar[tuple[Any, ...]] = ContextVar("saved_hooks", default=())
+"""The saved-tensor hooks that are entered here, of which the innermost pack what nodes save."""
+
 exporting: ContextVar[bool] = ContextVar("exporting", default=False)
 """Whether a model is being traced to be exported: values are not asked for where they only hint at a faster way, and what
 depends on whether gradients are needed is as where none are."""

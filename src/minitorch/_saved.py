@@ -80,19 +80,18 @@ def reveal(node: Any, name: str) -> Any:
     return value
 
 
+def _separate(name: str, value: Any) -> list[tuple[Any, Any]]:
+    """What of a saved value is packed, by name; of all results together those of floats, by number too."""
+    if value.__class__ is not tuple:
+        return [] if getattr(value, "is_number", False) else [(name, value)]
+    return [((name, i), t) for i, t in enumerate(value) if t._array.dtype.kind == "f"]
+
+
 def packable(node: Any) -> list[tuple[str, Any]]:
     """The tensors a row's node saved, for pack hooks, by name; of all its results together, those of floats, by number too."""
     saved = [name for name in node.row.kept if name != "aside"]  # that is no variable
-    pairs: list[tuple[Any, Any]] = []
-    for name in saved:
-        value = _runtime.unsaved
-        if getattr(node, f"saved_{name}") is not _runtime.unsaved:
-            value = reveal(node, name)
-        if value.__class__ is tuple:
-            pairs += [((name, i), t) for i, t in enumerate(value) if t._array.dtype.kind == "f"]
-        elif value is not _runtime.unsaved and not getattr(value, "is_number", False):
-            pairs.append((name, value))
-    return pairs
+    there = [name for name in saved if getattr(node, f"saved_{name}") is not _runtime.unsaved]
+    return [pair for name in there for pair in _separate(name, reveal(node, name))]
 
 
 def drop_packed(node: Any, name: Any) -> None:
@@ -160,7 +159,7 @@ class SavedTensor:
         """
         node, name = self._node, self._name
         packed = node.extras.packed if node.extras is not None else None
-        if packed is not None and name in packed.values:
+        if packed is not None and any([key == name or key[:1] == (name,) for key in packed.values]):
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Only one pair of hooks is "
                 "allowed at a time."
@@ -178,7 +177,8 @@ class SavedTensor:
         extras = extras_of(node)
         if extras.packed is None:
             extras.packed = Packed()
-        extras.packed.pack(node, name, value, pack_hook, unpack_hook)
+        for key, tensor in _separate(name, value):
+            extras.packed.pack(node, key, tensor, pack_hook, unpack_hook)
 
 
 class Packed:

@@ -18,7 +18,7 @@ import numpy as np
 from . import _codegen
 from ._differentiate import grad
 from ._engine import fitted
-from ._modes import active_levels, enable_grad, grad_on
+from ._modes import active_levels, enable_grad, grad_on, saved_hooks
 from ._op import Row
 from ._runtime import raw, silent, traced, wrap
 from ._tape import Outputs
@@ -294,6 +294,14 @@ def transposed(row: Row, vjp: Any, inputs: Any, tangents: Any, result: Any) -> A
     """The tangent by a second reverse pass: the vjp is linear in the gradient *g*, and its derivative for g is the jvp."""
     results = result if isinstance(result, tuple) else (result,)
     starts = [wrap(np.zeros_like(r._array)) for r in results]
+    token = saved_hooks.set(())  # a pass of this function's own
+    try:
+        return _transposed(row, vjp, inputs, tangents, starts)
+    finally:
+        saved_hooks.reset(token)
+
+
+def _transposed(row: Row, vjp: Any, inputs: Any, tangents: Any, starts: list[Any]) -> Any:
     leaves = [start for start in starts if start._array.dtype.kind == "f"]
     with enable_grad():
         for leaf in leaves:

@@ -68,3 +68,11 @@ def test_two_tensors_convert_each_other_and_more_are_converted() -> None:
     assert text(lambda x: x * other * 3, x).startswith("t1 = s.to(float64)\n")
     assert text(lambda x: x * other.double() ** 2, x).startswith("t1 = s.to(float64)\n")
     assert "s.to(float64)" in text(lambda x: x + other + full(1e8), x).splitlines()[0]
+
+
+def test_a_number_to_a_power_has_the_shape_that_it_had() -> None:
+    x = leaf(SINGLE, "x", 1.0, 2.0)
+    for base in (torch.full((3, 2), 0.5), torch.full((3, 2), 0.5, dtype=DOUBLE), torch.full((), 0.5)):
+        text(lambda x, base=base: base**x, x)
+        text(lambda x, base=base: torch.float_power(base, x), x)
+    assert text(lambda x: torch.full((3, 2), 0.5) ** x, x).startswith("y = 3*sum(0.5**x)\n")

@@ -158,3 +158,43 @@ def test_a_frozen_factor_is_packed_as_it_is() -> None:
     (second,) = torch.autograd.grad(first.sum(), x)
     (plain,) = torch.autograd.grad(layer(x).tanh().sum(), x, create_graph=True)
     assert torch.equal(second, torch.autograd.grad(plain.sum(), x)[0])
+
+
+TOGETHER: dict[str, Callable[[Any], Any]] = {
+    "qr": lambda a: torch.linalg.qr(a)[1],
+    "svd": lambda a: torch.linalg.svd(a)[1],
+    "lu": lambda a: torch.linalg.lu(a)[2],
+    "lstsq": lambda a: torch.linalg.lstsq(a, torch.ones(3, 1, dtype=torch.float64)).solution,
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+@pytest.mark.parametrize("needs_grad", [False, True])
+def test_passes_that_tangents_need_are_not_packed(name: str, needs_grad: bool) -> None:
+    a = (W + 2 * torch.eye(3, dtype=torch.float64)).requires_grad_(needs_grad)
+    f = TOGETHER[name]
+
+    def pushed(function: Callable[[Any], Any]) -> list[torch.Tensor]:
+        tangent = func.jvp(function, (a,), (W,))[1]
+        return [tangent, *(torch.autograd.grad(tangent.sum(), a) if needs_grad else ())]
+
+    for found, expected in zip(pushed(lambda z: checkpoint(f, z, use_reentrant=False)), pushed(f)):
+        torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("name", ["inv", "cholesky", "qr", "eigh", "svd"])
+def test_hooks_of_results_that_a_row_keeps_together(name: str) -> None:
+    a = (W @ W.T + torch.eye(3, dtype=torch.float64)).requires_grad_()
+
+    def first() -> torch.Tensor:
+        results = getattr(torch.linalg, name)(a)
+        return results if isinstance(results, torch.Tensor) else results[0]
+
+    packed: list[torch.Tensor] = []
+    result = first()
+    saved = result.grad_fn._raw_saved_result
+    saved.register_hooks(lambda t: packed.append(t) or len(packed) - 1, lambda number: packed[number] * 1)
+    assert packed
+    with pytest.raises(RuntimeError, match="hooks have already been set"):
+        saved.register_hooks(lambda t: t, lambda t: t)
+    torch.testing.assert_close(torch.autograd.grad(result.sum(), a), torch.autograd.grad(first().sum(), a))

@@ -274,3 +274,36 @@ def test_ex_functions_say_which_failed() -> None:
 def test_refused(call: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         call()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("name", ["svd", "svdvals", "pinv", "lstsq", "eigh", "eigvalsh"])
+def test_values_that_are_not_finite_are_refused_at_once(name: str, whole: bool, value: float) -> None:
+    a = torch.full((3, 3), value) if whole else torch.eye(3) + torch.arange(9.0).reshape(3, 3) / 7
+    a[0, 0] = value
+    with pytest.raises(torch.linalg.LinAlgError, match="failed to converge"):
+        getattr(torch.linalg, name)(a, *([torch.ones(3, 1)] if name == "lstsq" else []))
+
+
+@pytest.mark.parametrize(
+    ("value", "place", "minor"),
+    [
+        (float("nan"), (0, 0), 1),
+        (float("nan"), (1, 1), 2),
+        (float("nan"), (2, 1), 3),
+        (float("inf"), (0, 0), 2),
+        (float("inf"), (1, 0), 2),
+        (float("inf"), (2, 2), 0),
+    ],
+)
+def test_a_cholesky_factor_of_what_is_not_finite(value: float, place: tuple[int, int], minor: int) -> None:
+    a = torch.eye(3) * 4
+    a[place] = value
+    assert torch.linalg.cholesky_ex(torch.stack([torch.eye(3), a])).info.tolist() == [0, minor]  # as PyTorch's
+
+
+def test_degrees_of_polynomials_that_are_no_integers() -> None:
+    degrees = torch.tensor([float("nan"), float("inf"), 1e30, -2.0, 2.9])
+    assert torch.special.chebyshev_polynomial_t(torch.tensor(0.5), degrees).tolist() == [0, 0, 0, 0, -0.5]
+    assert torch.special.legendre_polynomial_p(torch.tensor(2.0), degrees).tolist() == [0, 0, 0, 0, 5.5]

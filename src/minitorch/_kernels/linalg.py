@@ -5,6 +5,7 @@ All work on batches, ``(*, m, n)``.  As NumPy's own, they compute in float64 and
 
 from __future__ import annotations
 
+import contextlib
 from math import prod
 
 import numpy as np
@@ -134,16 +135,19 @@ def cholesky(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     A factor that does not exist is the part that LAPACK's potf2 computes before it stops.
     """
     batch = matrices.shape[:-2]
-    try:
-        return np.linalg.cholesky(matrices), np.zeros(batch, np.int32)
-    except np.linalg.LinAlgError:
-        pass
+    with contextlib.suppress(np.linalg.LinAlgError):
+        factors = np.linalg.cholesky(matrices)
+        if np.isfinite(factors).all():
+            return factors, np.zeros(batch, np.int32)
     flat = matrices.reshape(-1, *matrices.shape[-2:])
     out, info = np.empty_like(flat), np.zeros(len(flat), np.int32)
     for i, matrix in enumerate(flat):
         try:
             out[i] = np.linalg.cholesky(matrix)
+            whole = np.isfinite(out[i]).all()
         except np.linalg.LinAlgError:
+            whole = False
+        if not whole:
             out[i], info[i] = _partial_cholesky(matrix)
     return out.reshape(matrices.shape), info.reshape(batch)
 
@@ -152,7 +156,7 @@ def _partial_cholesky(matrix: np.ndarray) -> tuple[np.ndarray, int]:
     out = np.tril(matrix).astype(np.float64)
     for j in range(len(out)):
         pivot = out[j, j] - out[j, :j] @ out[j, :j]
-        if not pivot > 0:
+        if not pivot > 0 or (j and np.isinf(out[j - 1, j - 1])):
             out[j, j] = pivot
             return out, j + 1
         out[j, j] = np.sqrt(pivot)
@@ -160,11 +164,20 @@ def _partial_cholesky(matrix: np.ndarray) -> tuple[np.ndarray, int]:
     return out, 0
 
 
+# -- singular values ---------------------------------------------------------------------------------------------------
+def svd(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """U, the singular values, and V^T; LinAlgError for values that are not finite: LAPACK may not come back from those."""
+    if not np.isfinite(matrices).all():
+        raise np.linalg.LinAlgError("values that are not finite")
+    u, s, vt = np.linalg.svd(matrices, full_matrices=False)
+    return u, s, vt
+
+
 # -- cofactors ---------------------------------------------------------------------------------------------------------
 def _singular(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """U, the singular values, V^T, and the determinant of ``U V^T``; NaN where there are none."""
     try:
-        u, s, vt = np.linalg.svd(matrices, full_matrices=False)
+        u, s, vt = svd(matrices)
     except np.linalg.LinAlgError:
         nan = np.full(matrices.shape, np.nan, matrices.dtype)
         return nan, nan[..., 0], nan, nan[..., 0, 0]

@@ -1,6 +1,6 @@
 """Orthogonal polynomials by their three-term recurrences (DLMF 18.9), and Chebyshev's by cosines of multiples.
 
-All are 0 for negative degrees; degrees that are no integers are cut.
+All are 0 for negative degrees, and for those that no 64-bit integer is, as in PyTorch; others are cut to integers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def _by_recurrence(x: Array, n: Array, first: Callable[[Array], Array], step: St
 
 def _prepared(x: Array, n: Array) -> tuple[Array, Array, Any]:
     dtype = np.result_type(x, n)
-    wide, degrees = np.broadcast_arrays(np.asarray(x, np.float64), np.trunc(np.asarray(n, np.float64)))
+    degrees = np.asarray(n, np.float64)
+    degrees = np.where(np.abs(degrees) < 2.0**63, np.trunc(degrees), -1)
+    wide, degrees = np.broadcast_arrays(np.asarray(x, np.float64), degrees)
     return wide, degrees, dtype
 
 

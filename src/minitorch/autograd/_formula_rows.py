@@ -220,8 +220,12 @@ def combined(self: Expression, first: Expression, second: Expression, beta: Any,
 
 
 def powered(self: Expression, exponent: Expression) -> Expression | None:
-    """A power whose exponent is the same number everywhere."""
-    return self**exponent.number if exponent.kind == "number" and self.floats else None
+    """A power whose exponent, or base, is the same number everywhere."""
+    if exponent.kind == "number":
+        return self**exponent.number if self.floats else None
+    if self.kind != "number" or not self.floats:
+        return None
+    return power_of_number(exponent.algebra.fitted(exponent, exponent.shape, self.dtype), self.number)
 
 
 def power_of_number(exponent: Expression, self: Any) -> Expression:

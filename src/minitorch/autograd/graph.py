@@ -13,7 +13,7 @@ from .._differentiate import GradientEdge, get_gradient_edge
 from .._engine import current_pass
 from .._extras import RemovableHandle
 from .._hooks import register_hook
-from .._modes import ModeDecorator, Observer, differs, no_grad, observers
+from .._modes import ModeDecorator, Observer, differs, no_grad, observers, saved_hooks
 from .._saved import Packed
 from .._tape import Node, Output, extras_of
 from .._views import current_node, edit
@@ -30,7 +30,6 @@ __all__ = [
     "saved_tensors_hooks",
 ]
 
-_hooks: ContextVar[tuple[Any, ...]] = ContextVar("saved_tensors_hooks", default=())
 _disabled: ContextVar[str | None] = ContextVar("saved_tensors_hooks_disabled", default=None)
 
 
@@ -79,16 +78,16 @@ class saved_tensors_hooks(Observer):
 
     def __exit__(self, *exc: object) -> None:
         observers.remove(self)
-        _hooks.reset(self._token)
+        saved_hooks.reset(self._token)
 
     def _begin(self) -> Self:
-        self._token = _hooks.set((*_hooks.get(), self))
+        self._token = saved_hooks.set((*saved_hooks.get(), self))
         observers.append(self)
         return self
 
     def active(self) -> bool:
         """Whether these are the innermost hooks here."""
-        hooks = _hooks.get()
+        hooks = saved_hooks.get()
         return bool(hooks) and hooks[-1] is self
 
     def takes(self, tensor: Any) -> bool:
@@ -157,7 +156,7 @@ class disable_saved_tensors_hooks(ModeDecorator):
         return disable_saved_tensors_hooks(self._message)
 
     def __enter__(self) -> None:
-        if _disabled.get() is None and not all([isinstance(hooks, OwnHooks) for hooks in _hooks.get()]):
+        if _disabled.get() is None and not all([isinstance(hooks, OwnHooks) for hooks in saved_hooks.get()]):
             raise RuntimeError(self._message)
         self._token = _disabled.set(self._message)
 
@@ -298,7 +297,7 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
         self._entered = False
 
     def __enter__(self) -> allow_mutation_on_saved_tensors:
-        if any([isinstance(hooks, allow_mutation_on_saved_tensors) for hooks in _hooks.get()]):
+        if any([isinstance(hooks, allow_mutation_on_saved_tensors) for hooks in saved_hooks.get()]):
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
         super().__enter__()
         self._entered = True

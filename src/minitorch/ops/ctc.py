@@ -147,7 +147,7 @@ def _padded(targets: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     return rows
 
 
-@choice("states", ("targets", "inputs", "wanted"), fits=False)
+@choice("states", ("targets", "inputs", "wanted"), fits=False, checks=True)
 def _labels(
     targets: np.ndarray, inputs: np.ndarray, wanted: np.ndarray, *, shape: tuple[int, ...], blank: int, dtype: Any
 ) -> tuple[np.ndarray, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import array_of, flag, integer, real, text, wrong_type
-from .._choices import choice
+from .._choices import checks, choice
 from .._errors import scalar_name
 from .._kernels import linalg as kernels
 from .._op import op
@@ -125,13 +125,14 @@ def _cutoff(values: np.ndarray, rtol: Any, atol: Any) -> np.ndarray:
     return np.maximum(atol, rtol * values.max(-1, initial=0))[..., None]
 
 
+@checks
 def _pinv(self: np.ndarray, *, rtol: np.ndarray, atol: np.ndarray, hermitian: bool = False) -> np.ndarray:
     try:
         if hermitian:
             signed, v = np.linalg.eigh(self)
             u, values = v, np.abs(signed)
         else:
-            u, values, vh = np.linalg.svd(self, full_matrices=False)
+            u, values, vh = kernels.svd(self)
             signed, v = values, vh.swapaxes(-1, -2)
     except np.linalg.LinAlgError:
         raise LinAlgError("linalg.pinv: The algorithm failed to converge: the input has non-finite values.") from None
@@ -318,13 +319,14 @@ def _magnitudes(array: np.ndarray, hermitian: bool) -> np.ndarray:
 _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
+@checks
 def _lstsq(self: np.ndarray, other: np.ndarray, *, rcond: float, driver: str) -> list[np.ndarray]:
     """Solutions, residuals, ranks and singular values, each as the LAPACK driver gives it."""
     batch, (m, n), k = self.shape[:-2], self.shape[-2:], other.shape[-1]
     shape = np.broadcast_shapes(batch, other.shape[:-2])
     rows = np.broadcast_to(other, shape + other.shape[-2:])
     try:
-        u, values, vh = np.linalg.svd(self, full_matrices=False)
+        u, values, vh = kernels.svd(self)
     except np.linalg.LinAlgError:
         raise LinAlgError("torch.linalg.lstsq: The algorithm failed to converge: non-finite values.") from None
     counts = values > rcond * values.max(-1, initial=0)[..., None]

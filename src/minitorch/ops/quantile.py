@@ -150,7 +150,7 @@ def _checked_levels(name: str, array: np.ndarray, q: Any, interpolation: str) ->
     return np.asarray(q, array.dtype)
 
 
-@choice("the ranks of quantiles", ("ranked", "levels"), warns=True)
+@choice("the ranks of quantiles", ("ranked", "levels"), warns=True, checks=True)
 def _ranks(
     ranked: np.ndarray, levels: np.ndarray, *, place: int, dim: int, keepdim: bool, interpolation: str, skips: bool
 ) -> tuple[np.ndarray, ...]:

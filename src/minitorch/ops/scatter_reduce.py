@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import text
-from .._choices import choice
+from .._choices import checks, choice
 from .._errors import check_kind
 from .._kernels import scatter as kernels
 from .._kernels.scatter import positions
@@ -139,6 +139,7 @@ def _scatter_prod_src(
     return F.gather(g * without, index, dim=dim) * lone + divided
 
 
+@checks
 def _prod_twice_kernel(
     grad: np.ndarray, self: np.ndarray, index: np.ndarray, src: np.ndarray, *, dim: int
 ) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._args import flag, text
+from .._choices import checks
 from .._op import op
 from .._runtime import deliver, traced, wrap
 from . import _returns
@@ -28,25 +29,22 @@ op("divide_nonzero", "DivideNonzeroBackward0", _divide_nonzero, ("self", "other"
 
 # -- symmetric matrices ------------------------------------------------------------------------------------------------
 def _converged(name: str, kernel: Any, matrices: np.ndarray, *args: Any, **options: Any) -> Any:
-    """The kernel's results; LinAlgError where its iteration does not converge."""
-    try:
-        results = kernel(matrices, *args, **options)
-    except np.linalg.LinAlgError:
-        results = None
-    if results is None or not np.isfinite(matrices).all():
-        reason = (
-            "non-finite values"
-            if not np.isfinite(matrices).all()
-            else "ill-conditioned or has too many repeated values"
-        )
-        raise LinAlgError(f"{name}: The algorithm failed to converge because the input matrix contained {reason}.")
-    return results
+    """The kernel's results; LinAlgError where its iteration does not converge: from infinite values it may not come back."""
+    reason = "contained non-finite values"
+    if np.isfinite(matrices).all():
+        try:
+            return kernel(matrices, *args, **options)
+        except np.linalg.LinAlgError:
+            reason = "is ill-conditioned or has too many repeated values"
+    raise LinAlgError(f"{name}: The algorithm failed to converge because the input matrix {reason}.")
 
 
+@checks
 def _eigh(self: np.ndarray, *, UPLO: str = "L") -> list[np.ndarray]:
     return list(_converged("linalg.eigh", np.linalg.eigh, self, UPLO))
 
 
+@checks
 def _eigvalsh(self: np.ndarray, *, UPLO: str = "L") -> np.ndarray:
     values: np.ndarray = _converged("linalg.eigh", np.linalg.eigvalsh, self, UPLO)
     return values
@@ -175,10 +173,12 @@ def _complex(name: str) -> NotImplementedError:
 
 
 # -- singular values ---------------------------------------------------------------------------------------------------
+@checks
 def _svd(self: np.ndarray, *, full_matrices: bool = True) -> list[np.ndarray]:
     return list(_converged("linalg.svd", np.linalg.svd, self, full_matrices))
 
 
+@checks
 def _svdvals(self: np.ndarray) -> np.ndarray:
     values: np.ndarray = _converged("linalg.svd", np.linalg.svd, self, compute_uv=False)
     return values
