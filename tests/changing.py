@@ -66,7 +66,7 @@ class Box:
 
 
 # -- what a call changes -----------------------------------------------------------------------------------------------
-@program("a call changes count, which is no tensor")
+@program("a call changes count, which is no write into a tensor")
 def a_counter(c: Any) -> Any:
     count = 0
 
@@ -113,7 +113,7 @@ def a_method(c: Any) -> Any:
     return [f(pair(i, 1)) for i in range(4)]
 
 
-@program("a call changes self.weight")
+@program("a call sets self.weight to another tensor")
 def a_tensor_that_is_replaced(c: Any) -> Any:
     f = c(Box().carry)
     return [f(pair(i, 1)) for i in range(4)]

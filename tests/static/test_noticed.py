@@ -391,7 +391,7 @@ def test_an_argument_is_not_told_to_become_one() -> None:
     for _ in range(3):
         program(torch.ones(1), seen)
     assert seen.count == 3
-    assert program.notes[-1].endswith("which is no tensor: return what it becomes")
+    assert program.notes[-1].endswith("which is no write into a tensor: return what it becomes")
 
 
 # -- what is compiled --------------------------------------------------------------------------------------------------
@@ -513,3 +513,21 @@ def test_differences_of_several_dtypes(call: Any) -> None:
         assert found.dtype == expected.dtype
         assert torch.equal(found, expected)
     assert len(program.variants) == 2
+
+
+def test_a_tensor_that_is_set_anew_is_to_be_written_into() -> None:
+    class Summed(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("seen", torch.zeros(2))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.seen = self.seen + x
+            return self.seen * 2
+
+    model = static.compile(Summed())
+    for n in range(3):
+        assert model(torch.ones(2)).tolist() == [2.0 + 2 * n] * 2
+    assert model.notes[-1].endswith(
+        "a call sets self.seen to another tensor: write into the one that is there, with copy_() or the like"
+    )

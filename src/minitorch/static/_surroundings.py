@@ -9,7 +9,7 @@ import gc
 import sys
 import types
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import is_
 from typing import Any
 
@@ -179,13 +179,7 @@ class Surroundings(Reached):
     # -- later ---------------------------------------------------------------------------------------------------------
     def others(self) -> list[str]:
         """How code would write what is not as it was; `difference` has words for one of them."""
-        found = [self._paths[id(cell)] for cell, value in self.cells if not alike(held(cell), value)]
-        for names, name, value in self.named:
-            if not alike(names.get(name, MISSING), value):
-                found.append(self._paths[id(names), name])
-        for holder, name, value in self.slots:
-            if not alike(stored(there(holder), name), value):
-                found.append(self._paths[id(holder), name])
+        found = [path for path, _, _ in self._rebound()]
         for function, value in self.asked:
             if not alike(function(), value):
                 found.append(self._paths[id(function)])
@@ -203,6 +197,18 @@ class Surroundings(Reached):
         found += [f"the bases of {kind.__name__}" for kind, bases in self.bases if kind.__mro__ is not bases]
         found += [f"the __dict__ of {an_object(value)}" for value, space in self.spaces if vars(value) is not space]
         return found + [self._paths[id(array)] for array, seen in self.arrays if array_state(array) != seen]
+
+    def _rebound(self) -> Iterator[tuple[str, Any, Any]]:
+        """The names and attributes that are another object than they were, with both."""
+        for cell, value in self.cells:
+            if not alike(now := held(cell), value):
+                yield self._paths[id(cell)], value, now
+        for names, name, value in self.named:
+            if not alike(now := names.get(name, MISSING), value):
+                yield self._paths[id(names), name], value, now
+        for holder, name, value in self.slots:
+            if not alike(now := stored(there(holder), name), value):
+                yield self._paths[id(holder), name], value, now
 
     def difference(self) -> str:
         """What is not as it was, in words; empty where all is."""
@@ -312,11 +318,13 @@ class Surroundings(Reached):
         if drawn and not path:
             return f"it draws from {drawn[0]}: draw with torch.rand, or pass the numbers as an argument"
         path = path or self._holdings.changed()
+        if any([isinstance(v, _runtime.Tensor) for place, *both in self._rebound() if place == path for v in both]):
+            return f"a call sets {path} to another tensor: write into the one that is there, with copy_() or the like"
         if path.startswith("the hooks of "):
             return f"a call changes {path}: do it outside"
         remedy = "return what it becomes"
         remedy = remedy if path.startswith("an argument") else f"pass it as an argument, and {remedy}"
-        return f"a call changes {path}, which is no tensor: {remedy}" if path else ""
+        return f"a call changes {path}, which is no write into a tensor: {remedy}" if path else ""
 
     def _made(self, trace: Trace) -> str:
         """Which object with a state of its own the call has made, or which gradient of a tensor that requires none it sets."""
