@@ -189,7 +189,7 @@ class Surroundings(Reached):
                 names = self._keys.get(id(container), ())
                 place = _place(container, values, names, id(container) in self._attributes_in)
                 found.append(self._paths[id(container)] + place)
-        for space, names in self.absent.values():
+        for space, absent in self.absent.values():
             found += [self._paths[id(space), name] for name in names if name in space]
         found += [path for holder, name, value, path in self.stand if standing(holder, name) is not value]
         found += [self._paths[id(attributes)] for attributes in self.empty if attributes]
