@@ -61,7 +61,11 @@ def changes_its_list(x: torch.Tensor, items: list[int]) -> torch.Tensor:
 @pytest.mark.parametrize(
     ("function", "args", "text"),
     [
-        (Counts(), X, "a call changes self.n, which is no write into a tensor: pass it as an argument, and return what it becomes"),
+        (
+            Counts(),
+            X,
+            "a call changes self.n, which is no write into a tensor: pass it as an argument, and return what it becomes",
+        ),
         (appends, X, "a call changes LOG, which is no write into a tensor"),
         (lambda x: x * random.random(), X, "it draws from random: .*or pass the numbers as an argument"),
         (lambda x: x * np.random.rand(), X, r"it draws from np\.random: .*or pass the numbers as an argument"),

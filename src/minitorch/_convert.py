@@ -16,7 +16,7 @@ from ._args import array_of, dim_of
 from ._device import CPU, device, layout, strided
 from ._errors import broadcast_problem
 from ._identity import owner
-from ._modes import grad_on, in_transform, inner_leaves, observers
+from ._modes import differs, grad_on, in_transform, inner_leaves, observers
 from ._runtime import has_tangent, silent
 from ._size import Size
 from ._value_notes import note_cut, tell_left, tell_sized
@@ -462,6 +462,15 @@ def _check_inner(what: str, input: Tensor) -> None:
         raise RuntimeError(_lost(what, "is differentiated"))
 
 
+def _check_alike(what: str, input: Tensor) -> None:
+    """Refuse to copy one example of a batch, as if it were all there is."""
+    if observers and differs(input):
+        raise NotImplementedError(
+            f"vmap: {what} reads the memory of one Tensor, but this one is vmapped over, so it stands for one of each example. "
+            "Use .clone(), which copies each"
+        )
+
+
 def _lost(what: str, why: str) -> str:
     return (
         f"Can't call {what} on a Tensor that {why} in a transform of func: its derivative would be lost. Use "
@@ -500,6 +509,7 @@ def deepcopied(input: Tensor, memo: dict[int, Any]) -> Tensor:
     """``copy.deepcopy(tensor)``: of a leaf, with its gradient and attributes."""
     if id(input) in memo:
         return memo[id(input)]
+    _check_alike("copy.deepcopy()", input)
     if in_transform():
         _check_inner("copy.deepcopy()", input)
     if not input.is_leaf:
@@ -531,6 +541,7 @@ def _twin(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
 
 def reduced(input: Tensor, protocol: Any) -> tuple[Any, ...]:
     """How ``pickle`` and ``copy.copy`` remake the tensor: a leaf of its class, dtype and ``requires_grad``."""
+    _check_alike("pickle or copy.copy()", input)
     if in_transform():
         _check_inner("pickle or copy.copy()", input)
     if observers:

@@ -45,6 +45,14 @@ def test_ways_out_are_refused(way: Callable[[Any], Any]) -> None:
         vmap(function)(X)
 
 
+@pytest.mark.parametrize("way", [copy.deepcopy, copy.copy, pickle.dumps], ids=["deepcopy", "copy", "pickle"])
+def test_one_example_is_not_copied_as_if_it_were_all(way: Callable[[Any], Any]) -> None:
+    for x in (X, X.clone().requires_grad_()):
+        for function in (lambda x: (way(x), x)[1], lambda x: (way(2 * x), x)[1]):
+            with pytest.raises(NotImplementedError, match=r"copy\(\) reads the memory.*vmapped over.*\.clone\(\)"):
+                vmap(function)(x)
+
+
 def test_what_does_not_depend_on_the_batch_may_leave() -> None:
     def function(x: Any) -> Any:
         torch.testing.assert_close(X, X.clone())

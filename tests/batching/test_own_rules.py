@@ -1,4 +1,4 @@
-"""Custom Functions with a rule of their own for batches, whose forward computes with NumPy."""
+"""Custom Functions with a rule of their own for batches: whose forward computes with NumPy, and what rules may return."""
 
 from __future__ import annotations
 
@@ -168,10 +168,10 @@ def test_a_rule_that_is_made_maps_the_forward() -> None:
         vmap(lambda x: Made.apply(x, 0)[0])(X)
 
 
-def test_a_forward_that_fails_leaves_the_map_as_it_was() -> None:
+def test_a_rule_that_fails_leaves_the_map_as_it_was() -> None:
     class Failing(Noisy):
         @staticmethod
-        def forward(x: Any) -> Any:
+        def vmap(info: Any, in_dims: Any, x: Any) -> Any:
             raise ZeroDivisionError
 
     class Unready(Noisy):
@@ -186,3 +186,147 @@ def test_a_forward_that_fails_leaves_the_map_as_it_was() -> None:
         return Noisy.apply(x)[0] + ordered(x.reshape(1)).sum()
 
     assert vmap(function)(torch.arange(3.0)).tolist() == [0.0, 11.0, 22.0]
+
+
+class Sine(torch.autograd.Function):
+    """Of what NumPy makes an array of: not of a number, for which NumPy gives no array."""
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return torch.from_numpy(np.sin(x.detach().numpy()))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient * ctx.saved_tensors[0].cos()
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Any) -> Any:
+        return tangent * ctx.saved_tensors[0].cos()
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, x: Any) -> Any:
+        return Sine.apply(x), in_dims[0]
+
+
+def test_forward_sees_batches_only() -> None:
+    x = X[0]
+    with pytest.raises(TypeError):
+        Sine.apply(x[0])
+    assert vmap(Sine.apply)(x).tolist() == x.sin().tolist()
+    assert vmap(vmap(Sine.apply))(X).tolist() == X.sin().tolist()
+    assert vmap(lambda a: Sine.apply(a) * a + Sine.apply(2 * a))(x).tolist() == (x.sin() * x + (2 * x).sin()).tolist()
+    assert vmap(grad(Sine.apply))(x).tolist() == x.cos().tolist()
+    assert jvp(vmap(Sine.apply), (x,), (x,))[1].tolist() == (x * x.cos()).tolist()
+    assert jacrev(vmap(Sine.apply))(x).diagonal().tolist() == x.cos().tolist()
+    assert hessian(lambda x: vmap(Sine.apply)(x).sum())(x).diagonal().tolist() == (-x.sin()).tolist()
+    assert vmap(Sine.apply)(torch.ones(0)).shape == (0,)
+
+
+class Written(torch.autograd.Function):
+    """Doubles what it is given, in place."""
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x.mul_(2)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.mark_dirty(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return 2 * gradient
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, x: Any) -> Any:
+        return Written.apply(x), in_dims[0]
+
+
+def test_a_rule_may_return_what_it_is_given() -> None:
+    def function(x: Any) -> Any:
+        y = x * 1
+        return Written.apply(y) + y, y
+
+    total, written = vmap(function)(X[0])
+    assert total.tolist() == (4 * X[0]).tolist()
+    assert written.tolist() == (2 * X[0]).tolist()
+
+    class Same(Noisy):
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, x: Any) -> Any:
+            return (x, x), in_dims[0]
+
+    assert vmap(lambda x: Same.apply(x)[0] * x)(X[0]).tolist() == (X[0] ** 2).tolist()
+
+
+def returning(made: Any) -> Any:
+    """A Function whose rule returns what *made* makes of the doubled batch; of as many outputs as that has."""
+
+    class Returning(torch.autograd.Function):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.count = len(output) if isinstance(output, tuple) else 1
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            return 2 * sum(gradients)
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, x: Any) -> Any:
+            return made(x * 2)
+
+    return Returning
+
+
+WRONG = {
+    "a dimension that is not there": (lambda x: (x, 7), IndexError, r"range of \[-2, 1\], but got 7.*Returning\.vmap"),
+    "one before the first": (lambda x: (x, -3), IndexError, r"but got -3.*Returning\.vmap"),
+    "of the second output": (lambda x: ((x, x), (0, 2)), IndexError, "but got 2"),
+    "a tuple for one output": (
+        lambda x: (x, (0,)),
+        RuntimeError,
+        r"out_dims=\(0,\) for one output.*return a dimension",
+    ),
+    "a list for one output": (lambda x: (x, [0]), RuntimeError, "incompatible"),
+    "a list for a tuple": (
+        lambda x: ((x, x), [0, 0]),
+        RuntimeError,
+        "tuple of 2 outputs: return a tuple with a dimension",
+    ),
+    "too few": (lambda x: ((x, x), (0,)), RuntimeError, "tuple of 2 outputs: return a tuple with a dimension"),
+    "no dimensions": (lambda x: x, RuntimeError, r"gave a Tensor: return \(output, out_dims\)"),
+    "a list of both": (lambda x: [x, 0], RuntimeError, r"gave a list: return \(output, out_dims\)"),
+    "three returns": (lambda x: (x, 0, 0), RuntimeError, r"gave 3 returns: return \(output, out_dims\)"),
+    "a float": (lambda x: (x, 1.5), TypeError, "1.5, a float: return a dimension"),
+    "a text": (lambda x: (x, "a"), TypeError, "'a', a str: return a dimension"),
+    "no tensor": (lambda x: (3, 0), ValueError, "out_dims=0 for a int: return Tensors"),
+}
+
+
+@pytest.mark.parametrize(("made", "error", "message"), WRONG.values(), ids=WRONG)
+def test_what_a_rule_must_return(made: Any, error: type[Exception], message: str) -> None:
+    function = returning(made)
+
+    def total(x: Any) -> Any:
+        out = function.apply(x)
+        return sum([o.sum() for o in out]) if isinstance(out, tuple) else out.sum()
+
+    for mapped in (vmap(function.apply), vmap(grad(total))):  # also where nobody reads what it gives
+        with pytest.raises(error, match=message) as raised:
+            mapped(X)
+        assert raised.type is error
+
+
+def test_a_rule_must_return_every_example() -> None:
+    with pytest.raises(RuntimeError, match=r"shape \(2, 3\) and out_dims=1 for it, but there are 2 examples"):
+        vmap(returning(lambda x: (x, 1)).apply)(X)
+    assert vmap(returning(lambda x: ((x, x.sum()), (-2, None))).apply)(X)[1].tolist() == [42, 42]

@@ -198,3 +198,24 @@ def test_hooks_of_results_that_a_row_keeps_together(name: str) -> None:
     with pytest.raises(RuntimeError, match="hooks have already been set"):
         saved.register_hooks(lambda t: t, lambda t: t)
     torch.testing.assert_close(torch.autograd.grad(result.sum(), a), torch.autograd.grad(first().sum(), a))
+
+
+def test_hooks_inside_of_a_map_do_not_pack_a_batch() -> None:
+    packed: list[tuple[int, ...]] = []
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        packed.append(tuple(tensor.shape))
+        return tensor
+
+    def inside(x: torch.Tensor) -> torch.Tensor:
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+            return x**3
+
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    torch.func.vmap(inside)(x).sum().backward()
+    assert (3,) not in packed
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        torch.func.vmap(lambda x: x**3)(x).sum().backward()
+    assert (3,) in packed
+    assert x.grad is not None
+    assert x.grad.tolist() == [6.0, 24.0, 54.0]

@@ -281,16 +281,19 @@ class Examples(Observer):
         return any([isinstance(a, _runtime.Tensor) and self.slot_of(a) is not None for a in args])
 
     def forward(self, function: Any, args: tuple[Any, ...], recording: bool) -> Any:
-        """What the forward gives of a Function that has its own rule: of the first example, whose values it may look at.
+        """What a Function gives that has its own rule, in place of its forward: the rule's results for a batch of one.
 
-        The rule gives the batch's results, which the Function's setup_context may read.
+        Their values may be looked at by the rule; what it gives for the whole batch, the Function's setup_context may read.
         """
+        from ._functions import of_first
+
         if not self._any_of(args):
             around: Any = super() if self._outer is None else self._outer
             return around.forward(function, args, recording)
         token, state = _current.set(None), _random.default_generator.get_state()
         try:
-            result = function.forward(*args)
+            batched = [isinstance(a, _runtime.Tensor) and self.slot_of(a) is not None for a in args]
+            result = of_first(function, args, batched, self.randomness)
         finally:
             _current.reset(token)
             _random.default_generator.set_state(state)  # the rule draws
