@@ -171,6 +171,7 @@ class Body:
         self._names: dict[Slot, str] = {}
         self.shows_memory = any([isinstance(i, Called) and i.row.name == "as_strided" for i in self.instructions])
         self._taken: set[str] = set()
+        self._reserved: set[str] = set()  # the names of parameters, which nothing else has before these are read
         self._numbers: dict[str, int] = {}  # by name, the last number that was put behind it
         self._written: dict[str, None] = {}  # what comes from outside and is written
         self._inlined: dict[int, bool] = {}  # by the ids of instructions: it is decided once
@@ -199,6 +200,7 @@ class Body:
         """Start writing; *taken*: names that are not to be hidden."""
         self._taken = {*taken, *vars(builtins), *keyword.kwlist, "W"}
         self._names, self._hidden, self._numbers = {}, {*taken}, {}
+        self._reserved = {p.name for p in self.parameters}
         self.indent = Indent()
 
     @property
@@ -214,7 +216,7 @@ class Body:
         wish = re.sub(r"\W+", "_", wish).strip("_") or "value"
         wish = f"_{wish}" if wish[0].isdigit() else wish
         name = wish
-        while name in self._taken:
+        while name in self._taken or name in self._reserved:
             self._numbers[wish] = number = self._numbers.get(wish, 0) + 1
             name = f"{wish}_{number}"
         self._taken.add(name)
@@ -277,7 +279,7 @@ class Body:
                     f'{self.copies.numpy()}.asarray({call}.transpose({order}), order="C").transpose({inverse(order)})'
                 )
             yield f"{self._names[slot]} = {call}"
-            yield from self.sizes_of(slot)
+            yield from self.sizes_of(slot, path)
         for parameter in self.parameters:
             for path, said in constants(parameter.name, parameter.value):
                 yield f"_same_argument({path}, {json.dumps(path)}, {said})"
@@ -309,8 +311,8 @@ class Body:
         """The shape that an input must have, as an expression."""
         return str(self.trace.arrays[slot].shape)
 
-    def sizes_of(self, slot: Slot) -> Iterator[str]:
-        """Lines that name sizes of an input."""
+    def sizes_of(self, slot: Slot, path: str) -> Iterator[str]:
+        """Lines that name sizes of an input, and check them."""
         return iter(())
 
     def freed(self, number: int, ins: Any) -> Iterator[str]:

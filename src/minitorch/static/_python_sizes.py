@@ -6,7 +6,7 @@ import ast
 import inspect
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,11 @@ def axes_by_number(body: Body, given: Mapping[Any, Any]) -> dict[int, dict[int, 
             raise ValueError(
                 f"to_python(): {name!r} has {ndim} dimensions, but dynamic_axes names dimension {wrong[0]}"
             )
+        if nameless := [axis for axis, said in named.items() if not str(said).strip()]:
+            raise ValueError(
+                f"to_python(): dynamic_axes gives dimension {nameless[0]} of {name!r} an empty name: name it, as in "
+                f"{{{name!r}: {{{nameless[0]}: 'n'}}}}"
+            )
         found[int(slot)] = {axis % ndim: str(said) for axis, said in named.items()}
     return found
 
@@ -135,7 +140,10 @@ class SizedBody(Body):
         super().__init__(function, block, copies, weights, problems)
         self.general = general
         self.least: dict[str, int] = {}
+        self.right: dict[str, list[int]] = {}  # besides the sizes that were traced, those at which it was found right
+        self.failing: dict[str, list[int]] = {}  # where the block fails, but what is written does not
         self._sizes: dict[str, str] = {}  # the variables of named sizes
+        self._first_in: dict[str, str] = {}  # the inputs that these are read from
         self._first = {id(g): i for g, i in zip(general.instructions, general.passes[0].instructions)}
         self._group = {id(g): n for n, g in enumerate(general.instructions)}
         for number, ins in enumerate(self.instructions):  # a size is read of a value for as long
@@ -148,14 +156,14 @@ class SizedBody(Body):
     def begin(self, taken: set[str]) -> None:
         """Start writing."""
         super().begin(taken)
-        self._sizes = {}
+        self._sizes, self._first_in = {}, {}
 
     def tried(self) -> str:
         """The sizes at which what is written was compared with what was traced."""
         sizes: dict[str, set[int]] = {}
         for one in self.general.passes:
             for name, size in self.general.sizes(one).items():
-                sizes.setdefault(name, {size for size in (0, 1) if size >= self.least.get(name, 2)}).add(size)
+                sizes.setdefault(name, {*self.right.get(name, ())}).add(size)
         least = self.least
         said = [f"{name} {_ranges({s for s in found if s >= least.get(name, 0)})}" for name, found in sizes.items()]
         return f"It was compared with what was traced at {'; '.join(said)}." if said else ""
@@ -174,33 +182,36 @@ class SizedBody(Body):
         return tuple([self.size(size) for size in self.general.shapes.get(slot, self.trace.arrays[slot].shape)])
 
     def shape_wanted(self, slot: Slot) -> str:
-        """The shape that an input must have: names of sizes that are not known yet, as strings."""
-        said = []
-        for axis, size in enumerate(self.general.shapes[slot]):
-            name = self._name(slot, axis)
-            if name:
-                said.append(self._sizes.get(name, f'"{name}"'))
-            else:
-                said.append(str(self.size(size)))
+        """The shape that an input must have: names of sizes that may vary, as strings."""
+        sizes = enumerate(self.general.shapes[slot])
+        said = [_quoted(name) if (name := self._name(slot, axis)) else str(self.size(size)) for axis, size in sizes]
         return f"({', '.join(said)}{',' * (len(said) == 1)})"
 
     def _name(self, slot: Slot, axis: int) -> str:
         size = self.general.shapes[slot][axis]
         return size.axes[0].name if isinstance(size, Size) and len(size.axes) == 1 else ""
 
-    def sizes_of(self, slot: Slot) -> Iterator[str]:
-        """Lines that name sizes of an input."""
+    def sizes_of(self, slot: Slot, path: str) -> Iterator[str]:
+        """Lines that name sizes of an input, and check them."""
         for axis in range(len(self.general.shapes[slot])):
-            name = self._name(slot, axis)
-            if name and name not in self._sizes:
-                self._sizes[name] = self.own(name)
-                yield f"{self._sizes[name]} = {self._names[slot]}.shape[{axis}]"
-                if self.least.get(name, 0) > 0:
-                    known = self.general.least.get(name)
-                    below = _quoted(known.said if known and known.size >= self.least[name] else "")
-                    yield f'_at_least("{name}", {self._sizes[name]}, {self.least[name]}, {below})'
-                if bound := self.general.bounds.get(name):
-                    yield f'_at_most("{name}", {self._sizes[name]}, {bound.most}, {_quoted(bound.said)})'
+            if not (name := self._name(slot, axis)):
+                continue
+            size, said = f"{self._names[slot]}.shape[{axis}]", _quoted(name)
+            if name in self._sizes:
+                first = _quoted(self._first_in[name])
+                here = _quoted(f"{path}.shape[{axis}]")
+                yield f"_same_size({said}, {self._sizes[name]}, {first}, {size}, {here})"
+                continue
+            self._sizes[name], self._first_in[name] = self.own(name), f"{path}.shape[{axis}]"
+            yield f"{self._sizes[name]} = {size}"
+            if self.least.get(name, 0) > 0:
+                known = self.general.least.get(name)
+                below = _quoted(known.said if known and known.size >= self.least[name] else "")
+                yield f"_at_least({said}, {self._sizes[name]}, {self.least[name]}, {below})"
+            if bound := self.general.bounds.get(name):
+                yield f"_at_most({said}, {self._sizes[name]}, {bound.most}, {_quoted(bound.said)})"
+            if failing := self.failing.get(name):
+                yield f"_not_at({said}, {self._sizes[name]}, {failing})"
 
     # -- what depends on them ------------------------------------------------------------------------------------------
     def inputs_of(self, ins: Called) -> list[Any]:
@@ -365,8 +376,15 @@ class Trial:
         for name in self._names():
             traced = {self.body.general.sizes(one)[name] for one in self.body.general.passes}
             least = self.body.general.least[name].size if name in self.body.general.least else 0
-            small = [size for size in range(min(SMALL, max(traced)), least - 1, -1) if size not in traced]
-            self.body.least[name] = next((size + 1 for size in small if not self.right_at({name: size})), least)
+            small = [size for size in range(least, min(SMALL, max(traced)) + 1) if size not in traced]
+            found = {size: self._outcome({name: size}) for size in small}
+            least = max([size + 1 for size in small if found[size] == "wrong" and size < min(traced)], default=least)
+            while found.get(least) in ("fails", "gives where the block fails"):
+                least += 1
+            self.body.least[name] = least
+            self.body.right[name] = [size for size in small if found[size] == "right" and size >= least]
+            failing = ("wrong", "gives where the block fails")
+            self.body.failing[name] = [size for size in small if found[size] in failing and size > least]
 
     def _names(self) -> list[str]:
         return list(dict.fromkeys([name for of in self.axes.values() for name in of.values()]))
@@ -393,34 +411,65 @@ class Trial:
                     "that were drawn: trace the model at each size, and write it without dynamic_axes"
                 )
 
-    def right_at(self, sizes: Mapping[str, int], values: Drawn | None = None) -> bool:
-        """Whether it gives at these sizes what the block gives there, on the example's values.
+    def _outcome(self, sizes: Mapping[str, int]) -> str:
+        """What comes of it at these sizes, on the example's values, beside what comes of the block."""
+        tensors = self._resized(sizes)
+        arrays = [t._array for t in tensors]
+        wanted = self._wanted(arrays)
+        try:
+            found = self._found(arrays)
+        except Exception as error:
+            refused = type(error).__name__ == "OtherInputs"
+            return "fails" if wanted is None else "refused" if refused else "wrong"
+        if wanted is None:
+            return "gives where the block fails"
+        return "right" if _all_the_same(found, wanted, alike) else "wrong"
 
-        Or on others, if the block can be run on them and the code says that it is for these.
-        """
+    def right_at(self, sizes: Mapping[str, int], values: Drawn) -> bool:
+        """Whether it gives at these sizes what the block gives there, on values that are drawn, if the block can be run on
+        them and the code says that it is for these."""
+        tensors = self._resized(sizes)
+        for way in values.ways:
+            arrays = [values(t._array, way) for t in tensors]
+            wanted = self._wanted(arrays)
+            if wanted is not None:
+                return self.gives(arrays, wanted, may_refuse=True)
+        return True
+
+    def _resized(self, sizes: Mapping[str, int]) -> list[Any]:
+        """The example at these sizes."""
         one = self.body.general.passes[0]
         tensors = [wrap(one.trace.arrays[slot]) for slot in one.trace.arguments]
         for number, of in self.axes.items():
             for axis, name in of.items():
                 if name in sizes:
                     tensors[number] = resized(tensors[number], axis, sizes[name])
+        return tensors
+
+    def _wanted(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray] | None:
+        """What the block gives; None where it fails."""
         example = self.body.example
         leaves, spec = flat(example.given)
-        for way in (None,) if values is None else values.ways:
-            arrays = [t._array if values is None else values(t._array, way) for t in tensors]
-            given = own_tensors(arrays, example.required)
-            args, kwargs = tree_unflatten([given[x] if isinstance(x, Slot) else x for x in leaves], spec)
-            try:
-                with set_grad_enabled(example.recording), warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    wanted = tree_flatten(self.function(*args, **kwargs))[0]
-            except Exception:
-                continue
-            return self.gives(arrays, [t._array for t in wanted if isinstance(t, Tensor)], values is not None)
-        return values is not None
+        given = own_tensors(arrays, example.required)
+        args, kwargs = tree_unflatten([given[x] if isinstance(x, Slot) else x for x in leaves], spec)
+        try:
+            with set_grad_enabled(example.recording), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                wanted = tree_flatten(self.function(*args, **kwargs))[0]
+        except Exception:
+            return None
+        return [t._array for t in wanted if isinstance(t, Tensor)]
 
     def gives(self, arrays: Sequence[np.ndarray], wanted: Sequence[np.ndarray], may_refuse: bool = False) -> bool:
         """Whether it gives these arrays; or refuses what it is given, where it *may*."""
+        try:
+            found = self._found(arrays)
+        except Exception as error:
+            return may_refuse and type(error).__name__ == "OtherInputs"
+        return _all_the_same(found, wanted, _same_values if may_refuse else alike)
+
+    def _found(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """What is written gives."""
         args, kwargs = [], {}
         for parameter in self.body.parameters:
             leaves, spec = tree_flatten(parameter.value)
@@ -429,11 +478,11 @@ class Trial:
                 kwargs[parameter.name] = value
             else:
                 args.append(value)
-        try:
-            found = [x for x in tree_flatten(self.written(*args, **kwargs))[0] if isinstance(x, np.ndarray)]
-        except Exception as error:
-            return may_refuse and type(error).__name__ == "OtherInputs"
-        return len(found) == len(wanted) and all(map(_same_values if may_refuse else alike, found, wanted))
+        return [x for x in tree_flatten(self.written(*args, **kwargs))[0] if isinstance(x, np.ndarray)]
+
+
+def _all_the_same(found: Sequence[np.ndarray], wanted: Sequence[np.ndarray], same: Callable[..., bool]) -> bool:
+    return len(found) == len(wanted) and all(map(same, found, wanted))
 
 
 def _same_values(found: np.ndarray, wanted: np.ndarray) -> bool:

@@ -89,6 +89,23 @@ def _at_most(name, size, most, beyond):
     if size > most:
         raise OtherInputs(f"{function}(): {{name}} is {{size}}, but this was written for {{most}} or less: {{beyond}}")
 '''
+_NOT_AT = '''
+def _not_at(name, size, failing):
+    """Check a size."""
+    if size in failing:
+        raise OtherInputs(
+            f"{function}(): {{name}} is {{size}}, but at the sizes {{failing}} the model fails, or does something else"
+        )
+'''
+_SAME_SIZE = '''
+def _same_size(name, size, one, found, other):
+    """Check a size that two axes have."""
+    if found != size:
+        raise OtherInputs(
+            f"{function}(): {{name}} is {{size}} in {{one}} but {{found}} in {{other}}: give inputs in which these sizes are "
+            "equal"
+        )
+'''
 _LIES = '''
 def _lies_in_order(value, name, order):
     """Go on only where an array lies in memory as the one did that was traced."""
@@ -113,6 +130,8 @@ _HELPERS = {
     "_lies_in_order": _LIES,
     "_at_least": _AT_LEAST,
     "_at_most": _AT_MOST,
+    "_not_at": _NOT_AT,
+    "_same_size": _SAME_SIZE,
     "_Held": _HELD,
 }
 _WEIGHTS = """
