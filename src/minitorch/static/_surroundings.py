@@ -190,7 +190,7 @@ class Surroundings(Reached):
                 place = _place(container, values, names, id(container) in self._attributes_in)
                 found.append(self._paths[id(container)] + place)
         for space, absent in self.absent.values():
-            found += [self._paths[id(space), name] for name in names if name in space]
+            found += [self._paths[id(space), name] for name in absent if name in space]
         found += [path for holder, name, value, path in self.stand if standing(holder, name) is not value]
         found += [self._paths[id(attributes)] for attributes in self.empty if attributes]
         found += [f"the class of {an_object(value)}" for value, kind in self.kinds if type(value) is not kind]
