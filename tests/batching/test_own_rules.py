@@ -227,6 +227,18 @@ def test_forward_sees_batches_only() -> None:
     assert vmap(Sine.apply)(torch.ones(0)).shape == (0,)
 
 
+def test_what_the_rule_does_to_the_first_example_is_not_counted() -> None:
+    class Doubled(Sine):
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, x: Any) -> Any:
+            return x.sin() * 2, in_dims[0]
+
+    x = X[0]
+    with torch.autograd.count_operations() as count:
+        vmap(Doubled.apply)(x)
+    assert dict(count.by_name) == {"sin": 1, "mul": 1}
+
+
 class Written(torch.autograd.Function):
     """Doubles what it is given, in place."""
 

@@ -531,7 +531,8 @@ IN_TORCH_TOO = [case for case in BAD if case not in ("numpy", "tolist", "nonzero
 def test_bad_input_is_refused_with_pytorchs_class(case: str) -> None:
     oracle = pytest.importorskip("torch")
     call, kind, _ = BAD[case]
-    names = {"torch": oracle, "vmap": oracle.vmap, "X": oracle.ones(3, 2), "W": oracle.ones(2, requires_grad=True)}
+    names = {"__builtins__": __builtins__, "torch": oracle, "vmap": oracle.vmap}
+    names |= {"X": oracle.ones(3, 2), "W": oracle.ones(2, requires_grad=True)}
     theirs = type(call)(call.__code__, names, "call", call.__defaults__, call.__closure__)
     with pytest.raises(Exception) as caught:  # noqa: PT011
         theirs()

@@ -105,6 +105,7 @@ class Examples(Observer):
         self._fixed: dict[tuple[int, int], Fixed] = {}
         self._writes: list[Writing] = []
         self._ruled: list[Applied] = []  # custom Functions by their own rules, which are being applied
+        self._ruling = False  # one of these rules runs, on the first example
 
     def __enter__(self) -> Examples:
         self._outer, self._levels = _current.get(), active_levels()
@@ -293,8 +294,10 @@ class Examples(Observer):
         token, state = _current.set(None), _random.default_generator.get_state()
         try:
             batched = [isinstance(a, _runtime.Tensor) and self.slot_of(a) is not None for a in args]
+            self._ruling = True
             result = of_first(function, args, batched, self.randomness)
         finally:
+            self._ruling = False
             _current.reset(token)
             _random.default_generator.set_state(state)  # the rule draws
         arrays = [o._array for o in (result if isinstance(result, tuple) else (result,)) if hasattr(o, "_array")]
@@ -432,7 +435,7 @@ class Examples(Observer):
 
     def holds(self, tensor: Any) -> bool:
         """Whether a tensor depends on the batch of this map."""
-        return self.slot_of(tensor) is not None
+        return self._ruling or self.slot_of(tensor) is not None
 
     def said(self, tensor: Any) -> str:
         """That a tensor's text shows one of many examples."""
