@@ -136,7 +136,6 @@ class SizedBody(Body):
         problems: dict[str, None],
     ) -> None:
         block = block_of_general(general, example.given)
-        self.example = example
         super().__init__(function, block, copies, weights, problems)
         self.general = general
         self.least: dict[str, int] = {}
@@ -351,10 +350,14 @@ class Trial:
         What was traced.
     axes : dict
         See `axes_by_number`.
+    example : Block
+        What was traced.
     """
 
-    def __init__(self, written: Any, body: Any, function: Any, axes: Mapping[int, Mapping[int, str]]) -> None:
-        self.written, self.body, self.function, self.axes = written, body, function, axes
+    def __init__(
+        self, written: Any, body: Any, function: Any, axes: Mapping[int, Mapping[int, str]], example: Block
+    ) -> None:
+        self.written, self.body, self.function, self.axes, self.example = written, body, function, axes, example
 
     def settle(self) -> None:
         """Note in the body how small sizes may be.
@@ -415,7 +418,7 @@ class Trial:
         """What comes of it at these sizes, on the example's values, beside what comes of the block."""
         tensors = self._resized(sizes)
         arrays = [t._array for t in tensors]
-        wanted = self._wanted(arrays)
+        wanted = self.wanted(arrays)
         try:
             found = self._found(arrays)
         except Exception as error:
@@ -423,7 +426,8 @@ class Trial:
             return "fails" if wanted is None else "refused" if refused else "wrong"
         if wanted is None:
             return "gives where the block fails"
-        return "right" if _all_the_same(found, wanted, alike) else "wrong"
+        same = _all_the_same(found, wanted, alike) and self.right_at(sizes, Drawn(np.random.default_rng(0)))
+        return "right" if same else "wrong"
 
     def right_at(self, sizes: Mapping[str, int], values: Drawn) -> bool:
         """Whether it gives at these sizes what the block gives there, on values that are drawn, if the block can be run on
@@ -431,7 +435,7 @@ class Trial:
         tensors = self._resized(sizes)
         for way in values.ways:
             arrays = [values(t._array, way) for t in tensors]
-            wanted = self._wanted(arrays)
+            wanted = self.wanted(arrays)
             if wanted is not None:
                 return self.gives(arrays, wanted, may_refuse=True)
         return True
@@ -446,9 +450,9 @@ class Trial:
                     tensors[number] = resized(tensors[number], axis, sizes[name])
         return tensors
 
-    def _wanted(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray] | None:
+    def wanted(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray] | None:
         """What the block gives; None where it fails."""
-        example = self.body.example
+        example = self.example
         leaves, spec = flat(example.given)
         given = own_tensors(arrays, example.required)
         args, kwargs = tree_unflatten([given[x] if isinstance(x, Slot) else x for x in leaves], spec)

@@ -125,7 +125,7 @@ class Pass:
     @property
     def signature(self) -> list[Any]:
         """What its instructions are, without their parameters."""
-        return [_kind(instruction) for instruction in self.instructions]
+        return [kind(instruction) for instruction in self.instructions]
 
     @property
     def taken(self) -> list[bytes]:
@@ -155,7 +155,8 @@ class _Located(Trace):
             self.paths.setdefault(id(self.instructions[-1]), module_path())
 
 
-def _kind(instruction: Any) -> tuple[Any, ...]:
+def kind(instruction: Any) -> tuple[Any, ...]:
+    """What an instruction is, without its parameters."""
     name = getattr(getattr(instruction, "row", None), "name", None)
     name = "view" if name == "unsafe_view" else name  # which of them depends on strides, which sizes of 1 change
     outputs = getattr(instruction, "outputs", ())
@@ -274,7 +275,9 @@ class VaryingBlock:
             except Exception as error:
                 problem = problem or f"at size {tried} it fails: {type(error).__name__}: {error}"
                 continue
-            if like is None or new.signature == like.signature:
+            if like is not None and self._elsewhere(like, new):
+                problem = problem or f"at size {tried} the example's values, repeated, lead elsewhere at a branch"
+            elif like is None or new.signature == like.signature:
                 like, found[tried] = like or new, new
             else:
                 self._differs(name, tried, difference(like, new), found)
@@ -297,12 +300,24 @@ class VaryingBlock:
                 new = self.traced({**others, name: tried})
             except Exception:
                 continue
+            if self._elsewhere(like, new):
+                continue
             if new.signature == like.signature:
                 passes.append(new)
                 same.add(tried)
             else:
                 self._differs(name, tried, difference(like, new), same)
         return passes
+
+    def _elsewhere(self, like: Pass, new: Pass) -> bool:
+        """Whether values, and no sizes, led a pass another way at one of Python's branches: the program is of one way, where it
+        may be for some sizes only."""
+        for a, b in zip(like.instructions, new.instructions) if self.from_below else ():
+            if kind(a) != kind(b):
+                break
+            if a.__class__ is Left and like.trace.depends(a.slot) and not alike(a.value, b.value):
+                return a.kind == "bool" or new.signature != like.signature
+        return False
 
     def _below(self, name: str, size: int) -> bool:
         """Whether it is known to do something else at a size, or a larger one that is smaller than the example's."""
@@ -336,6 +351,8 @@ class VaryingBlock:
             except Exception as error:
                 failed[tried] = error
             else:
+                if self._elsewhere(like, new):
+                    continue
                 if new.signature != like.signature:
                     said = f"at size {tried} {difference(like, new)}"
                     if tried < largest:
@@ -444,15 +461,22 @@ class VaryingBlock:
         """The block at other sizes of all axes at once."""
         count = min([len(sizes) for sizes in ways.values()])
         passes = []
+        like = next(iter(next(iter(ways.values())).values()))
         orders = _orders(count, len(ways))
         for number in range(count):
             turned = {name: list(sizes)[order[number]] for (name, sizes), order in zip(ways.items(), orders)}
             try:
-                passes.append(self.traced(turned))
+                new = self.traced(turned)
             except Exception as error:
                 raise CannotGeneralise(
                     f"the axes cannot vary independently: at {turned} it fails: {type(error).__name__}: {error}"
                 ) from error
+            if not self._elsewhere(like, new):
+                passes.append(new)
+        if len(passes) < 3:
+            raise CannotGeneralise(
+                "the axes cannot vary: at most sizes the example's values, repeated, lead elsewhere at a branch"
+            )
         return passes
 
 
@@ -475,7 +499,7 @@ def _chosen_otherwise(called: Called, one: Pass, other: Pass) -> bool:
 def _same_way(one: Pass, other: Pass) -> bool:
     """Whether values that became Python's do not explain that two passes differ: a program looks at those."""
     for a, b in zip(one.instructions, other.instructions):
-        if _kind(a) != _kind(b):
+        if kind(a) != kind(b):
             break
         if a.__class__ is Left and not alike(a.value, b.value):
             return False
@@ -494,7 +518,7 @@ def _orders(count: int, number: int) -> list[tuple[int, ...]]:
 def difference(one: Pass, other: Pass) -> str:
     """Where two passes begin to differ, in words."""
     for a, b in itertools.zip_longest(one.instructions, other.instructions):
-        if a is None or b is None or _kind(a) != _kind(b):
+        if a is None or b is None or kind(a) != kind(b):
             where = one.paths.get(id(a), "") or other.paths.get(id(b), "")
             said = looped(one, other)
             if not said and (same := _named(a) == _named(b)) and len(a.outputs) != len(b.outputs):

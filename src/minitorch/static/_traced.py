@@ -339,7 +339,7 @@ class Traced:
         dynamic_axes : dict, optional
             For inputs, by name, the axes whose sizes may vary, as a dict from axis to a name for its size, or as a list of
             axes; axes of one name are of one size.  The function is then traced at further sizes of them, made of the last
-            example.  What was written is run at these sizes, and at 1 and 0, before it is kept.
+            example of each way that was traced.  What was written is run at these sizes, and at 1 and 0, before it is kept.
 
         Raises
         ------
@@ -353,7 +353,8 @@ class Traced:
         Warns
         -----
         UserWarning
-            Where the function prints, warns or writes a log: the module does not.
+            Where the function prints, warns or writes a log: the module does not.  Where a way that was traced before the last
+            cannot be written for other sizes of *dynamic_axes*: it is written for its own.
 
         Examples
         --------

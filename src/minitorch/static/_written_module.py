@@ -19,9 +19,10 @@ from .._files import replacing
 from ._control_instructions import Control
 from ._copied import Copies
 from ._python import Block, Body, Weights, block_of
-from ._python_sizes import SizedBody, Trial, axes_by_number, general_of
+from ._python_sizes import SizedBody, Trial
 from ._written_signature import head, passed
 from ._written_variants import as_it_is_now, variants_of
+from ._written_ways import Way, not_written, settled, ways_of
 
 _GIVEN = '''
 class OtherInputs(ValueError):
@@ -134,6 +135,7 @@ _HELPERS = {
     "_same_size": _SAME_SIZE,
     "_Held": _HELD,
 }
+_OWN = {"W", "OtherInputs", "_given", "_converted", *_HELPERS}
 _WEIGHTS = """
 with {np}.load({path}(__file__).with_name({name}), allow_pickle=False) as _file:
     W = {{_name: _file[_name] for _name in _file.files}}
@@ -191,37 +193,62 @@ class Module:
     ) -> None:
         name = getattr(function, "__name__", "forward")
         self.name = name if name.isidentifier() and name != "<lambda>" else "forward"
-        own = {"W", "OtherInputs", "_given", "_converted", *_HELPERS}
-        self.name += "_" * (self.name in own or hasattr(builtins, self.name))  # which the module itself calls
+        self.name += "_" * (self.name in _OWN or hasattr(builtins, self.name))  # which the module itself calls
         self.function = function
         self.weights, self.beside, self.title = weights, beside, _sentence(title.replace("<lambda>", "a function"))
         problems: dict[str, None] = {}
         self.copies = Copies(weights.kept)
         self.bodies = [Body(function, block, self.copies, weights, problems) for block in blocks]
         self._look(problems)
-        sized: SizedBody | None = None
         if dynamic_axes:
-            axes = axes_by_number(self.bodies[-1], dynamic_axes)
-            general = general_of(function, blocks[-1], axes)
-            weights.clear()
-            self.copies = Copies(weights.kept)
-            sized = SizedBody(function, general, blocks[-1], self.copies, weights, problems)
-            self.bodies = [sized]
-            self._look(problems)
+            self._write_sizes(blocks, dynamic_axes, problems)
+        else:
+            self._name_all()
+            self._try(function, blocks)
+        self.text = self._text()
+
+    def _name_all(self) -> None:
+        """Settle what all is called."""
         builtin = sorted({p.name for body in self.bodies for p in body.parameters} & {*vars(builtins)})
         self.hidden = re.compile(rf"(?<![\w.])({'|'.join(builtin) or '(?!)'})(?=\()")  # calls of what parameters hide
         self.np = self.copies.numpy()
-        self.path = self.copies.imported("pathlib", "Path", "Path", None) if weights.arrays else ""
+        self.path = self.copies.imported("pathlib", "Path", "Path", None) if self.weights.arrays else ""
         called = {*[f"{self.name}_{n}" for n in range(1, 1 + len(self.bodies))], *[f"_builtin_{n}" for n in builtin]}
-        called |= own
+        called |= _OWN
         self.kept = {p.name for body in self.bodies for p in body.parameters} - called  # what parameters are called
         self.copies.settle({self.name, *called, *self.kept})
         self.np = self.copies.numpy()
-        if sized is not None:
-            Trial(self.function_from(self._text(loads=False)), sized, function, axes).settle()
-        else:
-            self._try(function, blocks)
-        self.text = self._text()
+
+    def _write_sizes(self, blocks: list[Block], dynamic_axes: Any, problems: dict[str, None]) -> None:
+        """Write each way for many sizes, and besides, as they are, those blocks that none of these is right for."""
+        function, traced = self.function, self.bodies
+        ways, without = ways_of(function, blocks, traced, dynamic_axes)
+        sized = self._sized(ways, [], problems)
+        settled(self._scope(), self.name, sized, function, ways)
+        if rest := not_written(self._scope()[self.name], function, blocks, traced):
+            known = sized
+            for body, same in zip(self._sized(ways, rest, problems), known):
+                body.least, body.right, body.failing = same.least, same.right, same.failing
+            if not_written(self._scope()[self.name], function, rest, self.bodies[: len(rest)]):
+                raise RuntimeError("to_python(): the code would give other bits than the model for an example")
+        for block, reason in without:
+            shapes = [array.shape for array in block.examples if array is not None]
+            warnings.warn(
+                f"to_python(): what {self.name}() does for {', '.join(map(str, shapes))} is written for these shapes only: "
+                f"{reason}",
+                stacklevel=6,
+            )
+
+    def _sized(self, ways: list[Way], rest: list[Block], problems: dict[str, None]) -> list[SizedBody]:
+        """Begin anew, with bodies of ways for many sizes, after those of the *rest*."""
+        self.weights.clear()
+        self.copies = Copies(self.weights.kept)
+        given = self.copies, self.weights, problems
+        sized = [SizedBody(self.function, way.general, way.block, *given) for way in ways]
+        self.bodies = [*[Body(self.function, block, *given) for block in rest], *sized]
+        self._look(problems)
+        self._name_all()
+        return sized
 
     def _look(self, problems: dict[str, None]) -> None:
         """Write it once, to see what is used."""
@@ -239,20 +266,20 @@ class Module:
             for body, block in zip(self.bodies, blocks)
             if any([isinstance(ins, Control) for ins in body.instructions])
         ]
-        written = self.function_from(self._text(loads=False)) if tried else None
+        written = self._scope()[self.name] if tried else None
         for body, block in tried:
-            trial = Trial(written, body, function, {})
+            trial = Trial(written, body, function, {}, block)
             if not trial.gives(block.examples, [body.trace.arrays[slot] for slot in body.plan.results]):
                 raise RuntimeError(
                     "to_python(): the code would give other bits than the graph for the example: the first rounds of a loop "
                     "differ from the others; give its variables first values of the shapes that they have later"
                 )
 
-    def function_from(self, text: str) -> Any:
-        """The function of a text that does not load its weights."""
+    def _scope(self) -> dict[str, Any]:
+        """What a module of the text has, which does not load its weights."""
         scope: dict[str, Any] = {"__name__": "written", "W": self.weights.arrays}
-        exec(compile(text, "<written module>", "exec"), scope)
-        return scope[self.name]
+        exec(compile(self._text(loads=False), "<written module>", "exec"), scope)
+        return scope
 
     # -- the text ------------------------------------------------------------------------------------------------------
     def _text(self, loads: bool = True) -> str:
@@ -325,7 +352,7 @@ class Module:
         try:
             return {way}({passed(parameters)})
         except OtherInputs as {error}:
-            {problems}.append(f"\\n  {{{way}.__doc__}} {{{error}}}")
+            {problems}.append(f"\\n  {{{way}.__doc__.splitlines()[0]}} {{{error}}}")
     raise OtherInputs("{self.name}(): nothing is written for these inputs:" + "".join({problems}))
 '''
 
