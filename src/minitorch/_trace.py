@@ -29,7 +29,9 @@ from ._trace_instructions import (
     Made,
     NumberSlot,
     Packed,
+    PlaceSlot,
     Ran,
+    Read,
     Sized,
     Slot,
     Writing,
@@ -109,6 +111,8 @@ class Trace(Observer):
         self.on_leak = on_leak
         self._slots: dict[int, Slot] = {}  # by id; the arrays are kept, so that no other gets the same
         self._kept: list[Any] = []
+        self.places: dict[int, tuple[Position, Read]] = {}  # integers that were read, by id
+        self._met: set[int] = set()  # those of which it is not written down any more that they were
         self._owners: list[int] = []  # for each slot, whose memory it is
         self._tainted: set[int] = set()
         self._tainted_memory: set[int] = set()
@@ -198,6 +202,8 @@ class Trace(Observer):
             return value if slot is None else ArraySlot(slot)
         if value.__class__ is Number:
             return NumberSlot(self._slots[id(value.array)])
+        if value.__class__ is Position:
+            return self._read(value)
         if isinstance(value, (tuple, list)):
             items = [self._param(item) for item in value]
             if slots_in(items):
@@ -205,16 +211,35 @@ class Trace(Observer):
                 return Packed(getattr(kind, "_make", kind), items)
         return value
 
-    def _followed(self, place: Position) -> Any:
-        """The slot that a place was read from: what was read is no number of Python's then."""
-        slot = self._slots.get(id(place.array))
-        if slot is None:
-            return place
-        for number in reversed(range(len(self.instructions))):
-            if self.instructions[number].__class__ is Left and self.instructions[number].slot == slot:
-                del self.instructions[number]
-                break
-        return NumberSlot(slot)
+    def _read(self, place: Position) -> Read:
+        """An integer that was read from a tensor, with the slot of that."""
+        if id(place) not in self.places:
+            read = Read(place)
+            read.slot = self._slots[id(place.array)]  # it was met when it was read
+            self.places[id(place)] = place, read
+        return self.places[id(place)][1]
+
+    def following(self, instructions: Sequence[Any], rows: Collection[str]) -> list[Any]:
+        """Instructions in which integers that were read from tensors are parameters of *rows* as these tensors."""
+        found: list[Any] = []
+        met: set[int] = set()
+        for ins in instructions:
+            if ins.__class__ is Called and ins.row.name in rows:
+                params = self._followed(ins.params, found, met)
+                ins = Called(ins.row, ins.inputs, params, ins.outputs, ins.asides)
+            found.append(ins)
+        return found
+
+    def _followed(self, params: Sequence[Any], before: list[Any], met: set[int]) -> tuple[Any, ...]:
+        """Parameters with the slots that places were read from: what was read is no number of Python's then, and that it
+        was is taken out of the instructions *before*, where a place is met first."""
+        for read in [p for p in params if p.__class__ is Read and id(p) not in met]:
+            met.add(id(read))
+            for number in reversed(range(len(before))):
+                if before[number].__class__ is Left and before[number].slot == read.slot:
+                    del before[number]
+                    break
+        return tuple([PlaceSlot(p.slot) if p.__class__ is Read else p for p in params])
 
     def depends(self, slot: Any) -> bool:
         """Whether a slot's values depend on an argument's."""
@@ -245,7 +270,7 @@ class Trace(Observer):
             asides = tuple([self._output(array) for array in call.node.saved_aside])
         params = tuple([self._param(p) for p in call.params])
         if call.row.name in self.follows:
-            params = tuple([self._followed(p) if p.__class__ is Position else p for p in params])
+            params = self._followed(params, self.instructions, self._met)
         self.instructions.append(called := Called(call.row, inputs, params, outputs, asides))
         self._taint(called.reads, (*outputs, *asides))
         if self.all_leaks and self._sized(called):

@@ -5,7 +5,9 @@ Each has ``run``, which does on Tensors what was done in the block.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,18 @@ class NumberSlot(Slot):
     """The same of a parameter that is the number in it."""
 
     __slots__ = ()
+
+
+class PlaceSlot(NumberSlot):
+    """The same of a parameter that is the integer in it, such as an index."""
+
+    __slots__ = ()
+
+
+class Read(int):
+    """An integer parameter that was read from the value of a *slot*."""
+
+    slot: Slot
 
 
 class Packed:
@@ -71,6 +85,8 @@ def filled_in(item: Any, values: Sequence[Any]) -> Any:
         return values[item]._array
     if kind is NumberSlot:
         return number(values[item]._array)
+    if kind is PlaceSlot:
+        return int(values[item]._array)
     if kind is Packed:
         return item.kind([filled_in(i, values) for i in item.items])
     return item
@@ -125,12 +141,21 @@ class Called:
 
     def __repr__(self) -> str:
         results = ", ".join(map(repr, (*self.outputs, *self.asides)))
-        params = [f"{name}={value!r}" for name, value in zip(self.row.params, self.params)]
-        return f"{results} = {self.row.name}({', '.join([*map(_shown, self.inputs), *params])})"
+        params = dict(zip(self.row.params, self.params))
+        if self.row.name == "draw":  # what a factory draws, which is the function that people called
+            return f"{results} = {params['name']}()"
+        shown = [*map(_shown, self.inputs), *[f"{name}={_shown(value)}" for name, value in params.items()]]
+        return f"{results} = {self.row.name}({', '.join(shown)})"
 
 
 def _shown(value: Any) -> str:
-    return repr(value._array.item()) if getattr(value, "is_number", False) else repr(value)
+    """A value as it reads in each run: without the address of an object."""
+    if isinstance(value, FunctionType):
+        return value.__qualname__.rpartition(".")[2]
+    return repr(value._array.item()) if getattr(value, "is_number", False) else _ADDRESS.sub("", repr(value))
+
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def _with_asides(row: Any, inputs: list[Any], params: tuple[Any, ...]) -> tuple[Any, ...]:

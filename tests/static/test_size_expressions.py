@@ -69,6 +69,80 @@ def test_onnx_files(name: str, tmp_path: Path) -> None:
         np.testing.assert_allclose(found, function(example(size)).numpy(), rtol=1e-5, atol=1e-5)
 
 
+# -- of several axes ---------------------------------------------------------------------------------------------------
+def patches(x: Any) -> Any:
+    h, w = x.shape[:2]
+    x = x[: h // 2 * 2, : w // 2 * 2]
+    return x.reshape(h // 2, 2, w // 2, 2, -1).transpose(1, 2).reshape((h // 2) * (w // 2), -1)
+
+
+PRODUCTS: dict[str, Callable[[Any], Any]] = {
+    "patches": patches,
+    "quotients": lambda x: x.sum() + torch.zeros((x.shape[0] // 2) * (x.shape[1] // 3)),
+    "times a number": lambda x: x.sum() + torch.zeros(5 * (x.shape[0] // 2) * (x.shape[1] // 2)),
+    "a quotient and a difference": lambda x: x * ((x.shape[0] // 4) * (x.shape[1] - 1)),
+    "of three": lambda x: x.sum() + torch.zeros((x.shape[0] // 2) * (x.shape[1] // 3) * x.shape[2]),
+    "a share": lambda x: x * (-(-x.shape[0] // 2) * (x.shape[1] // 2)),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_of_quotients(name: str, tmp_path: Path) -> None:
+    function, axes = PRODUCTS[name], {"x": {0: "h", 1: "w", 2: "d"}}
+    path = tmp_path / "many.py"
+    static.trace(function, torch.randn(6, 8, 3)).to_python(path, dynamic_axes=axes)
+    written = runpy.run_path(str(path))[getattr(function, "__name__", "").replace("<lambda>", "forward")]
+    for sizes in [(6, 8, 3), (7, 9, 2), (13, 4, 5), (20, 31, 2), (33, 10, 4)]:
+        x = torch.arange(float(math.prod(sizes))).reshape(sizes)
+        assert written(x.numpy()).tolist() == function(x).tolist()
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_of_quotients_in_onnx_files(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    function, path = PRODUCTS[name], str(tmp_path / "many.onnx")
+    axes = {"x": {0: "h", 1: "w", 2: "d"}}
+    torch.onnx.export(function, torch.randn(6, 8, 3), path, input_names=["x"], dynamic_axes=axes)
+    session = runtime.InferenceSession(path)
+    for sizes in [(6, 8, 3), (7, 9, 2), (20, 31, 2)]:
+        x = torch.arange(float(math.prod(sizes))).reshape(sizes)
+        (found,) = session.run(None, {"x": x.numpy()})
+        np.testing.assert_allclose(found, function(x).numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_a_size_has_no_brackets_that_it_does_not_need(tmp_path: Path) -> None:
+    static.trace(patches, torch.randn(6, 8, 3)).to_python(tmp_path / "many.py", dynamic_axes={"x": {0: "h", 1: "w"}})
+    text = (tmp_path / "many.py").read_text()
+    assert "reshape(h//2, 2, w//2, 2, -1)" in text
+    assert "reshape((h//2)*(w//2), -1)" in text
+
+
+def _digits(n: int) -> int:
+    return n.bit_count() + 2
+
+
+def test_what_has_no_expression_is_named_as_it_was_called(tmp_path: Path) -> None:
+    def viewed(x: Any) -> Any:
+        return x.t().reshape(-1, math.gcd(x.shape[0], 60))
+
+    def flat(x: Any) -> Any:
+        return x.t().unflatten(1, (-1, math.gcd(x.shape[0], 60))).flatten(0, 1)
+
+    def cut(x: Any) -> Any:
+        return x[: _digits(x.shape[0])] * 2
+
+    def made(x: Any) -> Any:
+        return x.sum() + torch.zeros(_digits(x.shape[0]))
+
+    for function, said in [(viewed, "reshape"), (flat, "unflatten"), (cut, "getitem"), (made, "zeros")]:
+        line = function.__code__.co_firstlineno + 1
+        with pytest.raises(
+            RuntimeError, match=rf"- {said}\(\) at test_size_expressions.py:{line} (needs|makes) something"
+        ):
+            static.trace(function, example(30)).to_python(tmp_path / "many.py", dynamic_axes={"x": {0: "n"}})
+
+
 LIMIT = 70
 
 

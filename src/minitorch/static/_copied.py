@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from .._trace_instructions import Read
 from ._free_names import FreeNames, Unwritable, of_package
 
 PACKAGE = __name__.partition(".")[0]
@@ -363,6 +364,8 @@ class Copies:
             return "..." if value is Ellipsis else repr(value)
         if kind is float:
             return repr(value) if np.isfinite(value) else f'float("{value}")'
+        if kind is Read:
+            return str(int(value))
         if isinstance(value, (tuple, list)):
             return self._sequence(value)
         if kind is dict:
@@ -424,7 +427,10 @@ class Copies:
         kind = value.__class__
         if _root(kind.__module__) not in self.roots or kind.__module__ in ENGINE:
             raise Unwritable(f"a {kind.__name__} ({value!r})")
-        names = list(inspect.signature(kind).parameters)
+        try:
+            names = list(inspect.signature(kind).parameters)
+        except ValueError:  # a class of which Python does not tell how it is called
+            names = [""]
         if not all([hasattr(value, name) for name in names]):
             raise Unwritable(f"a {kind.__name__} ({value!r})")
         return f"{self._named(kind)}({', '.join([self.expression(getattr(value, name)) for name in names])})"

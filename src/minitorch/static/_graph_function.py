@@ -16,7 +16,7 @@ from ._compile import Compiled
 from ._control_instructions import Control
 from ._control_traced import ControlTrace
 from ._memory import MemoryPlan, memory_plan
-from ._python import PASSES, Block
+from ._python import FOLLOWED, PASSES, Block
 from ._traced_code import Plan
 from ._written_module import write_blocks
 
@@ -132,7 +132,7 @@ class GraphFunction:
 
     def _write(self, path: Any, tensors: list[Any], dynamic_axes: Any) -> None:
         trace = Trace(tensors, lifts="kernels")
-        trace.all_leaks = True
+        trace.all_leaks, trace.follows = True, FOLLOWED
         with no_grad(), trace:
             results = self(*tensors)
         branches = any([isinstance(ins, Control) for ins in trace.instructions])  # of which passes do not know

@@ -41,7 +41,7 @@ def let_go(trace: Trace) -> None:
         trace.arrays[slot] = like
     for sized in [i for i in flattened(trace.instructions) if isinstance(i, Sized)]:
         sized.value = trace.arrays[sized.slot]
-    for held in (trace._kept, trace._slots, trace.frozen_grads):
+    for held in (trace._kept, trace._slots, trace.frozen_grads, trace.places):
         held.clear()
 
 

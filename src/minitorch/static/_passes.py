@@ -147,7 +147,8 @@ def no_ops(instructions: Instructions, facts: Facts) -> Instructions:
             (slot,) = instruction.outputs or instruction.asides
             first = instruction.inputs[0] if instruction.inputs else None
             if first.__class__ is Slot and facts.owners[slot] == facts.owners[first]:
-                roots[slot] = roots.get(first, first)
+                moves = not instruction.fixed  # it shows other elements where an index is another one
+                roots[slot] = slot if moves else roots.get(first, first)
             place = roots.get(slot, slot), facts.layouts[slot].place
             same, since = _operand_given(instruction, number, makers, places.get(place), facts)
             if same.__class__ is Slot and facts.alike(slot, same) and writes.replaceable(slot, same, since):

@@ -105,7 +105,7 @@ def _squeeze(c: Call, dim: int) -> str | None:
 
 
 def _select(c: Call, dim: Any, index: Any) -> str | None:
-    if index.__class__ is not int:
+    if not isinstance(index, (int, str)):
         return None
     return c.at(dim, str(index) if c.ndim > 1 else f"{index}, ...", c.ndim)
 

@@ -20,7 +20,20 @@ import numpy as np
 from .. import _runtime
 from .._op import Row
 from .._pytree import kind_of, tree_unflatten
-from .._trace_instructions import ArraySlot, Called, Graded, Left, Made, NumberSlot, Packed, Ran, Sized, Slot, Written
+from .._trace_instructions import (
+    ArraySlot,
+    Called,
+    Graded,
+    Left,
+    Made,
+    NumberSlot,
+    Packed,
+    PlaceSlot,
+    Ran,
+    Sized,
+    Slot,
+    Written,
+)
 from ._control_instructions import BranchEnds, Chosen, Control, joined
 from ._copied import Copies
 from ._facts import called_function, draws, last_uses, reads_of, writes_of
@@ -37,6 +50,8 @@ LARGE = 1 << 16
 """Values of at least so many bytes are let go of after their last use."""
 PASSES = ("dead code", "constants", "no-ops", "common", "no copies")
 """What is done to a program before."""
+FOLLOWED = frozenset(["select", "select_backward", "select_scatter"])
+"""Rows of which an index may be another one in each call, since the shapes of the results stay as they are."""
 
 
 # -- weights -----------------------------------------------------------------------------------------------------------
@@ -135,7 +150,7 @@ class Block(NamedTuple):
 
 def block_of(variant: Any) -> Block:
     """What a variant of a traced function does."""
-    plan = Plan(variant.trace, variant._slots, PASSES)
+    plan = Plan(variant.trace, variant._slots, PASSES, FOLLOWED)
     leaves, spec = flat(variant.given)
     given = tree_unflatten([there(leaf) for leaf in leaves], spec)
     examples = [example() for example in variant.examples]
@@ -288,8 +303,7 @@ class Body:
                 for line in self.instruction(ins):
                     yield self.indent.margin + line
             except Unwritable as error:
-                maker = f"{called_function(ins)}() needs" if hasattr(ins, "row") else "it makes"
-                self.problems[f"{maker} {error}"] = None
+                self.problems[f"{self.origin(ins)} {'needs' if hasattr(ins, 'row') else 'makes'} {error}"] = None
             yield from self.freed(number, ins)
             self.indent.last = ins
         if self._written:
@@ -301,6 +315,10 @@ class Body:
             yield f"return {self.result(self.returned)}"
         except Unwritable as error:
             self.problems[f"it returns {error}: return tensors, numbers, and tuples, lists and dicts of them"] = None
+
+    def origin(self, ins: Any) -> str:
+        """What people called, of which an instruction is."""
+        return f"{called_function(ins)}()" if hasattr(ins, "row") else "it"
 
     def inputs(self) -> Iterator[tuple[str, str, Slot]]:
         """The tensors that it is given: a name, where it is found in the parameters, and its slot."""
@@ -454,7 +472,14 @@ class Body:
 
     def known(self, value: Any) -> Any:
         """A parameter for a plain form."""
-        return value
+        return self.place(value) if value.__class__ is PlaceSlot else value
+
+    def place(self, value: PlaceSlot) -> Any:
+        """An integer that is read from a value: what it is where that stays as it is, or an expression."""
+        slot = Slot(value)
+        if slot in self.trace.captured and slot not in self._names:
+            return int(self.trace.arrays[slot])
+        return f"int({self.slot(slot)})"
 
     def call(self, ins: Called, operands: list[str], params: dict[str, str]) -> str:
         """An expression for operands."""
@@ -510,6 +535,8 @@ class Body:
             return self.slot(Slot(value))
         if value.__class__ is NumberSlot:
             return f"float({self.slot(Slot(value))})"
+        if value.__class__ is PlaceSlot:
+            return str(self.place(value))
         if value.__class__ is Packed:
             items = [f"_Held({self.slot(i)})" if i.__class__ is Slot else self.param(i) for i in value.items]
             return f"{self.copies.expression(value.kind)}([{', '.join(items)}])"

@@ -15,12 +15,13 @@ from .._kernels.spaced import spaced
 from .._modes import set_grad_enabled
 from .._pytree import tree_flatten, tree_unflatten
 from .._runtime import Tensor, wrap
+from .._sites import site_of
 from .._trace_instructions import Called, Left, Packed, Sized, Slot
 from ._copied import Copies
 from ._facts import reads_of
 from ._free_names import Unwritable
 from ._number_expressions import Expression
-from ._python import Block, Body, Weights
+from ._python import FOLLOWED, Block, Body, Weights
 from ._size_expressions import (
     Axis,
     Computed,
@@ -104,7 +105,7 @@ def general_of(function: Any, block: Block, axes: Mapping[int, Mapping[int, str]
     args, kwargs = tree_unflatten([tensors[x] if isinstance(x, Slot) else x for x in leaves], spec)
     try:
         with set_grad_enabled(block.recording):
-            return generalise(lambda a, k: function(*a, **k), [args, kwargs], axes, from_below=True)
+            return generalise(lambda a, k: function(*a, **k), [args, kwargs], axes, from_below=True, follows=FOLLOWED)
     except CannotGeneralise as error:
         raise RuntimeError(f"to_python(): with these dynamic_axes, {error}") from error
 
@@ -235,7 +236,7 @@ class SizedBody(Body):
             return Text(self.param(value))
         if isinstance(value, (tuple, list)):
             return type(value)([self.known(item) for item in value]) if not hasattr(value, "_fields") else value
-        return value
+        return super().known(value)
 
     def param(self, value: Any) -> str:
         """A parameter as an expression."""
@@ -298,6 +299,13 @@ class SizedBody(Body):
         if slot not in self._names and slot in self.trace.captured and isinstance(constant, SIZED):
             return self.sized(constant)
         return super().slot(slot)
+
+    def origin(self, ins: Any) -> str:
+        """What people called, of which an instruction is, and where."""
+        name, mark = self.general.passes[0].calls.get(id(self._first.get(id(ins))), ("", None))
+        site = site_of(mark)
+        place = f" at {site.short}" if site is not None and not site.file.startswith("<") else ""
+        return (f"{name}()" if name else super().origin(ins)) + place
 
     def made(self, slot: Slot, array: np.ndarray) -> str:
         """What a factory made, as an expression."""

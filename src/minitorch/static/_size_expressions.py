@@ -79,7 +79,8 @@ class Size:
             sign = "-" if coefficient < 0 else "+" if said else ""
             said += (f" {sign} " if said else sign) + "*".join(factors)
         divided = f"//{self.divisor}" * (self.divisor != 1) + f"%{self.modulus}" * (self.modulus != 0)
-        said = f"({said}){divided}" if divided else said
+        alone = len(self.terms) == 1 and self.terms[0][0] == 1 and len(self.terms[0][1]) == 1
+        said = f"({said}){divided}" if divided and not alone else f"{said}{divided}"
         said = said if self.low is None else f"max({said}, {self.low})"
         return said if self.high is None else f"min({said}, {self.high})"
 
@@ -238,9 +239,41 @@ class Fit:
         if key not in self.known:
             found = self._found(values, near, divided)
             if found is None and divided:
-                found = self._bounded(values, near) or self._elsewhere(values)
+                found = self._separated(values, near) or self._bounded(values, near) or self._elsewhere(values)
             self.known[key] = found
         return self.known[key]
+
+    def _separated(self, values: tuple[int, ...], near: Sequence[Axis]) -> Size | None:
+        """An expression of one size times one of others: ``(h//2) * (w//2)``; the former shows where the others stay."""
+        for axis, sizes in self.first:
+            others = [(other, of) for other, of in self.first if other is not axis]
+            where = [*zip(*[of for _, of in others])]
+            most = max(where, key=where.count, default=None)
+            alike = [n for n, at in enumerate(where) if at == most]
+            one = self._of_passes(alike, [axis])
+            part = [values[n] for n in alike]
+            common = math.gcd(*part)
+            if len({*part}) < 3 or (factor := one._found(tuple([v // common for v in part]), (), divided=True)) is None:
+                continue
+            factors = factor.values({axis: sizes})
+            seen = [n for n, f in enumerate(factors) if f]  # the others are told by those
+            if any([values[n] % f if f else values[n] for n, f in enumerate(factors)]):
+                continue
+            rest = self._of_passes(seen, [other for other, _ in others])
+            other = rest.of(tuple([values[n] // factors[n] for n in seen]))
+            found = Size(((1, (factor, other)),)) if isinstance(other, Size) else None
+            if found is not None and found.values(dict(self.first)) == values:
+                for doubted, doubts in (*one.doubts.items(), *rest.doubts.items()):
+                    self.doubts.setdefault(doubted, []).extend(doubts)
+                return found
+        return None
+
+    def _of_passes(self, numbers: Sequence[int], axes: Sequence[Axis]) -> Fit:
+        """What finds expressions of some sizes, as they are in some of the passes."""
+        part = Fit()
+        part.sizes = {axis: tuple([self.sizes[axis][n] for n in numbers]) for axis in axes}
+        part.first = [*part.sizes.items()]
+        return part
 
     def _elsewhere(self, values: tuple[int, ...]) -> Size | None:
         """An expression of one size that is neither an argument's nor an operand's, such as what an image lacks of another."""

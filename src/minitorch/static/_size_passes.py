@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._errors import called_at
 from .._pytree import tree_flatten, tree_unflatten
 from .._runtime import Tensor, wrap
-from .._sites import module_path, site_of
+from .._sites import getframe, mark_at, module_path, site_of
 from .._trace import Trace
 from .._trace_instructions import Applied, Called, Graded, Left, Made, Sized, Slot, Writing, Written
 from ..autograd import record_sites
@@ -93,6 +94,8 @@ class Pass:
     instructions : list
     paths : dict of int to str
         By the id of an instruction, the path of the module that it is of.
+    calls : dict
+        By the same, what people called, and the mark of where they did.
     results : list of Slot
     spec
         How the results are nested: see ``_pytree``.
@@ -110,7 +113,7 @@ class Pass:
         self.results = [trace.slot_of(leaf) for leaf in leaves if isinstance(leaf, Tensor)]
         self.leaves = leaves
         self.instructions = Plan(trace, self.results, ("dead code",)).instructions
-        self.paths = trace.paths
+        self.paths, self.calls = trace.paths, trace.calls
 
     def shape(self, slot: Slot) -> tuple[int, ...]:
         """A value's shape."""
@@ -140,14 +143,23 @@ class _Located(Trace):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.paths: dict[int, str] = {}
+        self.calls: dict[int, tuple[str, Any]] = {}
         super().__init__(*args, **kwargs)
 
     def recorded(self, call: Any) -> None:
         super().recorded(call)
+        frame = getframe(1)
+        called = called_at(frame), mark_at(frame)
         for instruction in reversed(self.instructions):
-            self.paths[id(instruction)] = module_path()
+            self.paths[id(instruction)], self.calls[id(instruction)] = module_path(), called
             if not isinstance(instruction, Sized):  # whose call stands before it
                 break
+
+    def made(self, tensor: Any) -> None:
+        super().made(tensor)
+        if self.instructions and isinstance(self.instructions[-1], Made):
+            frame = getframe(1)
+            self.calls.setdefault(id(self.instructions[-1]), (called_at(frame), mark_at(frame)))
 
     def left(self, kind: str, tensor: Any) -> None:
         super().left(kind, tensor)

@@ -295,7 +295,8 @@ class Traced:
         return f"no program, {self.why_none()}" if self.notes or self._unsettled else "not traced yet"
 
     def __repr__(self) -> str:
-        return f"<traced {self._name}: {len(self.variants)} programs>"
+        count = len(self.variants)
+        return f"<traced {self._name}: {count} program{'s' * (count != 1)}>"
 
     def explain_passes(self) -> str:
         """The instructions of the last program as they were traced, and after each pass that changed them.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import linecache
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -28,6 +28,7 @@ from .._trace_instructions import (
     Made,
     NumberSlot,
     Packed,
+    PlaceSlot,
     Ran,
     Sized,
     Slot,
@@ -86,9 +87,12 @@ class Plan:
         The instructions after each pass.
     """
 
-    def __init__(self, trace: Trace, results: Sequence[Slot], passes: Sequence[str] = PASSES) -> None:
+    def __init__(
+        self, trace: Trace, results: Sequence[Slot], passes: Sequence[str] = PASSES, follows: Collection[str] = ()
+    ) -> None:
         self.trace = trace
         instructions = [i for i in flattened(trace.instructions) if not _is_begin(i)]
+        instructions = trace.following(instructions, follows) if follows else instructions
         self.facts = facts = Facts(trace, instructions, results)
         self.stages = [("as traced", instructions)]
         for name in ORDER:
@@ -305,6 +309,8 @@ class Writer:
             return self.slot(Slot(value))
         if value.__class__ is NumberSlot:
             return f"float({self.slot(Slot(value))})"
+        if value.__class__ is PlaceSlot:
+            return f"int({self.slot(Slot(value))})"
         if slots := slots_in([value]):
             return f"{self.name(Packer(value, slots), 'pack')}({', '.join([self.slot(Slot(s)) for s in slots])})"
         if value is None or value.__class__ in (bool, int, str):

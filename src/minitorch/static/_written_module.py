@@ -199,10 +199,11 @@ class Module:
         problems: dict[str, None] = {}
         self.copies = Copies(weights.kept)
         self.bodies = [Body(function, block, self.copies, weights, problems) for block in blocks]
-        self._look(problems)
+        apart = self._look(problems)
         if dynamic_axes:
             self._write_sizes(blocks, dynamic_axes, problems)
         else:
+            self.bodies, blocks = [self.bodies[n] for n in apart], [blocks[n] for n in apart]
             self._name_all()
             self._try(function, blocks)
         self.text = self._text()
@@ -250,14 +251,16 @@ class Module:
         self._name_all()
         return sized
 
-    def _look(self, problems: dict[str, None]) -> None:
-        """Write it once, to see what is used."""
-        for body in self.bodies:
+    def _look(self, problems: dict[str, None]) -> list[int]:
+        """Write it once, to see what is used: the numbers of the bodies that differ."""
+        found: dict[Any, int] = {}
+        for number, body in enumerate(self.bodies):
             body.begin(set())
-            list(body.lines("_given"))
+            found.setdefault(tuple(body.lines("_given")), number)
         if problems:
             listed = "\n".join([f"  - {problem}" for problem in problems])
             raise RuntimeError(f"to_python(): {self.name}() cannot be written as NumPy code:\n{listed}")
+        return [*found.values()]
 
     def _try(self, function: Any, blocks: list[Block]) -> None:
         """Run what has loops or branches on its example."""
