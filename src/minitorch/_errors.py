@@ -150,7 +150,9 @@ _OPERATIONS = (
     *(f"{_PACKAGE}.{package}" for package in ("ops", "_kernels", "linalg", "nn.functional", "_convert", "_casts", "_random")),
     *_HELPERS,
 )  # fmt: skip
-_OBSERVING = tuple([f"{_PACKAGE}.{module}" for module in ("_trace", "_records", "_choices", "static._size_passes")])
+_OBSERVING = tuple(
+    [f"{_PACKAGE}.{m}" for m in ("_trace", "_records", "_choices", "_value_notes", "static._size_passes")]
+)
 
 
 def scalar_name(dtype: np.dtype[Any]) -> str:
