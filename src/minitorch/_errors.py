@@ -51,7 +51,6 @@ _PARTS = {
     "view as another dtype": "view",
     "zeros on diagonals": "solve_triangular",
     "resized": "resize_",
-    "unsafe_view": "reshape",
     "exponents": "frexp",
     "edges of bins": "histogram",
     "matrices that failed": "a check of matrices",

@@ -406,7 +406,9 @@ def test_images_of_any_size_are_resampled(name: str, tmp_path: Path) -> None:
 
 def test_tables_that_depend_on_sizes_are_refused(tmp_path: Path) -> None:
     program = static.trace(lambda x: x * torch.hann_window(len(x)), torch.randn(5), quiet=True)
-    with pytest.raises(RuntimeError, match="it makes something that depends on sizes in a way"):
+    with pytest.raises(
+        RuntimeError, match=r"hann_window\(\) at test_to_python.py:408 makes something that depends on sizes in a way"
+    ):
         program.to_python(tmp_path / "model.py", dynamic_axes={"x": {0: "n"}})
 
 
@@ -451,7 +453,7 @@ def test_sizes_at_which_the_function_fails_are_refused(pool: Any, tmp_path: Path
         (lambda x: x + 1 if x.shape[0] % 2 else x, {"x": {0: "n"}}, RuntimeError, "with these dynamic_axes, the axis 'n'"),
         (lambda x: (x, x.shape[0]), {"x": {0: "n"}}, RuntimeError, "numbers that are returned depend on sizes"),
         (lambda x: x + crc32(bytes([x.shape[0], 7])) % 1009, {"x": {0: "n"}}, RuntimeError, "depends on sizes in a way"),
-        (lambda x: x + torch.tensor([crc32(bytes([len(x)])) % 9]), {"x": {0: "n"}}, RuntimeError, "it makes something that"),
+        (lambda x: x + torch.tensor([crc32(bytes([len(x)])) % 9]), {"x": {0: "n"}}, RuntimeError, "makes something that"),
         (lambda x: x * (1 << x.shape[0].bit_length()), {"x": {0: "n"}}, RuntimeError, "depends on sizes in a way"),
     ],
 )  # fmt: skip
